@@ -82,8 +82,8 @@ def test_what_to_expect_needs_no_reports(regress):
 
 def test_how_rare_answers_are_is_asked_of_nobody_who_said_so(regress):
     alike, stated = (regress("--forecast", *MODEL, *more)[2] for more in ([], ["--share", ILL]))
-    assert "say how rare with shares" in alike and "equally common" in alike
-    assert "say how rare" not in stated and "the shares of ill are as stated" in stated
+    assert "state how rare they are with shares" in alike and "equally common" in alike
+    assert "state how rare" not in stated and "the shares of ill are as stated" in stated
 
 
 def test_a_forecast_takes_the_method_that_is_named(regress):

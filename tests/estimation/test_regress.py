@@ -116,7 +116,7 @@ def test_a_number_is_explained_in_its_own_units():
     found = incrowd.regress(plan, reports, outcome="visits", on=["ill"])
     assert found.family == "linear" and found.outcome == "visits"
     said = "answers to visits count as 0 to <2 = 1, 2 to <6 = 4, 6 or more = 8: the middle of each"
-    assert any(text.startswith(said) and "the last taken" in text for text in notes(found))
+    assert any(text.startswith(said) and "the last assumed" in text for text in notes(found))
     visits = np.array([float(v) for v in people()["visits"].to_pylist()])
     score = np.array([1.0, 4.0, 8.0])[np.digitize(visits, [2, 6])]
     ill = np.array(people()["ill"].to_pylist()) == "yes"
@@ -198,7 +198,7 @@ def test_a_page_says_what_its_clearest_odds_ratio_is():
     found, shown = worded(outcome="ill")
     first = found.odds_ratios[1]
     said = (
-        f"ratio of {first.ratio:.3g} at “yes” (smokes) says that there these odds are "
+        f"ratio of {first.ratio:.3g} at “yes” (smokes) means that these odds are "
         f"{first.ratio:.3g} times those at “no”, among people whose other answers are the same"
     )
     assert said in shown and f"{first.low:.3g} to {first.high:.3g} times" in shown
@@ -206,9 +206,9 @@ def test_a_page_says_what_its_clearest_odds_ratio_is():
 
 def test_a_page_says_what_a_difference_is_and_of_interactions_whose():
     _, shown = worded(outcome="visits")
-    assert "says that the mean of “visits” is" in shown and "count as 0 to &lt;2 = 1" in shown
+    assert "means that the mean of “visits” is" in shown and "count as 0 to &lt;2 = 1" in shown
     _, crossed = worded(outcome="visits", crossed=("smokes:age",))
-    assert "whose other answers are those that others are set against" in crossed
+    assert "whose other answers are the reference answers" in crossed
     assert "smokes × How old are you?" in crossed and ">yes × above 60</th>" in crossed
 
 

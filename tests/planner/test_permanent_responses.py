@@ -44,7 +44,7 @@ def test_the_guarantee_is_that_of_the_permanent_stage(said, copies, tmp_path):
     assert certified(Part(DRINK, QUARTER), copies=2) > 2 * alone > 0
     if ROUNDS in said:
         assert certified(Part(DRINK, fixed_channel(plan.survey.question("drinks")))) < 0.9 * alone
-    condition = "as long as the same people take part and a person's answers"
+    condition = "as long as the same people take part and their answers"
     assert condition in assumption_text(plan.guarantee)
     assert incrowd.verify(plan).holds
 

@@ -181,9 +181,9 @@ def test_what_is_assumed_is_said():
     """Nobody who has said how rare answers are is told to say so."""
     alike = incrowd.forecast_regression(planned(), outcome="ill", on=["age"])
     stated = incrowd.forecast_regression(planned(), **ON_AGE)
-    assert any("say how rare with shares" in note for note in notes(alike))
+    assert any("state how rare they are with shares" in note for note in notes(alike))
     assert any("shares of ill are as stated" in note for note in notes(stated))
-    assert not any("say how rare" in note for note in notes(stated))
+    assert not any("state how rare" in note for note in notes(stated))
     assert not any("equally common" in note for note in notes(replace(alike, expected=False)))
 
 

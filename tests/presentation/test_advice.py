@@ -60,7 +60,7 @@ def test_the_margin_is_half_of_the_interval():
     made = SimpleNamespace(survey=survey)
     for even, uneven, said in ((0.0051, 0.0051, "±1.00"), (0.01, 0.0051, "±1.00 to ±2.0")):
         line = advice.first_line(made, [expected("a", even=even, uneven=uneven)])
-        assert f"each share of a single question is known to {said} percentage points." in line
+        assert f"each share of a single question is accurate to {said} percentage points." in line
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_nothing_is_advised_that_hardly_helps():
     assert not list(advice.sharper(made, 100.0, [("way", 1, 5, 120.0, 20.0), none]))
     (line,) = advice.sharper(made, 100.0, [("way", 2, 4.2, 400.0, 36.0), none])
     assert line == (
-        "5 reports per person would make this two times sharper: --reports-per-person 5; without "
-        "the shuffler ε 36.0 instead of 9.00"
+        "sending 5 reports per person would halve the error: --reports-per-person 5; without "
+        "the shuffler, ε 36.0 would remain instead of 9.00"
     )
     (line,) = advice.sharper(made, 100.0, [("way", 5, 4.2, 400.0, 36.0)])
-    assert line.endswith("ε 36.0 instead of 9.00, and 5 messages instead of 2")
+    assert line.endswith("ε 36.0 would remain instead of 9.00, and 5 messages instead of 2")
     survey.privacy.local_epsilon = 35.0  # which that way would not keep
     assert not list(advice.sharper(made, 100.0, [("way", 5, 4.2, 400.0, 36.0)]))
 
@@ -137,8 +137,8 @@ def test_the_headline_tells_questions_joint_tables_and_regressions_apart():
     joint = error(0.5, 3), error(0.9, 3)
     size = norm.ppf(0.975) * max(each.standard_error for each in models[0].coefficients[1:])
     assert line == (
-        f"With 800 people each share of a single question is known to ±{text(single[0])} to "
-        f"±{text(single[1])} percentage points; largest joint table ±{text(joint[0])} to "
+        f"With 800 people, each share of a single question is accurate to ±{text(single[0])} to "
+        f"±{text(single[1])} percentage points; the largest joint table to ±{text(joint[0])} to "
         f"±{text(joint[1])}; regression of d=yes: odds ratios of {math.exp(size):.3g} or more."
     )
     assert max(table.standard_error for table in tables) > 1.1 * joint[1]
@@ -150,9 +150,11 @@ def test_what_tells_next_to_nothing_is_named():
     good, bad = {"even": 0.01, "uneven": 0.02}, {"even": 0.05, "uneven": 0.35}
     assert not list(advice.of_no_use(made, [expected("a", **good), expected(*"abc", **good)]))
     (line,) = advice.of_no_use(made, [expected("a", **good), expected(*"abc", **bad)])
-    assert line.startswith("the joint table a, b, c is known to ±9.8 to ±69 percentage points only")
+    assert line.startswith(
+        "the joint table a, b, c is accurate only to ±9.8 to ±69 percentage points"
+    )
     (line,) = advice.of_no_use(made, [expected("a", **bad), expected(*"abc", **bad)])
-    assert line.startswith("single questions are known to ±9.8 to ±69 percentage points only")
+    assert line.startswith("single questions are accurate only to ±9.8 to ±69 percentage points")
     of_regression = expected(*"defgh", **bad)
     assert not list(advice.of_no_use(made, [expected("a", **good), of_regression]))
 
@@ -177,14 +179,14 @@ def test_a_crowd_of_each_stratum_is_said_with_that_of_all():
     raw = {"name": "s", "crowd": 1500, "privacy": {"epsilon": 1.0, "analysis": "local"}}
     made = incrowd.plan(incrowd.Survey.of(raw | {"question": questions, "table": [table]}))
     crowd = "1,500 people in each stratum (9,000 or more in all 6 strata)"
-    known = "is known there to ±5.0 percentage points."
-    for solved, start in ((None, f"With {crowd} "), ("crowd", f"You need {crowd}: ")):
+    known = "is accurate to ±5.0 percentage points there."
+    for solved, start in ((None, f"With {crowd}, "), ("crowd", f"You need {crowd}: ")):
         line = advice.first_line(made, [expected("drugs")], solved=solved)
         assert line.startswith(start) and line.endswith(known)
     assert list(open_table_lines(made.survey)) == [
-        "faculty: sent openly, so known without noise",
-        "new: sent openly, so known without noise",
-        "faculty, drugs: in each stratum as sharp as drugs",
+        "faculty: sent openly, so there is no noise",
+        "new: sent openly, so there is no noise",
+        "faculty, drugs: in each stratum, as precise as drugs",
     ]
 
 

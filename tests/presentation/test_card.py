@@ -67,14 +67,16 @@ class TestCard:
         text, plan = texts(carded("rounds")), second_round()
         assert f"Round <one> (900 people, plan {plan.earlier[0].digest[:12]}…)" in text
         assert "up to 50 may cooperate with the analyst: the other 950" in text
-        assert "only 900 are counted on" in text and plan.guarantee.crowd == 900
+        assert "the guarantee counts on only 900" in text and plan.guarantee.crowd == 900
         assert "drug: the device draws the response once" in text
         assert "flipped with probability 0.35, then a 0 is sent as 1 with probability 0.25" in text
         assert "keeps a secret key" in text
 
     def test_without_them_the_card_says_so(self):
         text = texts(carded("outlier"))
-        assert "None are covered" in text and "assuming none cooperates with the analyst" in text
+        assert (
+            "None are covered" in text and "assuming that none cooperates with the analyst" in text
+        )
         assert "secret key" not in text and "Permanent" not in text
 
     def test_an_outlier_plan_has_no_guarantee(self):
@@ -87,11 +89,11 @@ class TestCard:
 
     def test_a_local_plan_needs_no_shuffler(self):
         text = texts(carded("nasty"))
-        assert "None is relied on" in text and "If the shuffler fails" not in text
+        assert "Not relied on" in text and "If the shuffler fails" not in text
 
     def test_what_remains_without_the_shuffler(self):
         text, local_epsilon = texts(carded("rounds")), second_round().guarantee.local_epsilon
-        shown = float(re.search(r"ε = ([\d.]+), δ = 0\. Odds", text)[1])
+        shown = float(re.search(r"ε = ([\d.]+), δ = 0\. The odds", text)[1])
         assert local_epsilon <= shown <= local_epsilon * 1.01
 
     def test_messages_of_one_question_share_a_line(self):
@@ -142,14 +144,14 @@ def test_the_card_says_what_a_shuffler_could_infer():
     odds = 3 / 7 * ((1 - q) / q) ** 2
     sure = math.ceil(100 * odds / (1 + odds))
     said = texts(certified_card(made))
-    assert f"right in 30% of all cases could become one that is right in {sure}%" in said
+    assert f"right 30% of the time could become one that is right {sure}% of the time" in said
 
 
 def test_the_card_says_what_is_drawn_once():
     kinds = {"type": "choice", "options": list("abc"), "memoized": True}
     plan = local_plan({"id": "site", "cells": True, **kinds}, {"id": "day", **kinds})
     text = texts(certified_card(plan))
-    assert text.count("drawn once and kept") == 2
+    assert text.count("drawn once and reused") == 2
     assert "site, day: the device draws the response once" in text
     again = local_plan({"id": "site", "cells": True, "type": "choice", "options": list("abc")})
     assert "drawn once" not in texts(certified_card(again))

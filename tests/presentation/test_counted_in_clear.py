@@ -40,7 +40,7 @@ def test_an_open_table_has_the_error_of_sampling_alone():
     assert not faculty.noise_error.any()
     shares = np.array([0.4, 0.35, 0.25])
     assert faculty.standard_error == pytest.approx(np.sqrt(shares * (1 - shares) / 100))
-    assert quality(faculty).startswith("counted in clear, without noise; one person's false")
+    assert quality(faculty).startswith("counted in the clear, without noise; one person's false")
     assert "std. error" in text_of(estimates) and "as precise as" not in text_of(estimates)
 
 

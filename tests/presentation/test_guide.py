@@ -14,7 +14,7 @@ from incrowd.presentation.terminal import terminal
 from tests.conftest import local_plan, yes_no_question
 
 SINGLY = "one in 20 to miss"
-TOGETHER = "in about 95% of all surveys all of them cover together"
+TOGETHER = "all of them cover their true shares together"
 
 
 @pytest.fixture(scope="module")

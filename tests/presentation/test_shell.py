@@ -60,7 +60,7 @@ def test_what_the_shuffler_buys_is_drawn_where_one_is_relied_on():
         found = FrontierCurves(points, points, curves, 5.0, 1.0, 0.03, "largest")
         page = frontier_page("s", found)
         assert page.count("<svg viewBox") == number
-        assert ("What the shuffler buys" in page) == ("40%" in page) == bool(curves)
+        assert ("What the shuffler adds" in page) == ("40%" in page) == bool(curves)
         rows = frontier_table(found).to_pylist()
         kept = [(row["value"], row["standard_error"]) for row in rows[2 * len(points) :]]
         assert kept == list(curves)

@@ -16,26 +16,27 @@ HEADINGS = ("", "estimate", "std. error", "95% interval")
 Row = tuple[str, str, str, str]
 
 
-def note(found: Amounts, changes: Mapping[str, str]) -> str:
-    """What the figures are of; only amounts, which have a mean, are rounded.
+def note(amounts: Amounts, changes: Mapping[str, str]) -> str:
+    """Describe the figures and their errors; only amounts, which have a mean, are rounded.
 
-    changes: what was made of their table, as it says itself.
+    changes: the columns `weighted_to` and `shares_of` of their table, if it has them.
     """
-    errors = "noise, rounding and sampling" if found.mean else "noise and sampling"
+    errors = "noise, rounding and sampling" if amounts.mean else "noise and sampling"
     margins = changes.get("weighted_to")
     weights = f", weighted to known margins of {margins}" if margins else ""
     return (
-        f"of those who answered{weights}; errors: {errors}; quantiles: the estimate is a guess "
-        "between edges, the interval holds however people are spread between them"
-        f"{_influence(found)}"
+        f"of those who answered{weights}; errors: {errors}; quantiles: the estimate is "
+        "interpolated between bin edges; the interval holds however people are "
+        "distributed between them"
+        f"{_influence(amounts)}"
     )
 
 
-def _influence(found: Amounts) -> str:
-    """How far one malicious sender can move the mean and the total."""
-    if found.mean is None or found.total is None:
+def _influence(amounts: Amounts) -> str:
+    """State how far one person's false reports can shift the mean and the total."""
+    if amounts.mean is None or amounts.total is None:
         return ""
-    mean, total = found.mean.influence, found.total.influence
+    mean, total = amounts.mean.influence, amounts.total.influence
     if not math.isfinite(mean):
         return "; one person's false reports can shift the mean to any value"
     return (
@@ -44,29 +45,29 @@ def _influence(found: Amounts) -> str:
     )
 
 
-def amounts_of(ids: Sequence[str], found: Mapping[str, Amounts]) -> Amounts | None:
-    """The figures that belong to a table, if it is of one question of numbers."""
-    return found.get(ids[0]) if len(ids) == 1 else None
+def amounts_of(ids: Sequence[str], amounts: Mapping[str, Amounts]) -> Amounts | None:
+    """The figures that belong to a table, if it is of one question with numbers."""
+    return amounts.get(ids[0]) if len(ids) == 1 else None
 
 
-def amount_facts(found: Amounts | None) -> dict[str, Any]:
-    """The figures as JSON-ready data; null where nothing can be said, or without end."""
-    facts = {} if found is None else asdict(found)
+def amount_facts(amounts: Amounts | None) -> dict[str, Any]:
+    """The figures as JSON-ready data; null where there is no estimate or no limit."""
+    facts = {} if amounts is None else asdict(amounts)
     return {name: finite(value) for name, value in facts.items() if value is not None}
 
 
-def amount_rows(found: Amounts) -> Iterator[Row]:
+def amount_rows(amounts: Amounts) -> Iterator[Row]:
     """A line for each figure: its name, the estimate, the standard error, the interval."""
-    for name, figure in (("mean", found.mean), ("total", found.total)):
+    for name, figure in (("mean", amounts.mean), ("total", amounts.total)):
         if figure:
             yield name, *_figures(figure)
-    for each in found.quantiles:
+    for each in amounts.quantiles:
         name = "median" if each.share == 0.5 else f"{each.share:.0%} are below"
         yield name, _guess(each), "", _between(each.low, each.high)
 
 
 def _figures(figure: Figure) -> tuple[str, str, str]:
-    """With two significant digits of the error."""
+    """Estimate, error and interval, with two significant digits of the error."""
     error = figure.standard_error
     places = max(1 - math.floor(math.log10(error)), 0) if 0 < error < math.inf else 2
     shown = (f"{value:,.{places}f}" for value in (figure.low, figure.high))
@@ -75,9 +76,9 @@ def _figures(figure: Figure) -> tuple[str, str, str]:
     return f"{figure.estimate:,.{places}f}", f"{error:,.{places}f}", " to ".join(shown)
 
 
-def _guess(found: Quantile) -> str:
-    """Three significant digits, or all whole ones."""
-    value = found.estimate
+def _guess(quantile: Quantile) -> str:
+    """The estimate with three significant digits, or all digits before the decimal point."""
+    value = quantile.estimate
     if not math.isfinite(value):
         return "beyond the last edge"
     size = math.floor(math.log10(abs(value))) if value else 0
@@ -86,9 +87,9 @@ def _guess(found: Quantile) -> str:
 
 def _between(low: float, high: float) -> str:
     """ "5 to 10", "10 or more" where the last range has no end, "less than 5", "anything"."""
-    known = [f"{end:,.12g}" if math.isfinite(end) else "" for end in (low, high)]
-    if all(known):
-        return " to ".join(known)
-    if known[0]:
-        return f"{known[0]} or more"
-    return f"less than {known[1]}" if known[1] else "anything"
+    least, most = (f"{end:,.12g}" if math.isfinite(end) else "" for end in (low, high))
+    if least and most:
+        return f"{least} to {most}"
+    if least:
+        return f"{least} or more"
+    return f"less than {most}" if most else "anything"

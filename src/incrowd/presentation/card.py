@@ -1,6 +1,6 @@
-"""A guarantee card: what a plan asks, sends and promises, for those who decide whether it may run.
+"""A guarantee card: what a plan asks, sends and promises, for people who approve surveys.
 
-Everything here is plain text; the templates make HTML or Markdown of it, and escape it.
+Everything here is plain text; the templates turn it into HTML or Markdown, and escape it.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.verification import verify
 
-MOST_ROWS = 40  # of a table on the card; the plan has them all
+MOST_ROWS = 40  # rows of a table on the card; the plan has all
 
 
 class Certified(NamedTuple):
-    """When a plan's certificate was computed, by which version, and what came out.
+    """A recomputed certificate: the date, the version and the figures.
 
     delta: the upper bound at the plan's epsilon. worst: the pairs of records that gave it.
     """
@@ -48,14 +48,14 @@ class Certified(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table, its head empty if it needs none. A row begins with what it is about."""
+    """A table; its head may be empty. The first cell of a row is its label."""
 
     head: Row
     rows: tuple[Row, ...]
 
 
 class Section(NamedTuple):
-    """A heading, paragraphs, and what follows them: a table, or lines to type or compare."""
+    """A heading, paragraphs, and then a table, or lines to type or to compare."""
 
     title: str
     paragraphs: tuple[str, ...] = ()
@@ -117,20 +117,22 @@ def card(
 
 _SENT = (
     "The device writes the answers as bits and changes them at random before anything leaves it. "
-    "The chances are fixed and public."
+    "The probabilities are fixed and public."
 )
 _SEVERAL = "All reports of one person are counted together"
-_UNLINKED = "; nothing may tell which of them belong together"
+_UNLINKED = "; nothing may reveal which of them belong together"
 _EXAMPLE = (
-    "Whatever is sent could have come from any answer. The odds compare the answer that most often "
-    "gives these very bits with the one that gives them least often."
+    "Whatever is sent could have come from any answer. The odds compare the answer that is most "
+    "likely to give exactly these bits with the one that is least likely to."
 )
 _CHECK = (
     "The first line recomputes the figures from the plan alone, and fails if they do not hold. "
-    "The second is the plan's SHA-256 digest: reports bear it, and a plan with another digest is "
+    "The second is the plan's SHA-256 digest: reports carry it, and a plan with another digest is "
     "another plan."
 )
-_PLAN_ALONE = " That is about the plan alone: for this collection less holds, as stated above."
+_PLAN_ALONE = (
+    " This is about the plan alone: for this collection, the weaker guarantee above holds."
+)
 
 
 def _sections(
@@ -139,8 +141,8 @@ def _sections(
     yield from _asked(plan.survey)
     head: Row = ("travel together", "from each person", "noise")
     several = sum(message.reports_each for message in plan.messages) > 1
-    said = (_SENT, _several(promise)) if several else (_SENT,)
-    yield Section("What is sent", said, _cut(head, sent(plan)))
+    texts = (_SENT, _several(promise)) if several else (_SENT,)
+    yield Section("What is sent", texts, _cut(head, sent(plan)))
     head = ("question", "an answer", "its bits", "may be sent as", "odds")
     named = plan.survey.label_of
     rows = (
@@ -154,7 +156,7 @@ def _sections(
         for e in examples(plan)
     )
     hidden = tuple(hidden_by_pieces(plan, promise))
-    yield Section("An example, made up", (_EXAMPLE, *hidden), _cut(head, rows))
+    yield Section("A made-up example", (_EXAMPLE, *hidden), _cut(head, rows))
     yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise)))
     whole = promise == plan.guarantee
     computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
@@ -165,7 +167,7 @@ def _sections(
 
 
 def _asked(survey: Survey) -> Iterator[Section]:
-    """The questions as people read them, in every language; without words their ids alone."""
+    """The questions in every language; only their ids if they have no wording."""
     if not any(wording(survey, question.id) for question in survey.questions):
         rows = ((ids, given) for ids, _, given in asked(survey))
         yield Section("What is asked", (), _cut(("question", "answers"), rows))
@@ -177,22 +179,22 @@ def _asked(survey: Survey) -> Iterator[Section]:
 
 
 def _several(promise: Guarantee) -> str:
-    """What has to be known where one person sends several reports."""
+    """The note for plans in which one person sends several reports."""
     return f"{_SEVERAL}{_UNLINKED if analysis(promise.analysis).shuffled else ''}."
 
 
 def _cut(head: Row, rows: Iterator[Row]) -> Grid:
-    """The first rows of a table, and how many are left out of a long one."""
-    found = tuple(rows)
-    if len(found) <= MOST_ROWS:
-        return Grid(head, found)
-    blank = ("",) * (len(found[0]) - 1)
-    left = (f"and {len(found) - MOST_ROWS:,} more, in the plan", *blank)
-    return Grid(head, (*found[:MOST_ROWS], left))
+    """The first rows of a table; of a long table the last row says how many are left out."""
+    first = tuple(rows)
+    if len(first) <= MOST_ROWS:
+        return Grid(head, first)
+    blank = ("",) * (len(first[0]) - 1)
+    rest = (f"and {len(first) - MOST_ROWS:,} more, in the plan", *blank)
+    return Grid(head, (*first[:MOST_ROWS], rest))
 
 
 def _computed(plan: Plan, certified: Certified) -> str:
-    """The figure that came out, rounded up."""
+    """The computed figure, rounded up."""
     promise = plan.guarantee
     delta = bound(certified.delta)
     allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
@@ -228,7 +230,7 @@ def _facts(
 
 
 def _question_facts(question: AnyQuestion) -> dict[str, Any]:
-    """A question; its words only if it has some."""
+    """A question as JSON-ready data, with its wording if it has one."""
     words = question.model_dump(include={"text", "help", "labels"})
     return {"id": question.id, "answers": question.in_words()} | words
 
@@ -243,10 +245,10 @@ def certified_card(plan: Plan, name: str = "plan.json", promise: Guarantee | Non
     the plan, as `guarantee_of` has it, if that is known. Raises PlanError if the plan does not
     hold: there is no card of a promise that is not kept.
     """
-    found = verify(plan)
-    if not found.plan_holds:
+    verification = verify(plan)
+    if not verification.plan_holds:
         allowed = "it does not keep its promise: its noise is too small; make a new plan"
         raise PlanError.of("plan", plan.digest, allowed)
-    figures = found.certificate.delta.upper, found.certificate.worst
+    figures = verification.certificate.delta.upper, verification.certificate.worst
     certified = Certified(date.today(), version("incrowd"), *figures)
     return card(plan, certified, name, promise)

@@ -130,24 +130,24 @@ Points = Sequence[tuple[float, float]]
 FLOOR = 1e-16  # smaller bounds are left out of the picture, not of the csv
 
 
-def curve_page(title: str, epsilons: np.ndarray, found: dict[str, np.ndarray]) -> str:
+def curve_page(title: str, epsilons: np.ndarray, bounds: dict[str, np.ndarray]) -> str:
     """A self-contained page: one line an analysis, delta on a logarithmic scale, and the numbers.
 
-    epsilons: shape (points,). found: certified bounds of delta of each analysis, same shape.
+    epsilons: shape (points,). bounds: certified bounds of delta of each analysis, same shape.
     """
     rows = [
-        (f"{epsilon:.4g}", *(bound(deltas[i], 4) for deltas in found.values()))
+        (f"{epsilon:.4g}", *(bound(deltas[i], 4) for deltas in bounds.values()))
         for i, epsilon in enumerate(epsilons)
     ]
     values = [
         {"epsilon": float(e), "delta": float(d), "analysis": analysis}
-        for analysis, deltas in found.items()
+        for analysis, deltas in bounds.items()
         for e, d in zip(epsilons, deltas, strict=True)
         if d >= FLOOR
     ]
     label = "delta against epsilon for each analysis"
-    chart = drawn("curves.json", label, values=values, names=list(found))
-    return rendered("curves.html", title=title, chart=chart, names=("epsilon", *found), rows=rows)
+    chart = drawn("curves.json", label, values=values, names=list(bounds))
+    return rendered("curves.html", title=title, chart=chart, names=("epsilon", *bounds), rows=rows)
 
 
 class FrontierCurves(NamedTuple):
@@ -168,39 +168,44 @@ class FrontierCurves(NamedTuple):
 
 
 class _Curve(NamedTuple):
-    """across: the name of its values; more: what the axis says besides. own: the survey's value."""
+    """across: the name of its values; more: added to it on the axis. chosen: the survey's value."""
 
     heading: str
     caption: str
     across: str
     more: str
     points: Points
-    own: float
+    chosen: float
 
 
-def _curves(found: FrontierCurves) -> Iterator[_Curve]:
+def _curves(curves: FrontierCurves) -> Iterator[_Curve]:
     reports = "reports per person"
     yield _Curve(
-        "More reports from each person", "", reports, " that may be sent", found.reports, found.sent
+        "More reports from each person",
+        "",
+        reports,
+        " that may be sent",
+        curves.reports,
+        curves.sent,
     )
-    yield _Curve("Less privacy", "", "epsilon", "", found.epsilons, found.epsilon)
-    if found.local_epsilons:
-        own, _ = found.local_epsilons[0]
+    yield _Curve("Less privacy", "", "epsilon", "", curves.epsilons, curves.epsilon)
+    if curves.local_epsilons:
+        chosen, _ = curves.local_epsilons[0]
         yield _Curve(
-            "What the shuffler buys",
-            "If the shuffler failed, the local epsilon would be all that is left of the promise. "
+            "What the shuffler adds",
+            "If the shuffler failed, only the local epsilon would remain of the promise. "
             "Without a limit the plan is as precise as the mixing allows; local_epsilon in "
-            "[privacy] moves it to the left. At the left end nobody need mix.",
+            "[privacy] moves it to the left. At the left end no mixing is needed.",
             "local epsilon",
             ", if the shuffler fails",
-            found.local_epsilons,
-            own,
+            curves.local_epsilons,
+            chosen,
         )
 
 
-def frontier_table(found: FrontierCurves) -> pa.Table:
+def frontier_table(curves: FrontierCurves) -> pa.Table:
     """The points of all curves: curve, value, and the standard error as a proportion."""
-    rows = [(curve.across, float(x), y) for curve in _curves(found) for x, y in curve.points]
+    rows = [(curve.across, float(x), y) for curve in _curves(curves) for x, y in curve.points]
     names = ("curve", "value", "standard_error")
     return pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)})
 
@@ -209,14 +214,14 @@ def _value(x: float) -> str:
     return f"{x:,.0f}" if x >= 1000 else f"{x:.3g}"
 
 
-def frontier_page(title: str, found: FrontierCurves) -> str:
+def frontier_page(title: str, curves: FrontierCurves) -> str:
     """A self-contained page with all curves and their points."""
-    up = f"standard error, {found.objective} of the wanted tables"
+    up = f"standard error, {curves.objective} of the wanted tables"
     charts, tables = [], []
-    for curve in _curves(found):
+    for curve in _curves(curves):
         axes = {"across": curve.across + curve.more, "up": "standard error"}
         label = f"{up} against {axes['across']}"
-        chosen = curve.own, found.error
+        chosen = curve.chosen, curves.error
         svg = drawn("frontier.json", label, points=curve.points, chosen=chosen, **axes)
         charts.append((curve.heading, curve.caption, svg))
         tables.append(
@@ -232,13 +237,13 @@ def frontier_page(title: str, found: FrontierCurves) -> str:
 
 
 def write_frontier(
-    made: Plan, error: float, reports: Points, epsilons: Points, local: Points, path: Path
+    plan: Plan, error: float, reports: Points, epsilons: Points, local: Points, path: Path
 ) -> None:
     """Write the curves as a page, and a .csv beside it. error: of the survey's own plan."""
-    survey = made.survey
-    sent = sum(message.reports_each for message in made.messages)
-    own = sent, survey.privacy.epsilon, error, survey.objective
-    found = FrontierCurves(reports, epsilons, local, *own)
-    write_text(path, frontier_page(survey.name, found))
+    survey = plan.survey
+    sent = sum(message.reports_each for message in plan.messages)
+    chosen = sent, survey.privacy.epsilon, error, survey.objective
+    curves = FrontierCurves(reports, epsilons, local, *chosen)
+    write_text(path, frontier_page(survey.name, curves))
     with replaced(path.with_suffix(".csv")) as temporary:
-        pyarrow.csv.write_csv(frontier_table(found), temporary)
+        pyarrow.csv.write_csv(frontier_table(curves), temporary)

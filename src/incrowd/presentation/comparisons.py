@@ -1,4 +1,4 @@
-"""What two questions have to do with each other, in words."""
+"""The association of two questions, in words."""
 
 from __future__ import annotations
 
@@ -21,53 +21,53 @@ if TYPE_CHECKING:
     from incrowd.estimation.two_way import TwoWay
 
 HEADINGS = ("figure", "estimate", "95% interval")
-UNITS = {"share": "%", "difference": " pp"}  # the rest are plain numbers
+UNITS = {"share": "%", "difference": " pp"}  # other kinds of figures are plain numbers
 POINTS = "pp: percentage points"
-POSSIBLE = {"share": (0.0, 1.0), "difference": (-1.0, 1.0)}  # of the rest no end is impossible
+POSSIBLE = {"share": (0.0, 1.0), "difference": (-1.0, 1.0)}  # other kinds have no limits
 CUT = "*"
 IMPOSSIBLE = (
-    f"{CUT} beyond what is possible (a share below 0% or above 100%, a difference of more than 100 "
-    "points): the interval is not cut off, so that its width still tells how little is known"
+    f"{CUT} outside the possible range (a share below 0% or above 100%, a difference of more than "
+    "100 points): the interval is not cut off, so that its width still shows the uncertainty"
 )
 
 
-def view(found: TwoWay) -> View:
-    """What two questions have to do with each other.
+def view(two_way: TwoWay) -> View:
+    """The view of two questions: the test of independence, the crosstab and the comparisons.
 
-    JSON has no infinity: it is null, and `unbounded` says on which side there is no limit.
+    JSON has no infinity: it is null, and `unbounded` names the sides without a limit.
     """
-    facts = finite(asdict(found)) | {"guarantee": guarantee_facts(found.guarantee)}
+    facts = finite(asdict(two_way)) | {"guarantee": guarantee_facts(two_way.guarantee)}
     facts |= weights_facts(facts.pop("weighted_to"), facts.pop("error_ratio"))
-    if not found.wording:
+    if not two_way.wording:
         del facts["wording"]
-    first, second = found.questions
+    first, second = two_way.questions
     return View(
         title=f"{second} by {first}, 95% intervals",
         facts=facts,
-        seed=found.seed,
-        legend=found.wording,
-        promise=guarantee_sentence(found.guarantee),
-        lines=(independence_words(found.independence),),
-        tables=(_crosstab(found), _figures(found)),
-        notes=tuple(_said_below(found)),
+        seed=two_way.seed,
+        legend=two_way.wording,
+        promise=guarantee_sentence(two_way.guarantee),
+        lines=(independence_words(two_way.independence),),
+        tables=(_crosstab(two_way), _figures(two_way)),
+        notes=tuple(_notes(two_way)),
     )
 
 
-def share_view(found: ShareDifference) -> View:
-    """How far apart two shares are."""
-    name, estimate, interval = row(found.figure, "difference")
+def share_view(difference: ShareDifference) -> View:
+    """The view of the difference of two shares."""
+    name, estimate, interval = row(difference.figure, "difference")
     return View(
         title=name,
-        facts=finite(asdict(found)) | {"guarantee": guarantee_facts(found.guarantee)},
-        seed=found.seed,
-        promise=guarantee_sentence(found.guarantee),
+        facts=finite(asdict(difference)) | {"guarantee": guarantee_facts(difference.guarantee)},
+        seed=difference.seed,
+        promise=guarantee_sentence(difference.guarantee),
         lines=(f"{name}: {estimate}, 95% interval {interval}",),
-        notes=tuple(filter(None, (found.figure.reason, POINTS))),
+        notes=tuple(filter(None, (difference.figure.reason, POINTS))),
     )
 
 
 def independence_words(test: IndependenceTest) -> str:
-    """The test of independence, or why there is none."""
+    """The test of independence, or why it is not estimable."""
     if not test.estimable:
         return f"independence: not estimable: {test.reason}"
     degrees = test.degrees_of_freedom
@@ -75,53 +75,53 @@ def independence_words(test: IndependenceTest) -> str:
     chi = f"chi-square {test.statistic:.4g} on {degrees} {unit} of freedom"
     without = ""
     if test.left_out:
-        without = f"; without {', '.join(test.left_out)}, which may be zero"
+        without = f"; excluding {', '.join(test.left_out)}, which may be zero"
     return f"independence: {chi}, p = {test.p_value:.3g}{without}"
 
 
-def _crosstab(found: TwoWay) -> Numbers:
+def _crosstab(two_way: TwoWay) -> Numbers:
     """The shares of answers within each group, with their intervals."""
-    reasons, number = _reasons(found.figures), len(found.answers)
+    reasons, number = _reasons(two_way.figures), len(two_way.answers)
     cells = [
         f"{row(item, 'share')[1]} ({_words(item, 'share')}){_mark(item, reasons)}"
-        for item in found.shares
+        for item in two_way.shares
     ]
     lines = tuple(
         (group, *cells[place * number : (place + 1) * number])
-        for place, group in enumerate(found.groups)
+        for place, group in enumerate(two_way.groups)
     )
-    first, second = found.questions
+    first, second = two_way.questions
     title = f"{second} among each {first}, 95% intervals"
-    return Numbers(title, (first, *found.answers), lines)
+    return Numbers(title, (first, *two_way.answers), lines)
 
 
-def _figures(found: TwoWay) -> Numbers:
-    """The name, the estimate and the interval of each figure but those of the crosstab.
+def _figures(two_way: TwoWay) -> Numbers:
+    """The figures outside of the crosstab: name, estimate and interval.
 
-    A number in brackets names a note. Differences are in percentage points.
+    A number in parentheses refers to a note. Differences are in percentage points.
     """
-    reasons = _reasons(found.figures)
-    kinds = [(kind, item) for kind, item in found.kinds() if kind != "share"]
+    reasons = _reasons(two_way.figures)
+    kinds = [(kind, item) for kind, item in two_way.kinds() if kind != "share"]
     lines = tuple(row(item, kind, _mark(item, reasons)) for kind, item in kinds)
-    first, second = found.questions
+    first, second = two_way.questions
     return Numbers(f"{second} by {first}, 95% intervals", HEADINGS, lines)
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:
-    """A figure and its interval in words. kind: as `TwoWay.kinds` has it."""
+    """The name, the estimate and the interval of a figure. kind: as in `TwoWay.kinds`."""
     estimate = _say(item, kind)(item.estimate) if item.estimable else "none"
     return item.name, estimate, _words(item, kind) + mark
 
 
 def _say(item: Comparison, kind: str) -> Callable[[float], str]:
-    """How the values of a kind of figure are written."""
+    """The function that formats the values of a kind of figure."""
     if kind not in UNITS:
         return "{:.4f}".format
     return partial(_percent, places=digits([item]), unit=UNITS[kind])
 
 
 def _words(item: Comparison, kind: str) -> str:
-    """The interval, its impossible ends marked."""
+    """The interval in words, with impossible ends marked."""
     say, (least, most) = _say(item, kind), POSSIBLE.get(kind, (-math.inf, math.inf))
     return interval_words(item, lambda end: say(end) + (CUT if not least <= end <= most else ""))
 
@@ -138,16 +138,16 @@ def _mark(item: Comparison, reasons: Sequence[str]) -> str:
     return f" ({reasons.index(item.reason) + 1})" if item.reason else ""
 
 
-def _said_below(found: TwoWay) -> list[str]:
-    """To what the table is weighted, if it is, and the notes on its figures."""
-    marked = any(CUT in _words(item, kind) for kind, item in found.kinds())
-    weights = list(filter(None, [weights_words(found.weighted_to, found.error_ratio)]))
-    return [*weights, *([IMPOSSIBLE] if marked else []), *notes(found.figures)]
+def _notes(two_way: TwoWay) -> list[str]:
+    """The weights, if any, and the notes on the figures."""
+    marked = any(CUT in _words(item, kind) for kind, item in two_way.kinds())
+    weights = list(filter(None, [weights_words(two_way.weighted_to, two_way.error_ratio)]))
+    return [*weights, *([IMPOSSIBLE] if marked else []), *notes(two_way.figures)]
 
 
 def notes(items: Sequence[Comparison]) -> list[str]:
-    """What has to be said below the figures, first why there is no limit, or no estimate."""
-    misses = f"each interval is for its own figure: of {len(items)}, about one in twenty misses"
+    """The notes below the figures: first the reasons for missing limits or estimates."""
+    misses = f"each interval is for one figure alone: of {len(items)}, about one in twenty misses"
     misses += f"; {POINTS}"
     return [*(f"({n}) {reason}" for n, reason in enumerate(_reasons(items), 1)), misses]
 

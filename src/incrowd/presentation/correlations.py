@@ -1,4 +1,4 @@
-"""Correlations for people, and for machines."""
+"""Correlations as text for people, and as data for programs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 HEADINGS = ("questions", "correlation", "error", "95% interval")
 
 
-def view(found: Correlations) -> View:
-    """All pairs, and whether they form a correlation matrix."""
-    title = f"correlations of {len(found.questions)} questions, {found.people:,} people"
-    lines = tuple(map(_row, found.pairs))
+def view(correlations: Correlations) -> View:
+    """The view of all pairs, with a note if they do not form a correlation matrix."""
+    title = (
+        f"correlations of {len(correlations.questions)} questions, {correlations.people:,} people"
+    )
+    lines = tuple(map(_row, correlations.pairs))
     return View(
         title=title,
-        facts=_facts(found),
-        seed=found.seed,
-        promise=guarantee_sentence(found.guarantee),
+        facts=_facts(correlations),
+        seed=correlations.seed,
+        promise=guarantee_sentence(correlations.guarantee),
         tables=(Numbers(title, HEADINGS, lines),),
-        notes=tuple(_notes(found)),
+        notes=tuple(_notes(correlations)),
     )
 
 
@@ -41,46 +43,46 @@ def _row(pair: Correlation) -> tuple[str, str, str, str]:
     return names, f"{pair.estimate:.3f}", f"{pair.standard_error:.3f}", between
 
 
-def _notes(found: Correlations) -> Iterator[str]:
-    """What has to be said below."""
-    yield f"standard errors: {found.errors}"
-    least = found.smallest_eigenvalue
+def _notes(correlations: Correlations) -> Iterator[str]:
+    """The notes below the table."""
+    yield f"standard errors: {correlations.errors}"
+    least = correlations.smallest_eigenvalue
     if math.isnan(least):
-        yield "some correlations are missing, so that they form no matrix"
+        yield "some correlations are missing, so they do not form a matrix"
     elif least <= 0:
         yield (
             f"the matrix of these correlations is not positive definite (smallest eigenvalue "
-            f"{least:.3g}): errors of single correlations allow that, and what needs a matrix of "
-            "possible correlations, such as factor analysis, needs the nearest one or more reports"
+            f"{least:.3g}): the errors of single correlations allow this; methods that need a "
+            "valid correlation matrix, such as factor analysis, need the nearest valid one, or "
+            "more reports"
         )
 
 
-def _facts(found: Correlations) -> dict[str, Any]:
-    """JSON-ready; null for what is missing."""
-    least = found.smallest_eigenvalue
+def _facts(correlations: Correlations) -> dict[str, Any]:
+    """The correlations as JSON-ready data; missing values are null."""
+    least = correlations.smallest_eigenvalue
     return {
-        "questions": list(found.questions),
-        "people": found.people,
-        "correlations": finite(found.matrix.tolist()),
-        "standard_errors": finite(found.standard_errors.tolist()),
-        "pairs": [finite(asdict(pair)) for pair in found.pairs],
+        "questions": list(correlations.questions),
+        "people": correlations.people,
+        "correlations": finite(correlations.matrix.tolist()),
+        "standard_errors": finite(correlations.standard_errors.tolist()),
+        "pairs": [finite(asdict(pair)) for pair in correlations.pairs],
         "smallest_eigenvalue": finite(least),
         "positive_definite": None if math.isnan(least) else least > 0,
-        "errors": found.errors,
-        "guarantee": guarantee_facts(found.guarantee),
+        "errors": correlations.errors,
+        "guarantee": guarantee_facts(correlations.guarantee),
     }
 
 
-def correlation_table(found: Correlations) -> pa.Table:
-    """A row for each pair."""
-    each = [asdict(pair) for pair in found.pairs]
+def correlation_table(correlations: Correlations) -> pa.Table:
+    """An Arrow table with a row for each pair."""
     lines = [
         {"first": pair["questions"][0], "second": pair["questions"][1]}
         | {name: value for name, value in pair.items() if name != "questions"}
-        for pair in each
+        for pair in map(asdict, correlations.pairs)
     ]
     import pyarrow  # slow to load
 
     from incrowd.presentation.receipts import marked_table
 
-    return marked_table(pyarrow.Table.from_pylist(lines), found.seed)
+    return marked_table(pyarrow.Table.from_pylist(lines), correlations.seed)

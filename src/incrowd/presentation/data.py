@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from incrowd.estimation.words import WordEstimates
 
 JOINT = " | "
-EVERYBODY = "all"  # strata together
+EVERYBODY = "all"  # the name of all strata together
 
 
 def as_json(estimates: Estimates) -> dict[str, Any]:
     """The estimates as JSON-ready data.
 
-    estimate, standard_error, low, high and truth are proportions of the people, raw: neither
-    clipped nor projected. noise is the flip probability of a bit; it and copies are given once
-    more outside of `messages` if there is one message. truth is there only if known.
+    estimate, standard_error, low, high and truth are raw proportions of the people: neither
+    clipped nor projected. noise is the flip probability of a bit. If there is one message, noise
+    and copies are repeated outside of `messages`. truth is present only if it is available.
     """
     messages = [
         message_facts(message)
@@ -74,14 +74,14 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
 
 
 def of_the_only(messages: Sequence[Mapping[str, Any]], *names: str) -> dict[str, Any]:
-    """Facts of the only message, which stand outside of `messages` as well; none of several."""
+    """Facts to repeat outside of `messages` if there is only one message."""
     return {name: messages[0][name] for name in names} if len(messages) == 1 else {}
 
 
 def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
     """A guarantee as JSON-ready data, with its sentence.
 
-    promise_holds: whether it is the plan's own; `reduced_by` says why if not.
+    promise_holds: whether it is the plan's own; if not, `reduced_by` has the reasons.
     """
     return guarantee.model_dump(mode="json") | {
         "promise_holds": not guarantee.reduced_by,
@@ -91,16 +91,17 @@ def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def promise_facts(guarantee: Guarantee, *, sealed: bool) -> dict[str, Any]:
-    """A guarantee for those who are asked: also against whom it holds, and how far.
+    """A guarantee for respondents: with the limit that holds against each party.
 
     sealed: whether the reports will come over a network.
     """
     limits = against(guarantee, sealed=sealed).items()
-    return guarantee_facts(guarantee) | {"against": {who: each._asdict() for who, each in limits}}
+    parties = {party: limit._asdict() for party, limit in limits}
+    return guarantee_facts(guarantee) | {"against": parties}
 
 
 def message_facts(message: Message) -> dict[str, Any]:
-    """What travels in a message, as JSON-ready data."""
+    """A message as JSON-ready data."""
     noise, channels = message.noise, message.channels
     return {
         "questions": list(message.ids),
@@ -119,9 +120,9 @@ def message_facts(message: Message) -> dict[str, Any]:
 
 
 def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
-    """A device with the local epsilon of one report, and of all rounds if responses are permanent.
+    """A randomizer with the local epsilon of one report and, if responses are permanent, of all.
 
-    Of one bit; of a channel of whole answers, of the answer.
+    The epsilons are of one bit, or of the answer if a channel sends whole answers.
     """
     facts = randomizer.model_dump() | {"epsilon_of_one_report": channel.epsilon}
     every = channel.permanent_epsilon
@@ -129,7 +130,7 @@ def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
 
 
 def _stratum_json(estimates: Estimates, stratum: StratumEstimates) -> dict[str, Any]:
-    """A stratum, or several that were released as one; shares are of its own people."""
+    """A stratum, or several released as one; shares are proportions of its people."""
     survey, tables = estimates.plan.survey, enumerate(of_stratum(estimates, stratum))
     return {
         "strata": list(stratum.names),
@@ -141,15 +142,15 @@ def _stratum_json(estimates: Estimates, stratum: StratumEstimates) -> dict[str, 
 
 
 def not_made_facts(estimates: Estimates | StratumEstimates) -> dict[str, Any]:
-    """Tables that could not be weighted, with the reasons; nothing if there are none."""
-    missing = [{"questions": list(e.questions), "reason": e.reason} for e in estimates.not_made]
+    """Tables that could not be weighted, with the reasons; empty if all could be."""
+    missing = [{"questions": list(t.questions), "reason": t.reason} for t in estimates.not_made]
     return {"not_made": missing} if missing else {}
 
 
 def _table_json(
     estimates: Estimates | StratumEstimates, survey: Survey, number: int, item: Shown
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "questions": list(item.table.questions),
         "errors": item.table.errors,
         "level": item.table.level,
@@ -160,24 +161,24 @@ def _table_json(
         **changes(item.table),
     }
     if item.table.error_ratio is not None:
-        found["error_ratio"] = item.table.error_ratio
+        facts["error_ratio"] = item.table.error_ratio
     read = as_read(item, survey).table
     if read.questions != item.table.questions:
-        found["text"] = list(read.questions)
+        facts["text"] = list(read.questions)
     if read.answers != item.table.answers:
-        found["labels"] = list(map(list, read.answers))
-    found |= amount_facts(amounts_of(item.table.questions, estimates.amounts))
+        facts["labels"] = list(map(list, read.answers))
+    facts |= amount_facts(amounts_of(item.table.questions, estimates.amounts))
     intervals = estimates.simultaneous[number] if estimates.simultaneous else None
     if intervals is not None:
-        found["simultaneous"] = {
+        facts["simultaneous"] = {
             "method": intervals.method,
             "multiplier": intervals.multiplier,
             "low": intervals.low.ravel().tolist(),
             "high": intervals.high.ravel().tolist(),
         }
     if item.table.covariance is not None:
-        found["covariance"] = item.table.covariance.tolist()
-    return found
+        facts["covariance"] = item.table.covariance.tolist()
+    return facts
 
 
 def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
         "others_error": words.others_error,
         "errors": words.errors,
         "share_statement": words.share_statement,
-        "words": [found._asdict() for found in word_rows(words)],
+        "words": [row._asdict() for row in word_rows(words)],
         **changes(words),
     }
 
@@ -202,12 +203,12 @@ def as_table(estimates: Estimates) -> pa.Table:
     """The estimates as one long Arrow table, a row for each cell of each table.
 
     Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
-    standard_error, low, high (proportions of the people), below_zero, truth if it is known, and
-    weighted_to and shares_of (those who answered) if that was asked for, and simulation, a warning,
-    if it is one. Where questions are open the first column is stratum: "all"
-    of all released ones together, then each, with proportions of its own people.
-    What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
-    under "incrowd"; Parquet keeps it, CSV cannot.
+    standard_error, low, high (proportions of the people), below_zero, truth if available,
+    weighted_to and shares_of (those who answered) if requested, and simulation, a warning, if the
+    reports are simulated. With open questions the first column is stratum: "all" for all released
+    strata together, then each stratum, with proportions of its people.
+    Everything else (crowd, guarantee, seed, plan) is JSON in the schema's metadata under "incrowd";
+    Parquet keeps it, CSV cannot.
     """
     import pyarrow as pa  # slow to load, and a plan needs none
 
@@ -215,16 +216,16 @@ def as_table(estimates: Estimates) -> pa.Table:
     if estimates.strata:
         rows = [{"stratum": EVERYBODY} | row for row in rows]
     for stratum in estimates.strata:
-        own = _rows(of_stratum(estimates, stratum), stratum.words)
-        rows += [{"stratum": stratum.name} | row for row in own]
+        stratum_rows = _rows(of_stratum(estimates, stratum), stratum.words)
+        rows += [{"stratum": stratum.name} | row for row in stratum_rows]
     columns = {name: [row.get(name) for row in rows] for name in rows[0]} if rows else {}
     about = {
         name: value
         for name, value in as_json(estimates).items()
         if name not in ("tables", "words", "strata")
     }
-    made = marked_table(pa.table(columns), estimates.seed)
-    return made.replace_schema_metadata({"incrowd": json.dumps(about)})
+    table = marked_table(pa.table(columns), estimates.seed)
+    return table.replace_schema_metadata({"incrowd": json.dumps(about)})
 
 
 def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterator[dict[str, Any]]:
@@ -232,10 +233,10 @@ def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterato
         for cell in item.cells:
             row = _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
             yield row | ({} if cell.truth is None else {"truth": cell.truth}) | changes(item.table)
-    for id, found in words.items():
-        yield from (_row(id, row.word, row) | changes(found) for row in word_rows(found))
+    for id, estimates in words.items():
+        yield from (_row(id, row.word, row) | changes(estimates) for row in word_rows(estimates))
 
 
-def _row(table: str, answer: str, found: Cell | Word) -> dict[str, Any]:
-    figures = {name: getattr(found, name) for name in ("estimate", "standard_error", "low", "high")}
-    return {"table": table, "answer": answer} | figures | {"below_zero": found.estimate < 0}
+def _row(table: str, answer: str, row: Cell | Word) -> dict[str, Any]:
+    figures = {name: getattr(row, name) for name in ("estimate", "standard_error", "low", "high")}
+    return {"table": table, "answer": answer} | figures | {"below_zero": row.estimate < 0}

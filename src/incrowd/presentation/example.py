@@ -1,4 +1,4 @@
-"""What one report can look like, and how little of it is tied to one answer."""
+"""Examples of reports, with the odds of the answers that they could come from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORD = "example"  # the answer to a text question
 
 
 class Example(NamedTuple):
-    """What one question adds to a joint report, or what a message of cells sends.
+    """The part of a joint report that is about one question, or a piece from a message of cells.
 
     answers: one to each question. record: the bits of the answer, or the piece that says them.
     report: what is sent in their place. log_ratio: how many times as often these same bits come
@@ -42,7 +42,7 @@ class Example(NamedTuple):
 
 
 def examples(plan: Plan) -> tuple[Example, ...]:
-    """The first answers to questions, and what may be sent in their place.
+    """The first answer to each question, and what may be sent in its place.
 
     For each question of a joint report, but of those that have the same kind of records and the
     same noise only for the first, in the first message that holds it; and for each message of
@@ -105,20 +105,20 @@ def _pieces(plan: Plan, message: Cells) -> Example:
         else:
             place = np.unravel_index(1 + int(draw * (block.size - 1)), block.shape)
             parts = zip(message.questions, place, strict=True)
-            said = BETWEEN.join(cell_answers(question)[at] for question, at in parts)
-            invented = f"“{said}”"
+            drawn = BETWEEN.join(cell_answers(question)[at] for question, at in parts)
+            invented = f"“{drawn}”"
         report = f"{piece}, and {others * noise.q:.2g} invented pieces such as {invented}"
     return Example(block.questions, answers, piece, report, noise.epsilon)
 
 
 def _either(plan: Plan, block: Block) -> str:
-    """What the parity of two questions says."""
+    """The statement that the parity of two questions makes."""
     given = (f"{id} {cell_answers(plan.survey.question(id))[1]}" for id in block.questions)
     return f"“either {' or '.join(given)}, not both”"
 
 
 def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
-    """The answer itself, or another one."""
+    """An example of a channel that sends a whole answer: the same or another one."""
     likely = channel.matrix[:, 0].cumsum()
     sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))
     row, answers = channel.matrix[sent], question.answers
@@ -130,8 +130,8 @@ def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
     """The first answer, "no" of yes and no, and its bits."""
     record = np.zeros(sum(domain.bits for domain in question.domains), int)
     if takes_words(question):
-        found = places([WORD], np.zeros(1, int), question.id, question.hashes, question.block)[0]
-        record[found + question.block * np.arange(question.hashes)] = 1
+        bits = places([WORD], np.zeros(1, int), question.id, question.hashes, question.block)[0]
+        record[bits + question.block * np.arange(question.hashes)] = 1
         return WORD, record
     if question.bits > 1:
         record[0] = 1
@@ -145,7 +145,7 @@ def _draws(plan: Plan, id: str, number: int) -> np.ndarray:
 
 
 def _shown(bits: np.ndarray) -> str:
-    """The bits; of many how many are set."""
+    """The bits; for a long record, the number of set bits."""
     if len(bits) <= SHOWN_BITS:
         return "".join(map(str, bits.tolist()))
     return f"{len(bits):,} bits, {int(bits.sum()):,} of them set"

@@ -1,4 +1,4 @@
-"""What a notebook shows of surveys, plans and results: a page in a frame, with a page's style."""
+"""Surveys, plans and results in notebooks: pages in frames, with the style of pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _framed(page: str, height: str) -> str:
 
 @views.as_html.register
 def survey_html(survey: Survey) -> str:
-    """The questions of a survey, the crowd, and what it wants."""
+    """The questions of a survey, its crowd, and the guarantee and tables it requests."""
     privacy = survey.privacy
     delta = f", delta {privacy.delta:g}" if privacy.delta else ""
     wanted = list(map(str, survey.regressions))
@@ -84,34 +84,34 @@ views.as_arrow.register(Estimates, as_table)  # the table that .csv and .parquet
 
 
 @views.as_html.register
-def two_way_html(found: TwoWay) -> str:
-    """What the terminal shows of two questions."""
-    return _view_html(comparisons.view(found))
+def two_way_html(result: TwoWay) -> str:
+    """The view of two questions."""
+    return _view_html(comparisons.view(result))
 
 
 @views.as_html.register
-def correlations_html(found: Correlations) -> str:
-    """What the terminal shows of pairs of questions."""
-    return _view_html(correlations.view(found))
+def correlations_html(result: Correlations) -> str:
+    """The view of correlations."""
+    return _view_html(correlations.view(result))
 
 
 def _view_html(view: View) -> str:
     warned = [] if view.seed is None else [simulation_warning(view.seed)]
-    said = [*warned, *view.legend, view.promise, *view.lines]
-    return _framed(rendered("view.html", title=view.title, said=said, view=view), LOW)
+    texts = [*warned, *view.legend, view.promise, *view.lines]
+    return _framed(rendered("view.html", title=view.title, texts=texts, view=view), LOW)
 
 
 @views.as_arrow.register
-def two_way_table(found: TwoWay) -> pa.Table:
+def two_way_table(result: TwoWay) -> pa.Table:
     """A row for each figure: its kind, and the fields of `Comparison`."""
-    rows = [{"kind": kind, **asdict(figure)} for kind, figure in found.kinds()]
-    return marked_table(pa.Table.from_pylist(rows), found.seed)
+    rows = [{"kind": kind, **asdict(figure)} for kind, figure in result.kinds()]
+    return marked_table(pa.Table.from_pylist(rows), result.seed)
 
 
 @views.as_html.register
-def regression_html(found: Regression) -> str:
+def regression_html(result: Regression) -> str:
     """The page of the regression: the forest plot and the numbers."""
-    return _framed(regression_page.page(found), HIGH)
+    return _framed(regression_page.page(result), HIGH)
 
 
 views.as_arrow.register(Regression, regressions.regression_table)

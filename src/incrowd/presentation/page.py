@@ -111,11 +111,11 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
 
 def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, Any]:
     """Mean, total and quantiles, where a table is of numbers, and what they are of."""
-    found = amounts.amounts_of(item.names, estimates.amounts)
-    if found is None:
+    figures = amounts.amounts_of(item.names, estimates.amounts)
+    if figures is None:
         return {"amounts": ()}
-    note = amounts.note(found, changes(item.table))
-    return {"amounts": list(amounts.amount_rows(found)), "amount_note": note}
+    note = amounts.note(figures, changes(item.table))
+    return {"amounts": list(amounts.amount_rows(figures)), "amount_note": note}
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:
@@ -126,12 +126,12 @@ def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cel
 
 def _words(question: str, words: WordEstimates) -> dict[str, Any]:
     """The words that are present, the most frequent first."""
-    found = present_rows(words)[:_MOST_LISTED]
+    rows = present_rows(words)[:_MOST_LISTED]
     return {
         "question": question,
         "of": words,
-        "note": present_note(words, len(found)),
-        "lines": found,
+        "note": present_note(words, len(rows)),
+        "lines": rows,
     }
 
 

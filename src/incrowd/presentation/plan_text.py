@@ -1,4 +1,4 @@
-"""A plan in words: what is asked, what is sent and how noisy, who sees it, what it rests on."""
+"""A plan in words: questions, messages, noise, who sees what, and assumptions."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ from incrowd.survey import AnyQuestion, Survey
 Row = tuple[str, ...]
 Line = tuple[str, str]
 
-GUESS = 0.3  # how often a guess about an answer is right before anything was sent
+GUESS = 0.3  # the chance that a guess about an answer is right before anything is sent
 
 
 def asked(survey: Survey, language: str = "") -> Iterator[Row]:
-    """The questions and the answers that can be given, as they are read in a language.
+    """The questions and their possible answers, worded in a language.
 
-    Questions without words of their own and with the same answers share a line.
+    Questions without wording and with the same answers share a line.
     """
     alike: dict[Line, list[str]] = {}
     for question in survey.questions:
-        read = (wording(survey, question.id, language), survey.answers_of(question.id, language))
-        alike.setdefault(read, []).append(question.id)
-    return ((", ".join(ids), *read) for read, ids in alike.items())
+        texts = (wording(survey, question.id, language), survey.answers_of(question.id, language))
+        alike.setdefault(texts, []).append(question.id)
+    return ((", ".join(ids), *texts) for texts, ids in alike.items())
 
 
 def wording(survey: Survey, id: str, language: str = "") -> str:
-    """What people read above the answers to a question, and what helps them."""
+    """The wording and the help text of a question, as people read them above its answers."""
     if survey.question(id).text is None:
         return survey.help_of(id, language)
     return f"{survey.text_of(id, language)} {survey.help_of(id, language)}".strip()
 
 
 def open_named(survey: Survey) -> str:
-    """The open questions, as "faculty and year"."""
+    """The ids of the open questions, as "faculty and year"."""
     return " and ".join(question.id for question in survey.open)
 
 
 def word_notes(survey: Survey) -> Iterator[str]:
-    """What a question for a word can tell, and what it costs, before anybody plans with it."""
+    """Advice about questions whose answers are free text, to read before planning."""
     yield from (question.advice for question in survey.questions if question.advice)
 
 
 def sent(plan: Plan) -> Iterator[Row]:
-    """The messages: what travels together, how often, with how much noise.
+    """Rows for the messages: the questions that travel together, the reports, the noise.
 
-    Messages of one question that are alike in the rest share a line.
+    Messages of one question that are otherwise alike share a line.
     """
     lines: dict[tuple[Line, int | None], list[str]] = {}
     for number, message in enumerate(plan.messages):
@@ -69,7 +69,7 @@ def sent(plan: Plan) -> Iterator[Row]:
 
 
 def message_texts(plan: Plan) -> tuple[str, ...]:
-    """A line for each message; of a single one without its questions."""
+    """A line for each message; its questions come first if there are several messages."""
     several = len(plan.messages) > 1
     return tuple(
         f"{', '.join(m.ids)}: {message_text(m)}" if several else message_text(m)
@@ -82,10 +82,10 @@ def message_text(message: Message) -> str:
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
     if message.cells:
         bit = "pair of answers" if message.parities else "cell"
-        on_each = f"{noise(message.noise.q, 3)} on each {bit}{_kept(message)}"
+        on_each = f"{noise(message.noise.q, 3)} on each {bit}{_reused(message)}"
         if message.parities:
-            return f"{on_each}; each of which exactly one is given is a report of its own"
-        return f"{on_each}; each cell that is set is a report of its own"
+            return f"{on_each}; each pair of which exactly one is given is a separate report"
+        return f"{on_each}; each cell that is set is a separate report"
     fixed = [
         f"{question.id} by {question.randomizer.kind}"
         for question in message.questions
@@ -94,14 +94,14 @@ def message_text(message: Message) -> str:
     if message.noise is None:
         return f"{', '.join(fixed)}{times}"
     others = f", but {', '.join(fixed)}" if fixed else ""
-    chance = f"{noise(message.noise.q)}{_kept(message)}"
+    chance = f"{noise(message.noise.q)}{_reused(message)}"
     return f"each bit was flipped with probability {chance}{others}{times}"
 
 
-def _kept(message: Message) -> str:
-    """Whether the planner's flips are drawn anew in every round."""
+def _reused(message: Message) -> str:
+    """Say so if the planner's flips are drawn once instead of in every round."""
     once = any(question.asked_memoized for question in message.questions)
-    return ", drawn once and kept" if once else ""
+    return ", drawn once and reused" if once else ""
 
 
 def _reports(message: Message) -> str:
@@ -109,42 +109,43 @@ def _reports(message: Message) -> str:
         about, cells = f"{message.reports_each:,.1f}", message.record_bits
         which = f"one of {cells:,} cells" if cells > 1 else f"“{message.questions[0].recorded[1]}”"
         if message.parities:
-            which = f"that of one of {cells:,} pairs of answers exactly one was given"
-        return f"{about} pieces on average, each of which says {which}"
+            which = f"a pair, of {cells:,} pairs of answers, of which exactly one was given"
+        return f"{about} pieces on average, each naming {which}"
     bits, copies = message.bits, message.copies
     return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
 
 
 def _noise(message: Message) -> str:
-    """The planner's noise, then that of the questions with a device of their own."""
-    said = [] if message.noise is None else [message.noise.sentence + _kept(message)]
+    """The planner's noise, then that of the questions with a randomizer in the survey."""
+    texts = [] if message.noise is None else [message.noise.sentence + _reused(message)]
     channels = message.channels
     for question in message.questions:
         if question.randomizer:
-            kept = ", the flips drawn once and kept" if question.randomizer.memoized else ""
+            reused = ", the flips drawn once and reused" if question.randomizer.memoized else ""
             sentence = channels[question.id].sentence
-            said.append(f"{question.id} ({question.randomizer.kind}{kept}): {sentence}")
-    return "; ".join(said)
+            texts.append(f"{question.id} ({question.randomizer.kind}{reused}): {sentence}")
+    return "; ".join(texts)
 
 
-_KEY = " It keeps a secret key for the permanent responses; the key goes nowhere either."
+_KEY = " It keeps a secret key for the permanent responses; the key never leaves it either."
 
 
 def who_sees_what(plan: Plan, promise: Guarantee) -> Iterator[Line]:
-    """What device, shuffler, analyst and public get to see. promise: what holds."""
+    """What the device, the shuffler, the analyst and the public see. promise: what holds."""
     openly = plan.survey.open
     yield (
-        "Device, or who holds the answers",
-        f"The answers as they were given; they go no further.{_KEY if plan.memoized else ''}",
+        "Device, or holder of the answers",
+        f"The original answers, which never leave it.{_KEY if plan.memoized else ''}",
     )
     if not analysis(promise.analysis).shuffled:
-        yield "Shuffler", "None is relied on: what is sent may bear a name."
-        yield "Analyst", "Every report, perhaps with its sender's name; never an answer."
+        yield "Shuffler", "Not relied on: what is sent may carry a name."
+        yield "Analyst", "Every report, perhaps with its sender's name, but never an answer."
     else:
+        answers = f"the answers to {open_named(plan.survey)}, " if openly else ""
         yield (
             "Shuffler",
-            f"Who sends, {_openly(plan)}and the reports with their noise; never an answer"
-            f"{' to another question' * bool(openly)}. It passes on the reports alone, those of "
+            f"Who sends, {answers}and the randomized reports, but never an answer"
+            f"{' to another question' * bool(openly)}. It passes on only the reports, those of "
             f"each message{' and stratum' * bool(openly)} in random order, without names or times. "
             f"{could_infer(plan)}",
         )
@@ -158,38 +159,40 @@ def who_sees_what(plan: Plan, promise: Guarantee) -> Iterator[Line]:
 
 
 def hidden_by_pieces(plan: Plan, promise: Guarantee) -> Iterator[str]:
-    """What hides the pieces of one person, where a plan has messages of cells that are mixed."""
+    """Explain what hides the pieces of one person, for plans whose cells are mixed."""
     invented = [plan.survey.crowd * each.noise.q for each in plan.messages if each.cells]
     if not (invented and analysis(promise.analysis).shuffled):
         return
     least, most = (f"{number:,.0f}" for number in (min(invented), max(invented)))
     number = least if least == most else f"{least} to {most}"
     yield (
-        "Answers travel in pieces that nothing joins. A piece says nearly the truth: what hides it "
-        f"is the mixing with the pieces of {plan.survey.crowd:,} people. Among those that say the "
-        f"same, about {number} are invented, by everybody's devices."
+        "Answers travel in pieces that cannot be linked. A piece is nearly always true: what hides "
+        f"it is that it is mixed with the pieces of {plan.survey.crowd:,} people. Among those that "
+        f"say the same, about {number} are invented by people's devices."
     )
 
 
 def could_infer(plan: Plan) -> str:
-    """What whoever cheats and keeps names beside reports could learn, of the question that tells
-    most: by Bayes' rule odds grow by e to the power of its local epsilon."""
+    """State what a shuffler that records names could learn from the most revealing question.
+
+    By Bayes' rule, odds grow by at most e to the power of the question's local epsilon.
+    """
     leaks = {q.id: leak_with_names(plan, q) for q in plan.survey.randomized}
     id, leak = max(leaks.items(), key=lambda item: item[1])
     sure = 1 / (1 + (1 - GUESS) / GUESS * math.exp(-leak))
     most = "most" if sure >= 0.8 else "some" if sure >= 0.5 else "few"
     return (
-        f"If it cheated and kept names beside reports, it could infer {most} answers: on {id} a "
-        f"guess that is right in {GUESS:.0%} of all cases could become one that is right in "
-        f"{math.ceil(100 * sure)}%."
+        f"If it cheated and recorded who sent which report, it could infer {most} answers: for "
+        f"{id}, a guess that is right {GUESS:.0%} of the time could become one that is right "
+        f"{math.ceil(100 * sure)}% of the time."
     )
 
 
 def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
-    """The local epsilon of all that a person sends about one question, in all rounds.
+    """The local epsilon of everything a person sends about one question, in all rounds.
 
-    Permanent responses tell, however often they are repeated, no more than they do themselves.
-    Another answer to one question changes its parities with all others.
+    Repeating a permanent response reveals nothing new. Changing the answer to one question changes
+    its parities with all others.
     """
     return sum(
         (1 if question.memoized else plan.survey.rounds)
@@ -202,27 +205,41 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
 
 
 def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
-    """The assumption, the crowd, and what the promise covers. promise: what holds. sealed: whether
-    the reports will come over a network."""
+    """Rows for the assumption, the crowd, and what the promise covers.
+
+    promise: what holds. sealed: whether the reports will come over a network.
+    """
     yield "Assumption", assumption_text(promise)
     yield "Against", against_sentence(promise, sealed=sealed)
     yield "Crowd", _crowd(plan, promise)
     if plan.survey.open:
         yield "Strata", _strata(plan.survey)
     if analysis(promise.analysis).shuffled:
-        odds = f" Odds on a guess can then change by a factor of {factor(promise.local_epsilon)}."
+        odds = (
+            f" The odds of a guess can then change by a factor of {factor(promise.local_epsilon)}."
+        )
         yield "If the shuffler fails", without_shuffler(promise) + odds
-    yield "One person is", _person(plan.survey.rows_per_person)
+    rows = plan.survey.rows_per_person
+    yield (
+        "One person is",
+        f"up to {rows:,} rows of the answers, protected together."
+        if rows > 1
+        else "one row of the answers; anyone with several rows is less protected.",
+    )
     if plan.survey.rounds > 1:
-        yield "Rounds", _rounds(plan.survey)
+        yield (
+            "Rounds",
+            f"{plan.survey.rounds:,} rounds of these questions are covered together. After fewer "
+            "rounds, less of the privacy budget is spent. A ledger counts them.",
+        )
     yield "Earlier rounds", _earlier(plan)
     if plan.memoized:
         yield (
             "Permanent responses",
             f"{', '.join(plan.memoized)}: the device draws the response once and repeats it "
             "whenever it is asked again. An answer that changes is not covered: the response shows "
-            "that it did. Of rounds over a network only the local guarantee is left, since who "
-            "took part in which can be matched with the responses: "
+            "the change. For rounds over a network only the local guarantee remains, since the "
+            "responses can be matched with the record of who took part in which round: "
             f"{local_figures(promise)}.",
         )
 
@@ -230,57 +247,39 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
 def _crowd(plan: Plan, promise: Guarantee) -> str:
     survey = plan.survey
     if not analysis(promise.analysis).shuffled:
-        return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
+        return f"{survey.crowd:,} people, which affects only the errors, not the privacy."
     each = " in each stratum that is released" if survey.open else ""
-    said = f"{survey.crowd:,} people{each}, assuming none cooperates with the analyst."
+    text = f"{survey.crowd:,} people{each}, assuming that none cooperates with the analyst."
     if survey.colluding:
-        said = (
+        text = (
             f"{survey.crowd:,} people{each}, of whom up to {survey.colluding:,} may cooperate with "
             f"the analyst: the other {survey.honest:,} hide each other."
         )
     if promise.crowd < survey.honest:
-        said += f" An earlier round had fewer: only {promise.crowd:,} are counted on."
-    return f"{said} If fewer take part, privacy is weaker, and is worked out anew."
-
-
-def _openly(plan: Plan) -> str:
-    """What the shuffler sees of open questions."""
-    return f"the answers to {open_named(plan.survey)}, " if plan.survey.open else ""
+        text += f" An earlier round had fewer: the guarantee counts on only {promise.crowd:,}."
+    return f"{text} If fewer take part, privacy is weaker and is recomputed."
 
 
 def _strata(survey: Survey) -> str:
-    """What open questions divide people into, and what becomes of small parts."""
+    """Explain the strata that open questions form, and what happens to small ones."""
     named, number = open_named(survey), len(strata(survey))
     small = {
         "delete": "is never released",
-        "merge": "is released only together with other small ones",
+        "merge": "is released only together with other small strata",
     }[survey.small_strata]
     return (
         f"{named} {'is' if len(survey.open) == 1 else 'are'} sent openly and not protected: "
-        "the shuffler sees who gives which of these answers, everybody else how many do. Each of "
-        f"the {number:,} strata of equal answers is mixed by itself, and one with fewer than "
-        f"{survey.crowd:,} people {small}."
-    )
-
-
-def _person(rows: int) -> str:
-    if rows > 1:
-        return f"up to {rows:,} rows of the answers, protected together."
-    return "one row of the answers; anyone with several rows is protected less."
-
-
-def _rounds(survey: Survey) -> str:
-    return (
-        f"{survey.rounds:,} rounds of these questions are covered together: after all of them "
-        "this is what was promised, after fewer it is less. A ledger counts them."
+        "the shuffler sees who gives which of these answers; everyone else sees only how many do. "
+        f"Each of the {number:,} strata of people with the same open answers is mixed separately, "
+        f"and a stratum with fewer than {survey.crowd:,} people {small}."
     )
 
 
 def _earlier(plan: Plan) -> str:
     if not plan.earlier:
         return (
-            "None are covered. Whatever else the same people are asked adds to what is learnt "
-            "about them, unless it is planned together with this (incrowd plan --ledger)."
+            "None are covered. Any other survey of the same people adds to what can be learned "
+            "about them, unless it is planned together with this one (incrowd plan --ledger)."
         )
     rounds = (
         f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…"

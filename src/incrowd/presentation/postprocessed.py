@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.sentences import guarantee_sentence
-from incrowd.presentation.shown import said_each, titled
+from incrowd.presentation.shown import answer_labels, titled
 from incrowd.presentation.view import Numbers, View
 from incrowd.survey import Survey
 
@@ -18,25 +18,27 @@ if TYPE_CHECKING:
     from incrowd.estimation.postprocess import Postprocessed
 
 
-def view(found: Sequence[Postprocessed], survey: Survey) -> View:
-    """All tables that were changed by one method."""
+def view(tables: Sequence[Postprocessed], survey: Survey) -> View:
+    """The view of all tables that one method post-processed."""
     facts = [
-        finite(asdict(item)) | {"guarantee": guarantee_facts(item.guarantee)} for item in found
+        finite(asdict(item)) | {"guarantee": guarantee_facts(item.guarantee)} for item in tables
     ]
     return View(
-        title=found[0].method,
+        title=tables[0].method,
         facts={"tables": facts},
-        seed=found[0].seed,
-        promise=guarantee_sentence(found[0].guarantee),
-        tables=tuple(_numbers(item, survey) for item in found),
-        notes=(found[0].statement,),
+        seed=tables[0].seed,
+        promise=guarantee_sentence(tables[0].guarantee),
+        tables=tuple(_numbers(item, survey) for item in tables),
+        notes=(tables[0].statement,),
     )
 
 
 def _numbers(item: Postprocessed, survey: Survey) -> Numbers:
-    """One table, and by how much it is biased if that is known."""
-    read = titled([survey.text_of(id) for id in item.questions], item.questions)
-    answers = [said_each(survey, *pair) for pair in zip(item.questions, item.answers, strict=True)]
+    """One table, with its bias if that was estimated."""
+    heading = titled([survey.text_of(id) for id in item.questions], item.questions)
+    answers = [
+        answer_labels(survey, *pair) for pair in zip(item.questions, item.answers, strict=True)
+    ]
     bias = item.bias
     lines = []
     for place, answer in enumerate(product(*answers)):
@@ -51,7 +53,7 @@ def _numbers(item: Postprocessed, survey: Survey) -> Numbers:
         lines.append(tuple(line))
     of_bias = ("bias in pp (std. error)",) if bias else ()
     headings = ("answer", "post-processed", "unbiased", *of_bias)
-    return Numbers(f"{read}: {item.method}", headings, tuple(lines), notes=tuple(_notes(item)))
+    return Numbers(f"{heading}: {item.method}", headings, tuple(lines), notes=tuple(_notes(item)))
 
 
 def _notes(item: Postprocessed) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a receipt says of reports that came over a network, in words."""
+"""Receipts of reports that came over a network, and warnings about simulations, in words."""
 
 from __future__ import annotations
 
@@ -15,72 +15,70 @@ if TYPE_CHECKING:
 
 
 UPLOADS = (
-    "Each upload was treated as one person: the promise is to each person who sends once. Who was "
-    "invited twice, or sent under two names, is protected less than stated."
+    "Each upload was treated as one person: the promise is to each person who sends once. Anyone "
+    "who was invited twice, or sent under two names, is less protected than stated."
 )
 _NOT_SHOWN = (
-    "The signature shows that the shuffler's key stated these numbers for these very bytes. It "
-    "does not show that they were mixed, that the people are real, or that nobody was left out"
+    "The signature proves that the shuffler's key stated these numbers for exactly these bytes. It "
+    "does not prove that they were mixed, that the people are real, or that nobody was left out"
 )
 _CHEATED = (
-    "The shuffler signed two different releases of one stratum: it cheats, and the proof is kept "
-    "in the collector's folder `contradictions`"
+    "The shuffler signed two different releases of one stratum, which proves that it cheats; the "
+    "evidence is in the collector's folder `contradictions`"
 )
 
 
-def receipt_sentences(found: Received) -> Iterator[str]:
-    """The receipt of one release; what stands out comes after it."""
-    yield _received(found)
-    if found.contradicted:
+def receipt_sentences(receipt: Received) -> Iterator[str]:
+    """The receipt of one release, then anything unusual about it."""
+    yield _received(receipt)
+    if receipt.contradicted:
         yield f"{_CHEATED}."
-    for message, reports, most in found.crowded:
+    for message, reports, most in receipt.crowded:
         yield (
-            f"Message {message + 1} has {reports:,} reports, more than the {most:,} of "
-            f"{found.opened_people:,} people: some senders filled places that were not meant for "
-            "it, or other reports were lost."
+            f"Message {message + 1} has {reports:,} reports, more than the {most:,} that "
+            f"{receipt.opened_people:,} people send: some senders filled slots that were meant for "
+            "other messages, or other reports were lost."
         )
 
 
-def receipt_facts(found: Received) -> dict[str, Any]:
-    """A receipt as JSON-ready data, with its sentences. A receipt that is shown was verified."""
-    words = " ".join(receipt_sentences(found))
-    return asdict(found) | {"signature_valid": True, "sentence": words}
+def receipt_facts(receipt: Received) -> dict[str, Any]:
+    """A verified receipt as JSON-ready data, with its sentences."""
+    words = " ".join(receipt_sentences(receipt))
+    return asdict(receipt) | {"signature_valid": True, "sentence": words}
 
 
 def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -> Iterator[str]:
-    """A sentence for each release whose receipt is not there."""
-    there = {each.release for each in received}
+    """A sentence for each release without a receipt."""
+    receipts = {receipt.release for receipt in received}
     for release in sorted(releases, key=lambda release: (release.claims.bundle, release.strata)):
-        if release.id not in there:
+        if release.id not in receipts:
             yield (
-                f"No receipt is there of release {release.id[:12]}… (bundle "
-                f"{release.claims.bundle[:12]}…, {release.people:,} people): nobody checked what "
-                "the shuffler signed. The guarantee is what the reports themselves state."
+                f"There is no receipt for release {release.id[:12]}… (bundle "
+                f"{release.claims.bundle[:12]}…, {release.people:,} people): nobody verified what "
+                "the shuffler signed. The guarantee relies on what the reports themselves state."
             )
 
 
 def releases_facts(releases: Iterable[Release]) -> list[dict[str, Any]]:
-    """What reports that came over a network state about it, JSON-ready."""
+    """The releases that reports over a network belong to, as JSON-ready data."""
     return [each.model_dump(mode="json") for each in sorted(releases, key=lambda each: each.id)]
 
 
-def _received(found: Received) -> str:
-    strata = f"{'strata' if len(found.strata) > 1 else 'stratum'} {', '.join(found.strata)}"
-    opened = found.reports - sum(found.rejected.values())
+def _received(receipt: Received) -> str:
+    strata = f"{'strata' if len(receipt.strata) > 1 else 'stratum'} {', '.join(receipt.strata)}"
+    opened = receipt.reports - sum(receipt.rejected.values())
     return (
-        f"Receipt of {strata}: the shuffler signed that {found.people:,} people sent "
-        f"{found.reports:,} sealed reports ({found.places} each, dummies included), "
-        f"{_codes(found)}. {opened:,} of them were opened, enough for {found.opened_people:,} "
-        f"people; {_rejected(found)}. {_NOT_SHOWN}. Bundle {found.bundle}."
+        f"Receipt of {strata}: the shuffler signed that {receipt.people:,} people sent "
+        f"{receipt.reports:,} sealed reports ({receipt.places} each, dummies included), "
+        f"{_codes(receipt)}. {opened:,} of them were opened, enough for {receipt.opened_people:,} "
+        f"people; {_rejected(receipt)}. {_NOT_SHOWN}. Bundle {receipt.bundle}."
     )
 
 
-def _codes(found: Received) -> str:
-    if found.issued is not None:
-        return f"each with an invitation, of {found.issued:,} sent out"
-    return (
-        f"without invitations: {found.colluding:,} of them are taken to be invented or to collude"
-    )
+def _codes(receipt: Received) -> str:
+    if receipt.issued is not None:
+        return f"each with an invitation, of {receipt.issued:,} sent out"
+    return f"without invitations: {receipt.colluding:,} are assumed to be invented or colluding"
 
 
 _REJECTED = {
@@ -91,22 +89,23 @@ _REJECTED = {
 }
 
 
-def _rejected(found: Received) -> str:
-    if not found.rejected:
+def _rejected(receipt: Received) -> str:
+    if not receipt.rejected:
         return "none was rejected"
-    kinds = ", ".join(f"{count:,} {_REJECTED[kind]}" for kind, count in found.rejected.items())
-    return f"{sum(found.rejected.values()):,} were rejected ({kinds})"
+    kinds = ", ".join(f"{count:,} {_REJECTED[kind]}" for kind, count in receipt.rejected.items())
+    return f"{sum(receipt.rejected.values()):,} were rejected ({kinds})"
 
 
-# Invitations on paper: one to a person, with what the device has to show before it sends.
+# Invitations on paper: one per person, with the digest that the device has to show.
 
 
 def invitations_page(
     title: str, short: str, invitations: Sequence[tuple[str, str]], page: str = ""
 ) -> str:
-    """A page to print and cut: code and link of each.
+    """A page to print and cut, with the code and link of each invitation.
 
-    short: of the bundle's digest. page: address of a survey page, which people open then.
+    short: the beginning of the bundle's digest. page: the address of a survey page, if people
+    answer there.
     """
     from incrowd.presentation.shell import rendered
 
@@ -114,7 +113,7 @@ def invitations_page(
     return rendered("invitations.html", **parts)
 
 
-# What every output says of reports that were made with a known seed: they protect nobody.
+# Every output warns about reports that were made with a known seed: they protect nobody.
 
 
 SEED = "simulation_seed"
@@ -122,25 +121,22 @@ WARNING = "simulation"
 
 
 def simulation_warning(seed: int) -> str:
-    """What must stand above whatever was made from a simulation."""
+    """The warning above every output of a simulation."""
     return (
         f"Simulation. These reports were randomized with the known seed {seed}, so the noise can "
-        "be taken off again and they protect nobody. What is promised here holds for reports "
-        "randomized without a seed."
+        "be removed and they protect nobody. The promise stated here holds for reports randomized "
+        "without a seed."
     )
 
 
 def marked(facts: dict[str, Any], seed: int | None) -> dict[str, Any]:
-    """JSON-ready facts with the seed, null for real reports; of a simulation with the warning."""
+    """Add the seed (null for real reports) to JSON-ready facts, and for a simulation a warning."""
     warning = {} if seed is None else {WARNING: simulation_warning(seed)}
     return warning | facts | {SEED: seed}
 
 
 def marked_table(table: pa.Table, seed: int | None) -> pa.Table:
-    """A table that says so in every row if it is of a simulation; else as it was.
-
-    Rows are all that a CSV file has.
-    """
+    """Add a column with a warning if the table is of a simulation: a CSV file has only rows."""
     import pyarrow as pa  # slow to load, and a plan needs none
 
     if seed is None:

@@ -43,44 +43,46 @@ class Group(NamedTuple):
     places: range
 
 
-def groups(found: Regression) -> list[Group]:
-    """The predictors of a model in the survey's words; the intercept is no part of them."""
-    survey, made, start = found.plan.survey, [], 1
-    for ids, same in groupby(found.terms[1:], lambda term: tuple(id for id, _ in term)):
+def groups(model: Regression) -> list[Group]:
+    """The predictors of a model in the survey's words, without the intercept."""
+    survey, parts, start = model.plan.survey, [], 1
+    for ids, same in groupby(model.terms[1:], lambda term: tuple(id for id, _ in term)):
         terms = list(same)
-        answers = tuple(TOGETHER.join(_said(survey, *level) for level in term) for term in terms)
+        answers = tuple(
+            TOGETHER.join(_level_text(survey, *level) for level in term) for term in terms
+        )
         sloped = [id for id, level in terms[0] if level == SLOPE]
-        references = [_label(found, id, _reference(found, id)) for id in ids if id not in sloped]
+        references = [_label(model, id, _reference(model, id)) for id in ids if id not in sloped]
         places = range(start, start := start + len(answers))
         question = TOGETHER.join(map(survey.text_of, ids))
-        made.append(Group(ids, question, TOGETHER.join(references), answers, places))
-    return made
+        parts.append(Group(ids, question, TOGETHER.join(references), answers, places))
+    return parts
 
 
-def _said(survey: Survey, id: str, level: str) -> str:
+def _level_text(survey: Survey, id: str, level: str) -> str:
     return "each step of one" if level == SLOPE else survey.label_of(id, level)
 
 
-def _reference(found: Regression, id: str) -> str:
+def _reference(model: Regression, id: str) -> str:
     """The answer to a predictor that others are compared with."""
-    levels = (*found.plan.survey.question(id).answers, OTHERS)
-    return next(level for level in levels if f"{id}={level}" in found.references)
+    levels = (*model.plan.survey.question(id).answers, OTHERS)
+    return next(level for level in levels if f"{id}={level}" in model.references)
 
 
-def _label(found: Regression, id: str, level: str) -> str:
-    return level if level == OTHERS else found.plan.survey.label_of(id, level)
+def _label(model: Regression, id: str, level: str) -> str:
+    return level if level == OTHERS else model.plan.survey.label_of(id, level)
 
 
-def forest_plot(found: Regression, width: int = 560, most_labels: int = 200) -> Markup:
+def forest_plot(model: Regression, width: int = 560, most_labels: int = 200) -> Markup:
     """Point and interval of each coefficient as an <svg> element; odds ratios on their own scale.
 
     The intercept, which comes first, is left out: it is compared with nothing.
     """
     from incrowd.presentation.charts import drawn  # drawing is slow to import
 
-    odds = [(each.ratio, each.low, each.high) for each in found.odds_ratios]
-    ends = odds or [(each.estimate, each.low, each.high) for each in found.coefficients]
-    shown = groups(found)
+    odds = [(each.ratio, each.low, each.high) for each in model.odds_ratios]
+    ends = odds or [(each.estimate, each.low, each.high) for each in model.coefficients]
+    shown = groups(model)
     domain = _domain([value for each in ends[1:] for value in each], bool(odds))
     values = [
         {"group": number, "answer": answer, **_drawn(ends[place], domain)}
@@ -89,10 +91,10 @@ def forest_plot(found: Regression, width: int = 560, most_labels: int = 200) -> 
     ]
     labels = min(max(cell_len(str(v["answer"])) for v in values) * LETTERS + 26, most_labels)
     plot = width - labels
-    headings = [_heading(found, group, plot // (LETTERS + 1)) for group in shown]  # they are bold
+    headings = [_heading(model, group, plot // (LETTERS + 1)) for group in shown]  # they are bold
     return drawn(
         "forest.json",
-        f"{regressions.title(found)}, drawn",
+        f"{regressions.title(model)}, drawn",
         values=values,
         headings=f"{json.dumps(headings)}[datum.value]",
         labels=labels,
@@ -105,9 +107,9 @@ def forest_plot(found: Regression, width: int = 560, most_labels: int = 200) -> 
     )
 
 
-def _heading(found: Regression, group: Group, letters: int) -> str:
+def _heading(model: Regression, group: Group, letters: int) -> str:
     """The wordings of its questions, or how they begin."""
-    texts, most = map(found.plan.survey.text_of, group.ids), letters // len(group.ids)
+    texts, most = map(model.plan.survey.text_of, group.ids), letters // len(group.ids)
     return TOGETHER.join(textwrap.shorten(text, most, placeholder=" …") for text in texts)
 
 
@@ -127,47 +129,47 @@ def _domain(ends: Sequence[float], log: bool) -> list[float]:
     return [min(low, 0.0) - room, max(high, 0.0) + room]
 
 
-def page(found: Regression) -> str:
+def page(model: Regression) -> str:
     """A self-contained page."""
-    drawn = found.estimable and not found.expected
-    headings, rows = _figures(found)
+    drawn = model.estimable and not model.expected
+    headings, rows = _figures(model)
     sizes = ((560, 200), (346, 130))  # as charts of tables: wide, narrow
     return rendered(
         "regression.html",
-        title=found.plan.survey.name,
-        found=found,
+        title=model.plan.survey.name,
+        model=model,
         sentences=sentences,
-        simulated="" if found.seed is None else simulation_warning(found.seed),
-        outcome=_outcome(found),
-        what=f"{_odds_of(found)}{regressions.title(found)}",
-        charts=[forest_plot(found, *size) for size in sizes] if drawn else [],
+        simulated="" if model.seed is None else simulation_warning(model.seed),
+        outcome=_outcome(model),
+        what=f"{_odds_of(model)}{regressions.title(model)}",
+        charts=[forest_plot(model, *size) for size in sizes] if drawn else [],
         headings=headings,
         rows=rows,
-        groups=groups(found),
-        intercept="mean" if found.family == "linear" else "odds",
-        notes=regressions.said_below(found),
-        reading=list(reading(found)) if drawn else [],
-        way=regressions.way(found),
+        groups=groups(model),
+        intercept="mean" if model.family == "linear" else "odds",
+        notes=regressions.table_notes(model),
+        reading=list(reading(model)) if drawn else [],
+        way=regressions.way(model),
     )
 
 
-def _outcome(found: Regression) -> str:
+def _outcome(model: Regression) -> str:
     """The question that is explained, in the survey's words."""
-    return found.plan.survey.text_of(found.outcome_level[0])
+    return model.plan.survey.text_of(model.outcome_level[0])
 
 
-def _odds_of(found: Regression) -> str:
+def _odds_of(model: Regression) -> str:
     """The answer to it, if it is one that is explained."""
-    id, answer = found.outcome_level
-    what = "Odds of" if found.family == "logistic" else "Share of"
-    return f"{what} “{found.plan.survey.label_of(id, answer)}”: " if answer else ""
+    id, answer = model.outcome_level
+    what = "Odds of" if model.family == "logistic" else "Share of"
+    return f"{what} “{model.plan.survey.label_of(id, answer)}”: " if answer else ""
 
 
-def _figures(found: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
+def _figures(model: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
     """Headings and rows; of odds first the ratios, which people read."""
-    names = regressions.headings(found)[1:]
-    lines = [[text.replace("-", "−") for text in row[1:]] for row in regressions.rows(found)]
-    if found.family == "linear" or found.expected:
+    names = regressions.headings(model)[1:]
+    lines = [[text.replace("-", "−") for text in row[1:]] for row in regressions.rows(model)]
+    if model.family == "linear" or model.expected:
         return names, lines
     headings = ("odds ratio", "95% interval", "log odds", "error")
     return headings, [[*line[3:], *line[:2]] for line in lines]
@@ -176,61 +178,62 @@ def _figures(found: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
 # --- how to read it --------------------------------------------------------------------------
 
 
-def reading(found: Regression) -> Iterator[str]:
+def reading(model: Regression) -> Iterator[str]:
     """What a figure of the table says, with the one that differs most clearly as an example."""
-    shown = groups(found)
+    shown = groups(model)
     single = [(group, place) for group in shown if len(group.ids) == 1 for place in group.places]
     crossed = any(len(group.ids) > 1 for group in shown)
-    group, place = max(single, key=lambda each: _clearness(found.coefficients[each[1]]))
-    others = "are those that others are set against" if crossed else "are the same"
+    group, place = max(single, key=lambda each: _clearness(model.coefficients[each[1]]))
+    others = "are the reference answers" if crossed else "are the same"
     who = f"“{group.answers[place - group.places.start]}” ({group.question})"
     compared = f"at “{group.against}”" if group.against else "one step below"
     against = f"{compared}, among people whose other answers {others}"
-    yield (_difference if found.family == "linear" else _ratio)(found, place, who, against)
+    yield (_difference if model.family == "linear" else _ratio)(model, place, who, against)
     if crossed:
         yield (
-            "A line of two answers says how far people who gave both are from what each of the two "
-            "would make of them."
+            "A line with two answers shows how far people who gave both differ from what the two "
+            "answers predict separately."
         )
 
 
-def _clearness(found: Coefficient) -> float:
-    return abs(found.estimate) / max(found.standard_error, 1e-300)
+def _clearness(coefficient: Coefficient) -> float:
+    return abs(coefficient.estimate) / max(coefficient.standard_error, 1e-300)
 
 
-def _ratio(found: Regression, place: int, who: str, against: str) -> str:
-    each, (id, answer) = found.odds_ratios[place], found.outcome_level
-    said = found.plan.survey.label_of(id, answer)
+def _ratio(model: Regression, place: int, who: str, against: str) -> str:
+    each, (id, answer) = model.odds_ratios[place], model.outcome_level
+    label = model.plan.survey.label_of(id, answer)
     return (
-        f"The odds of “{said}” are the people who answered so for each one who did not. An odds "
-        f"ratio of {times(each.ratio)} at {who} says that there these odds are "
+        f"The odds of “{label}” are the number of people with that answer for each person "
+        "without it. An odds "
+        f"ratio of {times(each.ratio)} at {who} means that these odds are "
         f"{times(each.ratio)} times those {against}; by the interval, "
-        f"{regressions.odds_between(each.low, each.high)} times. A ratio of 1 says that nothing "
-        "differs."
+        f"{regressions.odds_between(each.low, each.high)} times. A ratio of 1 means no "
+        "difference."
     )
 
 
-def _difference(found: Regression, place: int, who: str, against: str) -> str:
-    each = found.coefficients[place]
+def _difference(model: Regression, place: int, who: str, against: str) -> str:
+    each = model.coefficients[place]
     side = "higher" if each.estimate >= 0 else "lower"
     return (
-        f"A difference of {each.estimate:.3g} at {who} says that the mean of “{_outcome(found)}” "
+        f"A difference of {each.estimate:.3g} at {who} means that the mean of “{_outcome(model)}” "
         f"is {abs(each.estimate):.3g} {side} there than {against}; by the interval, the difference "
-        f"is {each.low:.3g} to {each.high:.3g}. A difference of 0 says that nothing differs."
+        f"is {each.low:.3g} to {each.high:.3g}. A difference of 0 means no effect."
     )
 
 
 # --- files -----------------------------------------------------------------------------------
 
 
-def _write_json(found: Regression, path: Path) -> None:
-    facts = marked(regressions.facts(found), found.seed)
+def _write_json(model: Regression, path: Path) -> None:
+    facts = marked(regressions.facts(model), model.seed)
     path.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 _WRITERS: Mapping[str, Any] = {
-    ".html": lambda found, path: path.write_text(page(found), encoding="utf-8"),
-    ".csv": lambda found, path: pyarrow.csv.write_csv(regressions.regression_table(found), path),
+    ".html": lambda model, path: path.write_text(page(model), encoding="utf-8"),
+    ".csv": lambda model, path: pyarrow.csv.write_csv(regressions.regression_table(model), path),
     ".json": _write_json,
 }
 
@@ -240,14 +243,14 @@ def check_regression_ending(path: Path) -> None:
     checked_ending(path, _WRITERS)
 
 
-def save_regression(found: Regression, path: Path) -> bool:
+def save_regression(model: Regression, path: Path) -> bool:
     """Write a regression as .html, .csv or .json, whole or not at all.
 
     A .csv has a row for each coefficient: without any it is not written, and the answer is False.
     """
     ending = checked_ending(path, _WRITERS)
-    if ending == ".csv" and not found.estimable:
+    if ending == ".csv" and not model.estimable:
         return False
     with replaced(path) as temporary:
-        _WRITERS[ending](found, temporary)
+        _WRITERS[ending](model, temporary)
     return True

@@ -1,4 +1,4 @@
-"""Regressions for people: words and rows; and for machines."""
+"""Regressions as text and rows for people, and as data for programs."""
 
 from __future__ import annotations
 
@@ -32,75 +32,81 @@ PENALTIES: dict[Penalty, str] = {
     "firth": "Firth's penalized likelihood, from the table of all questions, with the intervals of "
     "a score test",
 }
-OPEN = "an interval with one end, or none (anything), is all that the reports tell"
+OPEN = "where an interval has only one end, or none (anything), the reports give no other limit"
 EFFECT = {"logistic": "odds ratio", "linear": "difference"}
-CLOSER = "the odds of these people come out too close to even on average"
-SELDOM = 0.05  # of surveys, in which a model is refused without a word about it beforehand
-SEEN = 0.0005  # of people, that a tenth of a percent shows
-MOST = 700.0  # of which e^x is still a number
+CLOSER = "the estimated odds of these people are too close to even on average"
+SELDOM = 0.05  # share of surveys not supporting a model, up to which it is not mentioned
+SEEN = 0.0005  # the smallest share of people that rounds to a tenth of a percent
+MOST = 700.0  # e^700 is still a finite number
 UNEVEN = (
     "if answers whose shares are not stated are uneven (one yes in ten; otherwise each answer half "
     "as common as the one before)"
 )
-OTHERS_ALIKE = "all other answers are taken to be equally common, and nothing to depend on anything"
+INDEPENDENT = "equally common, and all questions to be independent"
+OTHERS_ALIKE = f"all other answers are assumed to be {INDEPENDENT}"
 
 
-def view(found: Regression) -> View:
-    """The coefficients of a model, if there are any, and what is to be said of them."""
-    named = title(found)
-    numbers = Numbers(named, headings(found), tuple(rows(found)), spaces=2)
-    above = [named] if found.expected and not found.estimable else []
+def view(model: Regression) -> View:
+    """The view of a model: its coefficients, if it is estimable, and notes."""
+    named = title(model)
+    numbers = Numbers(named, headings(model), tuple(rows(model)), spaces=2)
+    above = [named] if model.expected and not model.estimable else []
     return View(
         title=named,
-        facts=facts(found),
-        seed=found.seed,
-        promise=guarantee_sentence(found.guarantee),
-        tables=(numbers,) if found.estimable else (),
-        notes=(*above, *notes(found)),
+        facts=facts(model),
+        seed=model.seed,
+        promise=guarantee_sentence(model.guarantee),
+        tables=(numbers,) if model.estimable else (),
+        notes=(*above, *notes(model)),
     )
 
 
-def title(found: Regression) -> str:
-    """What stands above the coefficients."""
-    what = "log odds" if found.family == "logistic" else "linear model"
-    if found.expected:
-        return f"{what} of {found.outcome}: the errors to expect of {found.people:,} people"
-    return f"{what} of {found.outcome}, {found.people:,} people, 95% intervals"
+def title(model: Regression) -> str:
+    """The title of the table of coefficients."""
+    what = "log odds" if model.family == "logistic" else "linear model"
+    if model.expected:
+        return f"{what} of {model.outcome}: expected errors with {model.people:,} people"
+    return f"{what} of {model.outcome}, {model.people:,} people, 95% intervals"
 
 
-def way(found: Regression) -> str:
-    """How the coefficients were estimated."""
-    return PENALTIES[found.penalty] if found.penalty else WAYS[found.method]
+def way(model: Regression) -> str:
+    """The method of estimation, in words."""
+    return PENALTIES[model.penalty] if model.penalty else WAYS[model.method]
 
 
-def headings(found: Regression) -> tuple[str, ...]:
-    """The columns of the table."""
-    if found.expected:
-        return ("term", "error", f"detectable {EFFECT[found.family]}")
-    odds = ("odds ratio", "95% interval") if found.family == "logistic" else ()
+def headings(model: Regression) -> tuple[str, ...]:
+    """The headings of the table of coefficients."""
+    if model.expected:
+        return ("term", "error", f"detectable {EFFECT[model.family]}")
+    odds = ("odds ratio", "95% interval") if model.family == "logistic" else ()
     return ("term", "estimate", "error", "95% interval", *odds)
 
 
-def rows(found: Regression) -> list[tuple[str, ...]]:
-    """A line for each coefficient."""
-    if found.expected:
-        seen = ("" if size is None else f"{size:.3g}" for size in detectable(found))
-        errors = ((each.term, f"{each.standard_error:.3g}") for each in found.coefficients)
-        return [(*each, size) for each, size in zip(errors, seen, strict=True)]
+def rows(model: Regression) -> list[tuple[str, ...]]:
+    """A row for each coefficient."""
+    if model.expected:
+        sizes = ("" if size is None else f"{size:.3g}" for size in detectable(model))
+        return [
+            (coefficient.term, f"{coefficient.standard_error:.3g}", size)
+            for coefficient, size in zip(model.coefficients, sizes, strict=True)
+        ]
     lines: list[tuple[str, ...]] = [
         (each.term, _text(each.estimate), _text(each.standard_error), _between(each.low, each.high))
-        for each in found.coefficients
+        for each in model.coefficients
     ]
-    odds = [(times(each.ratio), odds_between(each.low, each.high)) for each in found.odds_ratios]
+    odds = [(times(each.ratio), odds_between(each.low, each.high)) for each in model.odds_ratios]
     return [line + more for line, more in zip(lines, odds, strict=True)] if odds else lines
 
 
-def detectable(found: Regression) -> list[float | None]:
-    """The smallest odds ratio, or difference of the outcome, that a 95% interval tells from none in
-    half of all surveys; None of the intercept, which is compared with nothing."""
-    errors = [each.standard_error for each in found.coefficients]
+def detectable(model: Regression) -> list[float | None]:
+    """The smallest effect of each coefficient that is detected in half of all surveys.
+
+    An effect is an odds ratio or a difference of the outcome; it is detected if its 95% interval
+    excludes no effect. None for the intercept, which is compared with nothing.
+    """
+    errors = [each.standard_error for each in model.coefficients]
     reached = [HALF_WIDTH * error for error in errors[1:]]
-    odds = found.family == "logistic"
+    odds = model.family == "logistic"
     return [None, *(math.exp(min(size, MOST)) if odds else size for size in reached)][: len(errors)]
 
 
@@ -109,7 +115,7 @@ def _text(value: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """How many times: three digits, or all of those before the point."""
+    """A ratio with three significant digits, or all digits before the decimal point."""
     return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
 
 
@@ -118,7 +124,7 @@ def _between(low: float, high: float) -> str:
 
 
 def odds_between(low: float, high: float) -> str:
-    """An interval of odds ratios, whose lower end may be 0 and whose upper one infinite."""
+    """An interval of odds ratios; its lower end may be 0 and its upper end infinite."""
     return _interval(low, high, 0.0, times)
 
 
@@ -130,110 +136,110 @@ def _interval(low: float, high: float, least: float, text: Callable[[float], str
 
 
 def is_open(low: float, high: float) -> bool:
-    """Whether the interval of a coefficient has an end that the reports do not tell."""
+    """Whether the interval of a coefficient lacks an end."""
     return math.isinf(low) or math.isinf(high)
 
 
-def notes(found: Regression) -> list[str]:
-    """What has to be said below: at last, of what was found, how."""
-    if not found.estimable:
-        return said_below(found)
-    last = [] if found.expected else [way(found)]
-    compared = [f"compared with {', '.join(found.references)}"] if found.references else []
-    return [*compared, *said_below(found), *last]
+def notes(model: Regression) -> list[str]:
+    """The notes below the table at a terminal: comparisons first, the method last."""
+    if not model.estimable:
+        return table_notes(model)
+    method = [] if model.expected else [way(model)]
+    compared = [f"compared with {', '.join(model.references)}"] if model.references else []
+    return [*compared, *table_notes(model), *method]
 
 
-def said_below(found: Regression) -> list[str]:
-    """What has to be said below a table that shows what is compared, in plain words."""
-    if not found.estimable:
-        return [f"cannot be estimated: {found.reason}", *_refusals(found), *_assumed(found)]
-    said = [f"standard errors: {found.errors}", *filter(None, [found.assumption])]
-    if any(is_open(each.low, each.high) for each in found.coefficients) and not found.expected:
-        said.append(OPEN)
-    if found.weighted_to:
-        said.append(weights_words(found.weighted_to, found.error_ratio))
-    if found.expected:
-        refused = (found.refusal or 0.0) > SELDOM
+def table_notes(model: Regression) -> list[str]:
+    """The notes below a table that names the reference answers itself."""
+    if not model.estimable:
+        return [f"cannot be estimated: {model.reason}", *_refusals(model), *_assumed(model)]
+    texts = [f"standard errors: {model.errors}", *filter(None, [model.assumption])]
+    if any(is_open(each.low, each.high) for each in model.coefficients) and not model.expected:
+        texts.append(OPEN)
+    if model.weighted_to:
+        texts.append(weights_words(model.weighted_to, model.error_ratio))
+    if model.expected:
+        refused = (model.refusal or 0.0) > SELDOM
         of = "the surveys that support the model" if refused else "all surveys"
-        seen = f"detectable {EFFECT[found.family]}: found in half of {of} (5% false alarms)"
-        return [*_refusals(found), *said, *_scores(found), *_assumed(found), seen]
-    return [*said, *_scores(found), *_left_out(found), *_selected(found)]
+        explained = f"detectable {EFFECT[model.family]}: detected in half of {of} (5% false alarms)"
+        return [*_refusals(model), *texts, *_scores(model), *_assumed(model), explained]
+    return [*texts, *_scores(model), *_left_out(model), *_selected(model)]
 
 
-def _selected(found: Regression) -> Iterator[str]:
-    """That others like it are refused, and in which direction those that are not are off."""
-    if found.refusal is not None and found.refusal > SELDOM and found.risk:
+def _selected(model: Regression) -> Iterator[str]:
+    """Warn of the selection bias if many surveys like this one would not support the model."""
+    if model.refusal is not None and model.refusal > SELDOM and model.risk:
         yield (
-            f"close to separation: by these reports about {found.refusal:.0%} of surveys like this "
-            f"one would not support the model, since few people {found.risk} are seen; in those "
-            f"that do, as here, {CLOSER}, and intervals hold less often than in 95%; penalty firth "
-            "is for such models"
+            f"close to separation: judging by these reports, about {model.refusal:.0%} of surveys "
+            f"like this one would not support the model, because few people {model.risk} are "
+            f"visible; in those that do, as here, {CLOSER}, and 95% intervals cover less often "
+            "than stated; penalty firth is intended for such models"
         )
 
 
-def _refusals(found: Regression) -> Iterator[str]:
-    """How often reports will not tell the model, if that is not rare, and what would work."""
-    if not found.expected or found.refusal is None or found.refusal <= SELDOM:
+def _refusals(model: Regression) -> Iterator[str]:
+    """State how often reports will not support the model, unless rare, and what would work."""
+    if not model.expected or model.refusal is None or model.refusal <= SELDOM:
         return
-    why = f": too few people {found.risk} will be seen through the noise" if found.risk else ""
-    others = f"; in the others {CLOSER}" if found.risk else ""
-    chance = f"about {found.refusal:.0%} of surveys"
+    why = f": too few people {model.risk} will be visible through the noise" if model.risk else ""
+    others = f"; in the others {CLOSER}" if model.risk else ""
+    chance = f"about {model.refusal:.0%} of surveys"
     yield f"reports will not support this model in {chance}{why}{others}"
-    people = [f"{found.enough:,} people with this noise"] if found.enough else []
-    if ways := [*found.ways_out, *people]:
+    people = [f"{model.enough:,} people with this noise"] if model.enough else []
+    if ways := [*model.ways_out, *people]:
         yield f"what would work: {'; or '.join(ways)}"
 
 
-def _scores(found: Regression) -> Iterator[str]:
-    """What answers count, if they are not numbers themselves, and which are read as one."""
-    for id, scored in found.slopes:
+def _scores(model: Regression) -> Iterator[str]:
+    """List the scores of answers that are not numbers, and the answers that are merged."""
+    for id, scored in model.slopes:
         each = ", ".join(f"{answer} = {score:g}" for answer, score in scored)
-        yield f"answers to {id} count as {each}; the slope is for a step of one"
-    for id in dict.fromkeys(id for term in found.terms for id, _ in term):
-        for name, answers in found.plan.survey.question(id).merged:
+        yield f"answers to {id} count as {each}; the slope is for an increase of one"
+    for id in dict.fromkeys(id for term in model.terms for id, _ in term):
+        for name, answers in model.plan.survey.question(id).merged:
             if name != MERGED.join(answers):
                 yield f"{id}={name} is {MERGED.join(answers)}"
-    if not found.scores:
+    if not model.scores:
         return
-    each = ", ".join(f"{answer} = {score:g}" for answer, score in found.scores)
-    question = found.plan.survey.question(found.outcome_level[0])
-    scores = tuple(score for _, score in found.scores)
+    each = ", ".join(f"{answer} = {score:g}" for answer, score in model.scores)
+    question = model.plan.survey.question(model.outcome_level[0])
+    scores = tuple(score for _, score in model.scores)
     middles = question.of_numbers and not question.rounded and scores == question.values
-    how = ": the middle of each bin, the last taken to be as wide as the one before"
+    how = ": the middle of each bin, the last assumed to be as wide as the one before"
     yield f"answers to {question.id} count as {each}{how if middles else ''}"
 
 
-def _left_out(found: Regression) -> Iterator[str]:
-    """Levels and people that are no part of the model, and why."""
-    if found.absent:
-        levels = ", ".join(found.absent)
-        yield f"no coefficient for {levels}: nobody was released who is known to have said so"
+def _left_out(model: Regression) -> Iterator[str]:
+    """Name the levels and people that the model leaves out, with the reasons."""
+    if model.absent:
+        levels = ", ".join(model.absent)
+        yield f"no coefficient for {levels}: no released stratum is known to have this answer"
     reasons = {
-        "were released as one with people who answered otherwise": found.merged,
-        "did not answer": found.left_out - found.merged,
+        "were released together with people who gave other answers": model.merged,
+        "did not answer": model.left_out - model.merged,
     }
     for why, share in reasons.items():
         if share >= SEEN:
             yield f"{share:.1%} of the people are left out: they {why}"
 
 
-def _assumed(found: Regression) -> list[str]:
-    """What the errors to expect rest on."""
-    if not found.expected:
+def _assumed(model: Regression) -> list[str]:
+    """State what the expected errors assume."""
+    if not model.expected:
         return []
-    if not found.shares:
-        alike = "all answers are taken to be equally common, and nothing to depend on anything"
-        rare = "rare answers make it less sharp: say how rare with shares"
-        return [f"{alike}; {rare}", *_if_uneven(found)]
-    told = ", ".join(found.shares)
-    return [f"the shares of {told} are as stated; {OTHERS_ALIKE}", *_if_uneven(found)]
+    if not model.shares:
+        alike = f"all answers are assumed to be {INDEPENDENT}"
+        rare = "rare answers make the estimates less precise: state how rare they are with shares"
+        return [f"{alike}; {rare}", *_if_uneven(model)]
+    stated = ", ".join(model.shares)
+    return [f"the shares of {stated} are as stated; {OTHERS_ALIKE}", *_if_uneven(model)]
 
 
-def _if_uneven(found: Regression) -> Iterator[str]:
-    """How much worse it is if answers whose shares are not stated are uneven."""
-    if found.uneven is None:
+def _if_uneven(model: Regression) -> Iterator[str]:
+    """State how much worse the model is if answers without stated shares are uneven."""
+    if model.uneven is None:
         return
-    ratio, chance = found.uneven.error_ratio, found.uneven.refusal
+    ratio, chance = model.uneven.error_ratio, model.uneven.refusal
     worse = [] if ratio is None else [f"errors up to {ratio:.2g} times these"]
     worse += [f"a refusal in about {chance:.0%} of surveys"] if chance > SELDOM else []
     if worse:
@@ -241,86 +247,86 @@ def _if_uneven(found: Regression) -> Iterator[str]:
 
 
 def _unbounded(each: Coefficient) -> Unbounded:
-    """On which sides its interval has no end, as comparisons say it."""
+    """The sides on which an interval has no end, in the words of comparisons."""
     above, below = math.isinf(each.high), math.isinf(each.low)
     return "everywhere" if above and below else "above" if above else "below" if below else "no"
 
 
-def _merged(found: Regression) -> dict[str, dict[str, list[str]]]:
-    """By question and name, the answers that are read as one."""
-    ids = dict.fromkeys(id for term in found.terms for id, _ in term)
-    ids |= {found.outcome_level[0]: None}
-    merged = {id: found.plan.survey.question(id).merged for id in ids}
+def _merged(model: Regression) -> dict[str, dict[str, list[str]]]:
+    """The merged answers, by question and by the name they are merged under."""
+    ids = dict.fromkeys(id for term in model.terms for id, _ in term)
+    ids |= {model.outcome_level[0]: None}
+    merged = {id: model.plan.survey.question(id).merged for id in ids}
     return {
         id: {name: list(answers) for name, answers in each} for id, each in merged.items() if each
     }
 
 
-def facts(found: Regression) -> dict[str, Any]:
-    """JSON-ready."""
-    coefficients = [asdict(each) for each in found.coefficients]
-    for each, shown in zip(coefficients, found.coefficients, strict=True):
+def facts(model: Regression) -> dict[str, Any]:
+    """The regression as JSON-ready data."""
+    coefficients = [asdict(each) for each in model.coefficients]
+    for each, shown in zip(coefficients, model.coefficients, strict=True):
         each |= finite({"low": shown.low, "high": shown.high}) | {"unbounded": _unbounded(shown)}
-    for each, odds in zip(coefficients, found.odds_ratios, strict=False):
+    for each, odds in zip(coefficients, model.odds_ratios, strict=False):
         each["odds_ratio"] = finite(asdict(odds))
     return {
-        "family": found.family,
-        "outcome": found.outcome,
-        "people": found.people,
+        "family": model.family,
+        "outcome": model.outcome,
+        "people": model.people,
         "coefficients": coefficients,
-        "covariance": found.covariance.tolist(),
-        "estimable": found.estimable,
-        "reason": found.reason,
-        "references": list(found.references),
-        "method": found.method,
-        "errors": found.errors,
-        "assumption": found.assumption,
-        "left_out": found.left_out,
-        "merged": found.merged,
-        "absent": list(found.absent),
-        "scores": dict(found.scores),
-        "slopes": {id: dict(scores) for id, scores in found.slopes},
-        "merged_answers": _merged(found),
-        "penalty": found.penalty,
-        "expected": found.expected,
-        **(_expectation(found) if found.expected else {}),
-        "guarantee": guarantee_facts(found.guarantee),
-        **weights_facts(found.weighted_to, found.error_ratio),
+        "covariance": model.covariance.tolist(),
+        "estimable": model.estimable,
+        "reason": model.reason,
+        "references": list(model.references),
+        "method": model.method,
+        "errors": model.errors,
+        "assumption": model.assumption,
+        "left_out": model.left_out,
+        "merged": model.merged,
+        "absent": list(model.absent),
+        "scores": dict(model.scores),
+        "slopes": {id: dict(scores) for id, scores in model.slopes},
+        "merged_answers": _merged(model),
+        "penalty": model.penalty,
+        "expected": model.expected,
+        **(_expectation(model) if model.expected else {}),
+        "guarantee": guarantee_facts(model.guarantee),
+        **weights_facts(model.weighted_to, model.error_ratio),
     }
 
 
-def expected_facts(found: Regression) -> dict[str, Any]:
-    """What a plan says of a regression, JSON-ready: errors, and what is assumed."""
-    sizes = zip(found.coefficients, detectable(found), strict=True)
-    known = facts(found)
-    kept = ("outcome", "family", "people", "references", "method", "penalty", "estimable")
+def expected_facts(model: Regression) -> dict[str, Any]:
+    """A plan's forecast of a regression as JSON-ready data: expected errors and assumptions."""
+    sizes = zip(model.coefficients, detectable(model), strict=True)
+    every = facts(model)
+    names = ("outcome", "family", "people", "references", "method", "penalty", "estimable")
     coefficients = [
         {"term": each.term, "standard_error": each.standard_error}
         | ({} if size is None else {"detectable": size})
         for each, size in sizes
     ]
-    reason = {} if found.estimable else {"reason": found.reason}
-    more = {"coefficients": coefficients} | _expectation(found) | reason
-    return {name: known[name] for name in kept} | more
+    reason = {} if model.estimable else {"reason": model.reason}
+    more = {"coefficients": coefficients} | _expectation(model) | reason
+    return {name: every[name] for name in names} | more
 
 
-def _expectation(found: Regression) -> dict[str, Any]:
-    """What is assumed, how often the model will be refused, and what would work."""
+def _expectation(model: Regression) -> dict[str, Any]:
+    """The assumptions, how often reports will not support the model, and what would work."""
     return {
-        "shares": {id: list(values) for id, values in found.shares.items()},
-        "refusal": found.refusal,
-        "ways_out": list(found.ways_out),
-        "if_uneven": None if found.uneven is None else asdict(found.uneven),
-        "enough": found.enough,
+        "shares": {id: list(values) for id, values in model.shares.items()},
+        "refusal": model.refusal,
+        "ways_out": list(model.ways_out),
+        "if_uneven": None if model.uneven is None else asdict(model.uneven),
+        "enough": model.enough,
     }
 
 
-def regression_table(found: Regression) -> pa.Table:
-    """A row for each coefficient."""
-    import pyarrow as pa  # slow to load, and a plan needs none
+def regression_table(model: Regression) -> pa.Table:
+    """An Arrow table with a row for each coefficient."""
+    import pyarrow as pa  # slow to load, and planning does not need it
 
     names = ("term", "estimate", "standard_error", "low", "high")
-    columns = {name: [getattr(each, name) for each in found.coefficients] for name in names}
-    if found.weighted_to:
-        columns["weighted_to"] = [listed(found.weighted_to)] * len(found.coefficients)
-    return marked_table(pa.table(columns), found.seed)
+    columns = {name: [getattr(each, name) for each in model.coefficients] for name in names}
+    if model.weighted_to:
+        columns["weighted_to"] = [listed(model.weighted_to)] * len(model.coefficients)
+    return marked_table(pa.table(columns), model.seed)

@@ -1,6 +1,6 @@
-"""The sentences about promises, by code: what `incrowd.guarantees` says, in words for people.
+"""Sentences about guarantees, looked up by the codes that plans and `incrowd.guarantees` use.
 
-Most are for people who know no mathematics. Figures are rounded towards less privacy.
+Most are for readers without mathematics. Figures are rounded towards less privacy.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ from incrowd.plans.plan import Assumption, Reduction
 from incrowd.presentation.number_text import bound, chance, factor, written_out
 
 ROWS = (
-    "Each row of the answers was treated as one person. Anyone with several rows is protected "
-    "less than stated, and the intervals take no account of rows that belong together."
+    "Each row of the answers was treated as one person. Anyone with several rows is less protected "
+    "than stated, and the intervals do not account for rows that belong to the same person."
 )
-
-
 IDS = (
-    "Each id of the answers was treated as one person: rows with the same id gave one set of "
-    "reports, and conflicting ones none at all. The ids never left."
+    "Each id in the answers was treated as one person: rows with the same id gave one set of "
+    "reports, and ids with conflicting rows gave none. The ids were never sent."
 )
 
 
 def persons_sentence(persons: str, rows_per_person: int) -> str:
-    """What was taken as one person."""
+    """State what was treated as one person."""
     if persons == "ids":
         return IDS
     if rows_per_person > 1:
         return (
-            f"Up to {rows_per_person} rows of the answers may be one person's: the promise covers "
-            "all of them together. The intervals take no account of rows that belong together."
+            f"Up to {rows_per_person} rows of the answers may belong to one person: the promise "
+            "covers all of them together. The intervals do not account for rows that belong to the "
+            "same person."
         )
     return ROWS
 
@@ -43,23 +42,22 @@ def persons_sentence(persons: str, rows_per_person: int) -> str:
 _REDUCED: dict[Reduction, str] = {
     "one-party": "one party both mixes and opens the reports",
     "permanent-responses": (
-        "permanent responses are repeated from round to round, and who took part in which rounds "
-        "can be matched with them"
+        "permanent responses are repeated from round to round, and can be matched with the record "
+        "of who took part in which rounds"
     ),
-    "contradicted": "the shuffler signed two different releases of one stratum, and so it cheats",
-    "fewer-people": "fewer people took part than it counts on",
+    "contradicted": (
+        "the shuffler signed two different releases of one stratum, which proves that it cheats"
+    ),
+    "fewer-people": "fewer people took part than the promise requires",
     "simulation": (
-        "the reports were made in a simulation, and protect nobody; what follows is for reports "
+        "the reports come from a simulation and protect nobody; what follows applies to reports "
         "made without a seed"
     ),
 }
 
 
 def guarantee_heading(guarantee: Guarantee) -> str:
-    """What the statement may be called: "Guarantee" only if its analysis proves one.
-
-    And if the plan's promise holds for the collection that it is about.
-    """
+    """The heading of a promise: "Guarantee" only if it is proved and holds for the collection."""
     if "simulation" in guarantee.reduced_by:
         return "No guarantee"
     if guarantee.reduced_by:
@@ -68,31 +66,24 @@ def guarantee_heading(guarantee: Guarantee) -> str:
 
 
 def reduced_sentence(guarantee: Guarantee) -> str:
-    """Why the plan's promise does not hold for a collection, and of what kind the one is that does.
-
-    "" if it holds.
-    """
+    """State why the plan's promise does not hold for a collection; "" if it holds."""
     if not guarantee.reduced_by:
         return ""
     reasons = "; ".join(_REDUCED[reason] for reason in guarantee.reduced_by)
     unmixed = not analysis(guarantee.analysis).shuffled and guarantee.reduced_by != ("simulation",)
-    left = " Only the local guarantee is left." if unmixed else ""
-    return f"The plan's promise does not hold for this collection: {reasons}.{left}"
+    local = " Only the local guarantee remains." if unmixed else ""
+    return f"The plan's promise does not hold for this collection: {reasons}.{local}"
 
 
 def guarantee_sentence(guarantee: Guarantee) -> str:
     """The guarantee and its assumptions in plain words; figures are rounded up.
 
-    First, why it is not the plan's, if so.
+    If it is not the plan's own, the reason comes first.
     """
-    reduced = reduced_sentence(guarantee)
-    return f"{reduced} {_claim(guarantee)}" if reduced else _claim(guarantee)
-
-
-def _claim(guarantee: Guarantee) -> str:
     assumed = assumption_text(guarantee)
     joint = _JOINTS[guarantee.assumptions[0].code]
-    return f"{_promised(guarantee)}{joint}{assumed[:1].lower()}{assumed[1:]}"
+    claim = f"{_promised(guarantee)}{joint}{assumed[:1].lower()}{assumed[1:]}"
+    return f"{reduced_sentence(guarantee)} {claim}".strip()
 
 
 _JOINTS = {
@@ -104,28 +95,30 @@ _JOINTS = {
 
 
 def _promised(guarantee: Guarantee) -> str:
-    """What is promised, in plain words without a full stop."""
+    """The promise in plain words, without a period."""
     if not analysis(guarantee.analysis).shuffled:
         return (
-            "What a person sends can change anybody's odds on any guess about that person's "
-            f"answers by a factor of at most {factor(guarantee.epsilon)}"
+            "What a person sends can change the odds of any guess about that person's answers by a "
+            f"factor of at most {factor(guarantee.epsilon)}"
         )
-    claim = (
-        "hanging any one person's answer changes the probability of any conclusion by at most "
+    beginning = (
+        "Changing" if guarantee.proved else f'By the analysis "{guarantee.analysis}": changing'
+    )
+    return (
+        f"{beginning} any one person's answer changes the probability of any conclusion by at most "
         f"a factor of {factor(guarantee.epsilon)}, plus {chance(guarantee.delta)}"
     )
-    return f"C{claim}" if guarantee.proved else f'By the analysis "{guarantee.analysis}": c{claim}'
 
 
 def guarantee_formula(guarantee: Guarantee) -> str:
-    """What is promised, as an inequality."""
+    """The promise as an inequality."""
     factor = f"e^{bound(guarantee.epsilon, 6)}"
     if not analysis(guarantee.analysis).shuffled:
         return (
             "For all answers x and x′ of one person, and every set S of what that person can send: "
             f"P[sent(x) ∈ S] ≤ {factor} · P[sent(x′) ∈ S]."
         )
-    alike = ", the others having given one and the same answer"
+    alike = ", where all others gave the same answer"
     crowds = alike if guarantee.assumptions[0].code == "crowd-alike" else ""
     return (
         f"For all answers D and D′ of the crowd that differ in one person's{crowds}, and "
@@ -134,20 +127,20 @@ def guarantee_formula(guarantee: Guarantee) -> str:
     )
 
 
-# What a promise rests on.
+# What a promise assumes.
 
 
 def assumption_text(guarantee: Guarantee) -> str:
-    """Everything that a promise rests on."""
+    """All assumptions of a promise."""
     return " ".join(map(assumption_sentence, guarantee.assumptions))
 
 
 def assumption_sentence(assumption: Assumption) -> str:
-    """One thing that a promise rests on."""
+    """One assumption of a promise."""
     number = assumption.number or 1
     return _ASSUMPTIONS[assumption.code].format(
         number=f"{number:,}",
-        times=f"{number:,} times" if number > 1 else "once",
+        times=f"{number:,} rounds" if number > 1 else "one round",
         asked=_asked(assumption),
         questions=" and ".join(assumption.questions),
         are="is" if len(assumption.questions) == 1 else "are",
@@ -156,77 +149,79 @@ def assumption_sentence(assumption: Assumption) -> str:
 
 
 def analysis_assumption(code: AssumptionCode) -> str:
-    """What an analysis assumes."""
+    """The assumption of an analysis."""
     return _ASSUMPTIONS[code]
 
 
 def _asked(assumption: Assumption) -> str:
-    if not any(each.questions for each in assumption.asked):
-        return ", ".join(each.survey for each in assumption.asked)
-    return "; ".join(f"{each.survey}: {', '.join(each.questions)}" for each in assumption.asked)
+    """The earlier surveys of an assumption, with their questions if it names any."""
+    if not any(plan.questions for plan in assumption.asked):
+        return ", ".join(plan.survey for plan in assumption.asked)
+    return "; ".join(f"{plan.survey}: {', '.join(plan.questions)}" for plan in assumption.asked)
 
 
 _LINKED = (
-    "are charged as if they carried names, since the difference of two releases can be one "
+    "are charged as if they carried names, since the difference between two releases can be one "
     "person's response"
 )
 _ASSUMPTIONS: dict[str, str] = {
     "whole-crowd": (
         "The shuffler removes every link between a report and its sender, and the whole crowd of "
-        "honest people sends as the plan says; nothing is assumed about their answers."
+        "honest people sends as the plan specifies; nothing is assumed about their answers."
     ),
     "every-crowd-tried": (
-        "The shuffler removes every link between a report and its sender, and at least the named "
-        "number of honest people take part, each sending as the plan says. Every collection of "
-        "their answers was tried."
+        "The shuffler removes every link between a report and its sender, and at least the stated "
+        "number of honest people take part, each sending as the plan specifies. Every possible "
+        "collection of their answers was checked."
     ),
     "crowd-alike": (
-        "This is exact for homogeneous crowds, in which everybody else holds the same record; a "
-        "lower bound on the worst case, so no guarantee; and the shuffler removes every link "
-        "between a report and its sender."
+        "This is exact for homogeneous crowds, in which everybody else holds the same record; it "
+        "is only a lower bound on the worst case, and therefore not a guarantee. The shuffler must "
+        "remove every link between a report and its sender."
     ),
     "nobody-trusted": (
-        "Nobody needs to be trusted: it holds for all that a person sends, even with a name on it."
+        "Nobody needs to be trusted: this holds for everything a person sends, even with a name on "
+        "it."
     ),
-    "rows": "No person has more than {number} rows of the answers.",
+    "rows": "No person has more than {number} rows in the answers.",
     "rounds": (
-        "The promise covers {number} rounds together, in each of which that crowd takes part."
+        "The promise covers {number} rounds together, and that crowd takes part in each of them."
     ),
     "permanent-one-release": (
-        "Memoized responses are covered in one release only: the difference of two releases can be "
-        "the response of one person who is in another stratum the second time."
+        "Permanent responses are covered in one release only: the difference between two releases "
+        "can be the response of one person who moved to another stratum."
     ),
     "permanent-linked": (
-        f"Memoized responses {_LINKED}; this covers every round for as long as a person's answers "
-        "to them stay the same; everything else is covered {times}."
+        f"Permanent responses {_LINKED}. All rounds are covered for as long as a person's answers "
+        "to these questions stay the same; everything else is covered for {times}."
     ),
     "permanent-same-people": (
-        "Memoized responses are repeated in every round, which is covered for as long as the same "
-        "people take part and a person's answers to them stay the same; everything else is covered "
-        "{times}."
+        "Permanent responses are repeated in every round. All rounds are covered for as long as "
+        "the same people take part and their answers to these questions stay the same; everything "
+        "else is covered for {times}."
     ),
     "permanent-same-answers": (
-        "Memoized responses are repeated in every round, which is covered for as long as a "
-        "person's answers to them stay the same; everything else is covered {times}."
+        "Permanent responses are repeated in every round. All rounds are covered for as long as a "
+        "person's answers to these questions stay the same; everything else is covered for {times}."
     ),
     "earlier-permanent-same-people": (
-        "Memoized responses of earlier rounds ({asked}) are covered for as long as the same people "
-        "took part in all of these and their answers stayed the same."
+        "Permanent responses of earlier rounds ({asked}) are covered for as long as the same "
+        "people took part in all of these rounds and their answers stayed the same."
     ),
-    "earlier-permanent-linked": f"Memoized responses of earlier rounds ({{asked}}) {_LINKED}.",
+    "earlier-permanent-linked": f"Permanent responses of earlier rounds ({{asked}}) {_LINKED}.",
     "earlier-linked": (
         "Reports of earlier rounds without a shuffler ({asked}) are charged as if they carried "
         "names."
     ),
     "open": (
         "The guarantee does not cover {questions}, which {are} sent openly: people who answer "
-        "{them} alike are a crowd of their own."
+        "{them} alike form a crowd of their own."
     ),
 }
 
 
 def guarantee_symbols(guarantee: Guarantee) -> str:
-    """The guarantee as an expert writes it, and what is left of it without the shuffler."""
+    """The guarantee as an expert writes it, and what remains of it without the shuffler."""
     pair = f"(ε, δ) = ({bound(guarantee.epsilon, 6)}, {bound(guarantee.delta)})"
     kind = f"{pair}-differential privacy" if guarantee.proved else pair
     shuffled = analysis(guarantee.analysis).shuffled
@@ -241,7 +236,7 @@ def guarantee_symbols(guarantee: Guarantee) -> str:
 
 
 def worst_pair(worst: Sequence[WorstPair]) -> str:
-    """The pair of records that the certificate found the worst, of each kind of report."""
+    """The worst pair of records according to the certificate, for each kind of report."""
     return f"Worst pair: {'; '.join(map(_pair, worst))}."
 
 
@@ -251,7 +246,7 @@ def _pair(worst: WorstPair) -> str:
 
 
 def _relation(worst: WorstPair) -> str:
-    """x and x', by the number of places in which each of them, and both, differ from z."""
+    """The records x and x', by the number of places in which each, and both, differ from z."""
     whose = "the crowd's" if worst.crowd == "alike" else "the others'"
     x, other, place = worst.x or 0, worst.other or 0, worst.place or "bit"
     if not x or not other:
@@ -263,31 +258,31 @@ def _relation(worst: WorstPair) -> str:
     return f"{differ}, {worst.both or 'none'} of them the same"
 
 
-def _apart(worst: WorstPair) -> str:
+def _distance(worst: WorstPair) -> str:
     which = "the farthest pair" if worst.farthest else "a nearer pair"
     return f"two records {_many(worst.bits or 0, 'bit')} apart, {which}"
 
 
 def _collection(worst: WorstPair) -> str:
     x, other = worst.records or ("", "")
-    others = ", ".join(f"{held.people:,} times {held.record}" for held in worst.others or ())
+    others = ", ".join(f"{group.people:,} times {group.record}" for group in worst.others or ())
     return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number > 1 else ''}"
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
 _PAIRS: dict[str, Callable[[WorstPair], str]] = {
     "relation": _relation,
-    "apart": _apart,
+    "apart": _distance,
     "classes": lambda worst: f"any of {worst.number} kinds of pairs",
     "any-pair": lambda _: "any pair of records, in any crowd",
     "any-crowd": lambda _: "either answer, in any crowd",
     "collection": _collection,
     "no-crowd": lambda _: "the farthest pair, without a crowd",
     "crowd-too-small": lambda _: "any; the crowd is too small to hide the report",
-    "beyond-local": lambda _: "none: this much holds without a crowd",
+    "beyond-local": lambda _: "none: this bound holds without a crowd",
 }
 
 
@@ -295,22 +290,23 @@ _PAIRS: dict[str, Callable[[WorstPair], str]] = {
 
 
 def against_sentence(guarantee: Guarantee, *, sealed: bool) -> str:
-    """What each party can learn at most; parties that can learn the same are named together."""
+    """The most that each party can learn; parties with the same limit are named together."""
     parties: dict[str, list[str]] = {}
     for party, limit in against(guarantee, sealed=sealed).items():
         figures = f"ε = {written_out(limit.epsilon)}, δ = {bound(limit.delta)}"
         parties.setdefault(figures, []).append(_PARTIES[party])
-    text = "; ".join(f"{_listed(names)}: {figures}" for figures, names in parties.items())
+    limits = (f"{_with_and(names)}: {figures}" for figures, names in parties.items())
+    text = "; ".join(limits)
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _with_and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 _PARTIES: dict[Party, str] = {
-    "collector": "whoever opens and counts the reports",
-    "readers": "everybody who reads the results",
+    "collector": "the party that opens and counts the reports",
+    "readers": "everyone who reads the results",
     "shuffler": "the shuffler alone",
     "shuffler and collector": "both together",
 }
@@ -320,7 +316,7 @@ _PARTIES: dict[Party, str] = {
 
 
 def way_words(code: str, limit: float | None = None) -> str:
-    """A way to send a survey. limit: of reports per person, or of the local epsilon."""
+    """Name a way to send a survey. limit: on reports per person, or on the local epsilon."""
     return _WAYS[code].format(limit=limit or 0)
 
 
@@ -335,11 +331,11 @@ _WAYS = {
 }
 
 
-# What is left, and what is unusual.
+# Without the shuffler, and warnings.
 
 
 def without_shuffler(guarantee: Guarantee) -> str:
-    """What remains if the shuffler fails."""
+    """State what remains if the shuffler fails."""
     return (
         "If reports can be linked to their senders, what remains is the local guarantee: "
         f"{local_figures(guarantee)}."
@@ -347,39 +343,39 @@ def without_shuffler(guarantee: Guarantee) -> str:
 
 
 def local_figures(guarantee: Guarantee) -> str:
-    """What remains of all that a person sends, in symbols."""
+    """The local guarantee of everything a person sends, in symbols."""
     return f"ε = {written_out(guarantee.local_epsilon)}, δ = 0"
 
 
 def warnings(guarantee: Guarantee) -> tuple[str, ...]:
-    """What is unusual about a promise, for people who have to decide."""
+    """Warnings about weak promises, for people who have to decide."""
     texts = []
     if guarantee.delta * guarantee.crowd >= 1:
         texts.append(
             f"delta {bound(guarantee.delta)} is at least 1 / crowd: publishing one person's "
-            "answers outright would keep it; choose a smaller delta"
+            "answers outright would satisfy this guarantee; choose a smaller delta"
         )
     if guarantee.epsilon > 10:
         texts.append(
             f"epsilon {bound(guarantee.epsilon)} lets odds change by a factor of "
-            f"{factor(guarantee.epsilon)}: that promises almost nothing"
+            f"{factor(guarantee.epsilon)}, which is almost no protection"
         )
     if analysis(guarantee.analysis).shuffled and guarantee.local_epsilon > 10:
         texts.append(
-            f"without the shuffler nearly nothing is left: epsilon "
+            f"without the shuffler almost no protection remains: epsilon "
             f"{written_out(guarantee.local_epsilon)} lets odds change by a factor of "
             f"{factor(guarantee.local_epsilon)}"
         )
     return tuple(texts)
 
 
-NEARLY = 0.01  # share of delta within which its bounds are one figure
+NEARLY = 0.01  # share of delta within which both bounds count as one figure
 
 
 def figure_kind(proved: bool, delta: Bounds) -> str:
-    """What the figure of an analysis is, in a few words."""
+    """Describe the figure of an analysis in a few words."""
     if proved:
         return "guarantee"
     if delta.upper - delta.lower <= NEARLY * delta.upper:
         return "exact for homogeneous crowds; a lower bound"
-    return f"at most, for homogeneous crowds; at least {rounded_down(delta.lower)}"
+    return f"upper bound for homogeneous crowds; at least {rounded_down(delta.lower)}"

@@ -19,18 +19,23 @@ _MARKS = re.compile(r"[\\`*\[\]<>&#|~$]|(?<![^\W_])_|_(?![^\W_])")
 @cache
 def templates(package: str = __package__) -> Environment:
     """The templates of a package, which may extend those here; HTML escapes what it is given."""
-    own = (PackageLoader(name) for name in dict.fromkeys((package, __package__)))
-    found = Environment(
-        loader=ChoiceLoader(list(own)),
+    loaders = (PackageLoader(name) for name in dict.fromkeys((package, __package__)))
+    environment = Environment(
+        loader=ChoiceLoader(list(loaders)),
         autoescape=select_autoescape(disabled_extensions=("md",), default=True),
         trim_blocks=True,
         keep_trailing_newline=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    found.filters |= {"breakable": breakable, "one_line": one_line, "plain": plain, "shown": format}
-    found.globals["drawn"] = {"ink": INK, "muted": MUTED, "line": LINE, "accent": ACCENT}
-    return found
+    environment.filters |= {
+        "breakable": breakable,
+        "one_line": one_line,
+        "plain": plain,
+        "shown": format,
+    }
+    environment.globals["drawn"] = {"ink": INK, "muted": MUTED, "line": LINE, "accent": ACCENT}
+    return environment
 
 
 def rendered(template: str, package: str = __package__, /, **parts: Any) -> str:

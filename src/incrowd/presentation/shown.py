@@ -1,4 +1,4 @@
-"""Estimates as people look at them: tables with their cells, words, strata."""
+"""Estimates prepared for display: tables with their cells, words, strata."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from incrowd.estimation.tables import TableEstimate
     from incrowd.estimation.words import WordEstimates
 
-MOST_NAMES = 8  # of strata, in a line
-MOST_LISTED = 100  # cells of a table, beyond which those are listed that rise above the noise
-ALLOWED = "; their intervals are wider, to allow for the choice"
+MOST_NAMES = 8  # strata named in one line
+MOST_LISTED = 100  # cells above which a table lists only those that rise above the noise
+ALLOWED = "; their intervals are wider, to account for the selection"
 
 
 def chosen_level(level: float, chosen: int, of: int) -> float:
-    """The level of each interval of figures that were chosen out of so many.
+    """The confidence level of each interval when only some of the figures are listed.
 
-    Of many answers those are listed that rise above the noise. They are listed for being large,
-    so that their 95% intervals would miss far more often than one in twenty. With R of K listed
-    each has the level 1 - 5% R / K: then of the intervals that are listed one in twenty misses on
-    average at most (the false coverage rate, Benjamini and Yekutieli 2005). If all are listed,
-    nothing changes.
+    Of many answers, only those that rise above the noise are listed. They are selected for being
+    large, so their 95% intervals would miss far more often than one in twenty. With R of K listed,
+    each gets the level 1 - 5% R / K: then at most one in twenty of the listed intervals misses, on
+    average (the false coverage rate, Benjamini and Yekutieli 2005). If all are listed, the level
+    stays the same.
     """
     return 1 - (1 - level) * max(chosen, 1) / of
 
 
 class Cell(NamedTuple):
-    """One cell of a table: the answers, one of each question, and proportions of the people.
+    """One cell of a table: one answer to each question, and proportions of the people.
 
-    above_noise: only of a table with very many cells, whether nobody having given this answer can
-    be refused, all answers together wrong with 5%.
+    above_noise: for tables with very many cells, whether the hypothesis that nobody gave this
+    answer is rejected, with a 5% chance of any false rejection in the table; else None.
     """
 
     answer: tuple[str, ...]
@@ -57,12 +57,12 @@ class Cell(NamedTuple):
 
     @property
     def below_zero(self) -> bool:
-        """Whether the raw estimate is negative: noise took it below what is possible."""
+        """Whether noise made the raw estimate negative."""
         return self.estimate < 0
 
 
 class Word(NamedTuple):
-    """One candidate: proportions of the people, and whether it is present."""
+    """One candidate word: proportions of the people, and whether it is present."""
 
     word: str
     estimate: float
@@ -74,12 +74,12 @@ class Word(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A table and its cells, the last question's answers changing fastest.
+    """A table and its cells; the last question's answers change fastest.
 
-    note: what is left out, of questions with so many answers that only those are shown which rise
-    above the noise, the largest first. ids: of the questions where the table has them, and their
-    answers, as people read them. together: how intervals were made that hold for all cells at
-    once; "" if each is for its own cell.
+    note: what is left out, for questions with so many answers that only those that rise above the
+    noise are shown, the largest first. ids: the question ids, where the table has wordings in
+    their place. together: the method of intervals that hold for all cells at once; "" if each
+    interval is for its own cell.
     """
 
     table: TableEstimate
@@ -90,12 +90,12 @@ class Shown(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether no figure has an error, so that there is none to show."""
+        """Whether all figures are exact, so that there are no errors to show."""
         return not self.table.standard_error.any()
 
     @property
     def intervals(self) -> str:
-        """What the intervals are: "95% interval", "95% interval, all cells at once (max-t)"."""
+        """Name the intervals: "95% interval", "95% interval, all cells at once (max-t)"."""
         at_once = f", all cells at once ({self.together})" if self.together else ""
         return f"{self.table.level:.0%} interval{at_once}"
 
@@ -106,28 +106,28 @@ class Shown(NamedTuple):
 
     @property
     def has_truth(self) -> bool:
-        """Whether the true shares are known as well."""
+        """Whether the true shares are available too."""
         return bool(self.cells) and self.cells[0].truth is not None
 
 
-CLEAR = "counted in clear, without noise"
+CLEAR = "counted in the clear, without noise"
 
 
-def changes(of: TableEstimate | WordEstimates) -> dict[str, str]:
-    """To which margins figures are weighted, and of whom they are if not of all people, for files:
-    a name and words each."""
-    weighted = {"weighted_to": with_and(of.weighted_to)} if of.weighted_to else {}
-    return weighted | ({"shares_of": of.whose} if of.answered else {})
+def changes(estimate: TableEstimate | WordEstimates) -> dict[str, str]:
+    """The columns `weighted_to` and `shares_of` of files, where figures are weighted or are shares
+    of those who answered."""
+    weighted = {"weighted_to": with_and(estimate.weighted_to)} if estimate.weighted_to else {}
+    return weighted | ({"shares_of": estimate.whose} if estimate.answered else {})
 
 
 def quality(table: TableEstimate) -> str:
-    """How precise a table is, and how far one person can falsify it."""
+    """State how precise a table is, and how far one person's false reports can shift it."""
     points = rounded_up(100 * table.influence, 2, whole=True)
     weighted = weights_words(table.weighted_to, table.error_ratio)
     weights = f"{weighted}; " if weighted else ""
     if not table.standard_error.any():
         return weights.removesuffix("; ") or CLEAR
-    precise = f"as precise as {table.effective_sample_size:,.0f} people asked without privacy"
+    precise = f"as precise as asking {table.effective_sample_size:,.0f} people without privacy"
     return (
         f"{weights}{precise if table.noise_error.any() else CLEAR}; "
         f"one person's false reports can shift a figure by at most {points} percentage points"
@@ -135,17 +135,17 @@ def quality(table: TableEstimate) -> str:
 
 
 def shown(estimates: Estimates) -> Iterator[Shown]:
-    """Every table with the cells that people look at, in the order of the estimates."""
-    return _looked_at(estimates.plan.survey, complete(estimates), estimates.simultaneous)
+    """Every table with the cells to display, in the order of the estimates."""
+    return _displayed(estimates.plan.survey, complete(estimates), estimates.simultaneous)
 
 
 def shown_of(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Shown]:
-    """The same of a stratum."""
-    found = of_stratum(estimates, stratum)
-    return _looked_at(estimates.plan.survey, found, stratum.simultaneous)
+    """Every table of a stratum with the cells to display."""
+    tables = of_stratum(estimates, stratum)
+    return _displayed(estimates.plan.survey, tables, stratum.simultaneous)
 
 
-def _looked_at(
+def _displayed(
     survey: Survey, items: Iterable[Shown], together: Sequence[SimultaneousIntervals | None]
 ) -> Iterator[Shown]:
     for item, intervals in zip(items, together or repeat(None), strict=False):
@@ -155,38 +155,36 @@ def _looked_at(
 
 
 def _at_once(item: Shown, intervals: SimultaneousIntervals) -> Shown:
-    """With the intervals that hold for all cells together, where they were asked for."""
+    """Replace the intervals by simultaneous ones."""
     ends = zip(item.cells, intervals.low.flat, intervals.high.flat, strict=True)
     cells = tuple(cell._replace(low=float(low), high=float(high)) for cell, low, high in ends)
     return item._replace(cells=cells, together=intervals.method)
 
 
 def as_read(item: Shown, survey: Survey) -> Shown:
-    """With the survey's words in the place of ids and answers."""
+    """Replace the ids of questions and answers by the survey's wording."""
     ids = item.table.questions
-
-    def said(answers: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(survey.label_of, ids, answers))
-
     table = replace(
         item.table,
         questions=tuple(map(survey.text_of, ids)),
         answers=tuple(
-            said_each(survey, *pair) for pair in zip(ids, item.table.answers, strict=True)
+            answer_labels(survey, *pair) for pair in zip(ids, item.table.answers, strict=True)
         ),
     )
-    cells = tuple(cell._replace(answer=said(cell.answer)) for cell in item.cells)
+    cells = tuple(
+        cell._replace(answer=tuple(map(survey.label_of, ids, cell.answer))) for cell in item.cells
+    )
     return item._replace(table=table, cells=cells, ids=() if table.questions == ids else ids)
 
 
 def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
-    """Wordings, and behind them the ids that commands take, unless they are the same."""
-    read, named = " × ".join(questions), " × ".join(ids)
-    return read if read == named else f"{read} ({named})"
+    """The wordings, followed by the ids in parentheses unless they are the same."""
+    text, names = " × ".join(questions), " × ".join(ids)
+    return text if text == names else f"{text} ({names})"
 
 
-def said_each(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
-    """Answers to a question as people read them."""
+def answer_labels(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
+    """The labels of answers to a question."""
     return tuple(survey.label_of(id, answer) for answer in answers)
 
 
@@ -199,9 +197,9 @@ def _visible(item: Shown) -> Shown:
     above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
     visible = sorted(above, key=lambda cell: -cell.estimate)
     note = (
-        f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% for any false "
-        f"one among all of them){ALLOWED if visible else ''}; the rest is in .csv, .json and "
-        ".parquet"
+        f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% chance of any "
+        f"false one among them){ALLOWED if visible else ''}; .csv, .json and .parquet files have "
+        "the rest"
     )
     return Shown(item.table, tuple(visible), note)
 
@@ -220,7 +218,7 @@ def of_stratum(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Show
 
 
 class Fact(NamedTuple):
-    """What is to be known of estimates before their tables. doubt: whether it is a warning."""
+    """A fact about estimates to show above their tables. doubt: whether it is a warning."""
 
     name: str
     lines: tuple[str, ...]
@@ -228,9 +226,9 @@ class Fact(NamedTuple):
 
 
 def about(estimates: Estimates, where: str) -> Iterator[Fact]:
-    """Who took part, what came, with which noise, and what is not there.
+    """The people, the reports, the noise, the receipts, and the tables left out.
 
-    where: what has the tables of each stratum.
+    where: where to find the tables of each stratum.
     """
     survey, smallest = estimates.plan.survey, " in the smallest stratum" * bool(estimates.strata)
     yield Fact("Crowd", (f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned",))
@@ -250,9 +248,9 @@ def about(estimates: Estimates, where: str) -> Iterator[Fact]:
 
 
 def _strata_words(estimates: Estimates, where: str) -> Iterator[str]:
-    """Which strata were released with how many people, and which not; nothing without strata.
+    """Lines about the released strata with their people, and those left out; none without strata.
 
-    where: what has the tables of each.
+    where: where to find the tables of each stratum.
     """
     if not estimates.strata:
         return
@@ -260,19 +258,19 @@ def _strata_words(estimates: Estimates, where: str) -> Iterator[str]:
         together = " together" if len(stratum.names) > 1 else ""
         yield f"{listed(stratum.names)}: {stratum.people:,} people{together}"
     if estimates.left_out:
-        yield f"not among these reports, with too few people or none: {listed(estimates.left_out)}"
-    each = f"; each by itself: {where}" if estimates.strata[0].tables else ""
-    yield f"the tables are of all people of the released strata together{each}"
+        yield f"not in these reports, with too few people or none: {listed(estimates.left_out)}"
+    each = f"; for each stratum separately: {where}" if estimates.strata[0].tables else ""
+    yield f"the tables cover the people of all released strata together{each}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names of strata; of many the first."""
+    """Names of strata; if there are many, the first ones."""
     shown = ", ".join(names[:MOST_NAMES])
     return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"
 
 
 def _is_long(estimates: Estimates, table: TableEstimate) -> bool:
-    """Whether a table comes from cells and has so many that most of them show noise alone."""
+    """Whether a table comes from cells and has so many that most show only noise."""
     ids = {question.id for question in estimates.plan.survey.randomized} & {*table.questions}
     return estimates.plan.by_cells_alone(ids) and table.estimate.size > MOST_LISTED
 
@@ -287,22 +285,22 @@ def _cells(table: TableEstimate, truth: np.ndarray | None, long: bool) -> tuple[
 
 
 def present_note(words: WordEstimates, number: int) -> str:
-    """How many words are present, and how sure that is."""
+    """State how many words are present, with the chance of a false one."""
     weights = f"; {weights_words(words.weighted_to, None)}" if words.weighted_to else ""
     return (
         f"{number:,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one){ALLOWED if number else ''}{weights}"
+        f"({words.family_error:.0%} chance of any false one){ALLOWED if number else ''}{weights}"
     )
 
 
 def present_rows(words: WordEstimates) -> list[Word]:
-    """The words that are present, the largest estimate first, as people look at them."""
+    """The words that are present, the largest estimate first, with intervals for display."""
     level = chosen_level(words.level, int(words.present.sum()), len(words.candidates))
     return [row for row in word_rows(replace(words, level=level)) if row.present]
 
 
 def word_rows(words: WordEstimates) -> list[Word]:
-    """The candidates, the largest estimate first."""
+    """All candidate words, the largest estimate first."""
     columns = (words.estimate, words.standard_error, words.low, words.high, words.share)
     values = zip(*(column.tolist() for column in (*columns, words.present)), strict=True)
     rows = [Word(word, *row) for word, row in zip(words.candidates, values, strict=True)]

@@ -1,4 +1,4 @@
-"""How good the estimates of a plan were in many trials, for people and programs."""
+"""The quality of a plan's estimates in many trials, for people and programs."""
 
 from __future__ import annotations
 
@@ -24,41 +24,44 @@ SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_stand
 
 
 def view(
-    found: Simulation,
+    simulation: Simulation,
     simultaneous: str | None = None,
     weight_to: Sequence[str] = (),
     of_those_who_answered: bool = False,
 ) -> View:
-    """What the trials show. The other arguments: as for `incrowd.simulate`."""
-    people = "people fixed" if found.fixed_people else "people drawn"
+    """The view of the trials. The other arguments: as for `incrowd.simulate`."""
+    people = "people fixed" if simulation.fixed_people else "people drawn"
     weights = f", weighted to {listed(weight_to)}" if weight_to else ""
     whose = ", of those who answered" if of_those_who_answered else ""
-    title = f"{found.trials:,} trials, {people}{weights}{whose}, nominal coverage 95%"
-    tables = list(map(_facts, found.tables))
+    title = f"{simulation.trials:,} trials, {people}{weights}{whose}, nominal coverage 95%"
+    tables = list(map(_facts, simulation.tables))
     lines = tuple(("\n".join(each["questions"]), *_line(each)) for each in tables)
     facts = {
-        "trials": found.trials,
-        "fixed_people": found.fixed_people,
+        "trials": simulation.trials,
+        "fixed_people": simulation.fixed_people,
         "simultaneous": simultaneous,
         "weight_to": list(weight_to),
         "of_those_who_answered": of_those_who_answered,
-        "plan": found.plan.digest,
-        "guarantee": guarantee_facts(guarantee_of(found.plan, seed=found.seed)),
+        "plan": simulation.plan.digest,
+        "guarantee": guarantee_facts(guarantee_of(simulation.plan, seed=simulation.seed)),
         "tables": tables,
     }
-    survey = found.plan.survey
+    survey = simulation.plan.survey
     return View(
         title=title,
         facts=finite(facts),
-        seed=found.seed,
+        seed=simulation.seed,
         legend=survey.legend(*(question.id for question in survey.questions)),
         tables=(Numbers(title, ("table", *FIGURES), lines, whole=FIGURES, spaces=1),),
-        notes=(_explained(found.trials, simultaneous),),
+        notes=(_explained(simulation.trials, simultaneous),),
     )
 
 
 def _facts(quality: TableQuality) -> dict[str, Any]:
-    """Means over the cells (errors: root mean square), and every cell."""
+    """The figures of a table as JSON-ready data: means over the cells, and every cell.
+
+    Standard errors are averaged as root mean squares.
+    """
     limit = float(scipy.special.ndtri(1 - 0.025 / quality.bias.size)) * quality.bias_error
     spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
     arrays = ("coverage", "bias", "bias_error", *spreads)
@@ -84,7 +87,7 @@ def _rms(values: np.ndarray) -> float:
 
 
 def _line(facts: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of a table, in percent but for the last; they fit 80 columns."""
+    """The figures of a table as text, in percent except the last; they fit into 80 columns."""
     at_once = facts["simultaneous_coverage"]
     joint = facts["joint_coverage"] if at_once is None else at_once
     for share in (facts["coverage"], facts["worst_coverage"], joint):
@@ -99,13 +102,13 @@ def _or_dash(value: float, form: str) -> str:
 
 
 def _explained(trials: int, simultaneous: str | None) -> str:
-    """What the figures are. simultaneous: the method of intervals at once."""
+    """Explain the figures. simultaneous: the method of simultaneous intervals."""
     accuracy = 100 * (0.95 * 0.05 / trials) ** 0.5
     by = f" by the {simultaneous} intervals" if simultaneous else ""
     return (
         "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
-        f"of all cells of a table at once{by}; one of them is known to ±{accuracy:.1f}. bias: the "
-        "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
-        "found, theory: standard errors, means over the cells. eff.: theoretical over found "
-        "variance."
+        f"of all cells of a table at once{by}; each is accurate to ±{accuracy:.1f}. bias: the "
+        "largest of any cell; beyond its limit it would be real (5% false alarms per table). "
+        "stated, found, theory: standard errors, means over the cells. eff.: theoretical "
+        "over found variance."
     )

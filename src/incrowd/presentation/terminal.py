@@ -47,19 +47,19 @@ def terminal(estimates: Estimates) -> Group:
     A two-way table is a grid if it fits the width of the console, else a list.
     """
     tables = [part for item in shown(estimates) for part in _parts(item, estimates)]
-    read = estimates.plan.survey.text_of
-    lists = [_words(titled([read(id)], [id]), words) for id, words in estimates.words.items()]
+    text_of = estimates.plan.survey.text_of
+    lists = [_words(titled([text_of(id)], [id]), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
     return Group(*_header(estimates), *padded)
 
 
 def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
-    """A table, and where it is of numbers their mean and how they are spread."""
+    """A table; for a question with numbers, also its mean, total and quantiles."""
     yield _fitting(item)
-    if found := amounts_of(item.names, estimates.amounts):
+    if figures := amounts_of(item.names, estimates.amounts):
         name = titled(item.table.questions, item.names)
-        spread = _table(f"{name}: in numbers", note(found, changes(item.table)), *HEADINGS)
-        for row in amount_rows(found):
+        spread = _table(f"{name}: in numbers", note(figures, changes(item.table)), *HEADINGS)
+        for row in amount_rows(figures):
             spread.add_row(*map(Text, row))
         yield spread
 
@@ -112,11 +112,11 @@ def _table(title: str, caption: str, *names: str) -> Table:
 
 def _words(title: str, words: WordEstimates) -> Table:
     """The words that are present, the most frequent first."""
-    found = present_rows(words)
+    rows = present_rows(words)
     others = f"{percent(words.others, 2)}, std. error {percent(words.others_error, 2)}"
-    caption = f"% of people; {present_note(words, len(found))}; other words: {others}"
+    caption = f"% of people; {present_note(words, len(rows))}; other words: {others}"
     shown = _table(title, caption, "word", "estimate", "std. error", "95% interval")
-    for row in found:
+    for row in rows:
         shown.add_row(Text(row.word), *_figures(row, 2))
     return shown
 
@@ -150,7 +150,7 @@ def _figures(row: Cell | Word, places: int) -> Iterator[str]:
 
 
 def _note(item: Shown) -> str:
-    """The effective sample size; what one sender can do; what is left out."""
+    """The precision, the influence of one sender, and what is left out."""
     note = f"; {item.note}" if item.note else ""
     if len(item.cells) > MOST_LINES:
         note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"

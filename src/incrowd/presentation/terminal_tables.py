@@ -26,27 +26,28 @@ EVEN_OR_NOT = (
     "answer half as common as the one before)"
 )
 VISIBLE = (
-    "detectable share: detected in half of all surveys or more, whichever answers it is of (5% "
-    "false alarms in a table); effective sample: as precise as so many people asked without privacy"
+    "detectable share: detected in at least half of all surveys, whichever answer it belongs to "
+    "(5% false alarms per table); effective sample: the number of people who, asked without "
+    "privacy, would give the same precision"
 )
-MANY = 30  # tables, above which those with the same figures share a line
-UNDETECTED = "none"  # where even a share of 100% would be taken for noise
+MANY = 30  # number of tables above which those with the same figures share a line
+UNDETECTED = "none"  # even a share of 100% would look like noise
 
 
 def table(title: str | Text | None, *names: str, whole: Sequence[str] = (), **look: Any) -> Table:
-    """An empty table for 80 columns: figures on the right, and before them what they are of.
+    """Start a table for 80 columns: labels in the first column, figures right-aligned.
 
-    whole: columns that no narrow terminal breaks.
+    whole: columns that a narrow terminal must not wrap.
     """
-    made = Table(title=Text(title) if isinstance(title, str) else title, **look)
+    empty = Table(title=Text(title) if isinstance(title, str) else title, **look)
     for number, name in enumerate(names):
         justify: Any = "right" if number else "left"
-        made.add_column(name, justify=justify, overflow="fold", no_wrap=name in whole)
-    return made
+        empty.add_column(name, justify=justify, overflow="fold", no_wrap=name in whole)
+    return empty
 
 
 def numbers_table(numbers: Numbers) -> Table:
-    """The figures of a view."""
+    """The terminal table of a view's figures."""
     look: dict[str, Any] = {"padding": (0, numbers.spaces, 0, 0), **LIGHT} if numbers.spaces else {}
     shown = table(numbers.title, *numbers.headings, whole=numbers.whole, **look)
     for line in numbers.lines:
@@ -55,17 +56,17 @@ def numbers_table(numbers: Numbers) -> Table:
 
 
 def beside(title: str, text: str) -> Table:
-    """A title, and beside it a text that others wrote: none of its lines begins like a title."""
+    """A title beside untrusted text, indented so that none of its lines can look like a title."""
     row = Table.grid()
     row.add_row(Text(title, no_wrap=True), Text(text))
     return row
 
 
-def message_table(made: Plan) -> Table:
-    """A line for each message: what travels together, and with how much noise."""
+def message_table(plan: Plan) -> Table:
+    """A table of the messages: questions, size, noise and reports."""
     names = ("message", "sent", "noise", "reports from each person")
     shown = table(None, *names, padding=(0, 2, 0, 0), **LIGHT)
-    for message in made.messages:
+    for message in plan.messages:
         noise = "its own" if message.noise is None else number_text.noise(message.noise.q)
         kind, reports = (
             f"{message.bits:,} bit{'s' * (message.bits > 1)} together",
@@ -74,37 +75,36 @@ def message_table(made: Plan) -> Table:
         if message.cells:
             which = "pairs of answers" if message.parities else "cells"
             kind = f"{message.record_bits:,} {which}"
-            reports = f"about {message.reports_each:,.1f}, one for each that is set"
+            reports = f"about {message.reports_each:,.1f}, one for each set cell"
         shown.add_row(Text(", ".join(message.ids)), kind, noise, reports)
     return shown
 
 
-def sent_each(made: Plan) -> float:
-    """How many reports a person sends by a plan, on average."""
-    return sum(message.reports_each for message in made.messages)
+def sent_each(plan: Plan) -> float:
+    """The mean number of reports that one person sends under a plan."""
+    return sum(message.reports_each for message in plan.messages)
 
 
 def count(reports: float) -> str:
-    """How many reports, with a decimal where it is a mean."""
+    """A number of reports as text, with one decimal if it is a mean."""
     return f"{reports:,.0f}" if reports == round(reports) else f"{reports:,.1f}"
 
 
-def beyond_budget(made: Plan) -> Iterator[str]:
-    """What to know of a plan whose cells are more reports than a person may send."""
-    budget = made.survey.reports_per_person
-    sent = sent_each(made)
+def beyond_budget(plan: Plan) -> Iterator[str]:
+    """Note that a plan's cells take more reports than `reports_per_person`."""
+    budget = plan.survey.reports_per_person
+    sent = sent_each(plan)
     if budget is not None and sent > budget:
         yield (
             f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
-            f"{budget}: every cell that is set is a report, and the promise takes that "
-            "much noise"
+            f"{budget}: every set cell is a report, and the promise requires this much noise"
         )
 
 
 def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
-    """How precise each table will be, of the smallest stratum where questions are open.
+    """The expected precision of each table; with open questions, in the smallest stratum.
 
-    Of many tables, those with the same figures share a line.
+    If there are many tables, those with the same figures share a line.
     """
     whose = " in the smallest stratum" if survey.open else ""
     title = f"expected precision with {survey.crowd:,} people{whose}"
@@ -130,7 +130,7 @@ def _people(number: float) -> str:
 
 
 def assumed_words(survey: Survey) -> str:
-    """What the forecasts of tables assume."""
+    """State what the forecasts of tables assume."""
     stated = " and ".join(survey.shares)
     if all(question.id in survey.shares for question in survey.randomized):
         return "standard error: of the least precise cell, with the stated shares of the answers"
@@ -139,17 +139,17 @@ def assumed_words(survey: Survey) -> str:
 
 
 def open_table_lines(survey: Survey) -> Iterator[str]:
-    """Where the forecast of a wanted table stands that names an open question."""
+    """Explain where to find the forecast of each wanted table with an open question."""
     for ids in survey.wanted:
         closed, name = survey.closed(ids), ", ".join(ids)
         if not closed:
-            yield f"{name}: sent openly, so known without noise"
+            yield f"{name}: sent openly, so there is no noise"
         elif closed != ids:
-            yield f"{name}: in each stratum as sharp as {', '.join(closed)}"
+            yield f"{name}: in each stratum, as precise as {', '.join(closed)}"
 
 
 def mean_error(survey: Survey, id: str, error: float) -> str:
-    """How sharp the mean of an amount will be, in its unit and as a share of its range."""
+    """The expected error of an amount's mean, in its unit and as a share of its range."""
     question = survey.question(id)
     first, *_, last = question.values or (0.0, 1.0)
     width = last - first
@@ -164,57 +164,59 @@ _LEAST = {
 }
 
 
-def alternatives_table(made: Plan, effective: float, others: Sequence[Way]) -> Table:
-    """The same survey sent in other ways, side by side. effective: the sample of this plan, with
-    whose errors those of the others are compared."""
-    title = f"other ways to send it: effective sample of {_LEAST[made.survey.objective]}"
+def alternatives_table(plan: Plan, effective: float, others: Sequence[Way]) -> Table:
+    """Compare the plan with other ways to send the same survey.
+
+    effective: the effective sample of this plan, with whose errors the others are compared.
+    """
+    title = f"other ways to send it: effective sample of {_LEAST[plan.survey.objective]}"
     names = ("sent as", "messages", "reports each", "effective", "errors", "local ε")
     shown = table(title, *names, whole=names[1:])
-    local = made.guarantee.local_epsilon
-    own: Way = "this plan", len(made.messages), sent_each(made), effective, local
-    for name, messages, reports, other, left in [own, *others]:
+    local = plan.guarantee.local_epsilon
+    this: Way = "this plan", len(plan.messages), sent_each(plan), effective, local
+    for name, messages, reports, other, remaining in [this, *others]:
         if other is None:
-            shown.add_row(f"{name}: no noise keeps the promise", *[""] * 5)
+            shown.add_row(f"{name}: no noise level keeps the promise", *[""] * 5)
         else:
             numbers = (f"{messages:,}", count(reports), f"{other:,.0f}")
             ratio = f"× {error_ratio(other, effective):.2f}"
-            shown.add_row(name, *numbers, ratio, bound(left, 3))
+            shown.add_row(name, *numbers, ratio, bound(remaining, 3))
     return shown
 
 
-def ledger_lines(known: Ledger) -> Iterator[str]:
-    """What a population was asked, and how many came."""
-    for number, asked in enumerate(known.asked, 1):
-        ids = ", ".join(question.id for question in asked.survey.questions)
-        yield f"{number}. {asked.survey.name}: {ids} ({_came(asked)})"
-    if not known.asked:
-        yield "nothing was asked so far"
-    for each in sorted(repeated(rounds_before(known.asked)).exposed):
+def ledger_lines(ledger: Ledger) -> Iterator[str]:
+    """The surveys in a ledger, with the number of people who took part."""
+    for number, plan in enumerate(ledger.asked, 1):
+        ids = ", ".join(question.id for question in plan.survey.questions)
+        yield f"{number}. {plan.survey.name}: {ids} ({_participation(plan)})"
+    if not ledger.asked:
+        yield "no survey has been recorded yet"
+    for exposed in sorted(repeated(rounds_before(ledger.asked)).exposed):
         yield (
-            f"permanent responses of {each.survey} to {each.question} are charged as if they "
-            "carried names: it is not known that the same people were in all rounds, and the "
-            "difference of two can be one person's response"
+            f"permanent responses of {exposed.survey} to {exposed.question} are charged as if they "
+            "carried names: it is not certain that the same people took part in all rounds, and "
+            "the difference between two rounds can be one person's response"
         )
 
 
-def spent_line(found: Spent) -> str:
-    """What was spent; of a plan of several rounds how many were carried out, and are left."""
-    if found.rounds == 1:
-        return f"epsilon spent so far {bound(found.epsilon)} (delta {found.delta:g}), all together"
-    left = f"{found.left:,} left" if found.left else "nothing is left"
+def spent_line(spent: Spent) -> str:
+    """The privacy budget spent; for a plan of several rounds, with the rounds done and left."""
+    if spent.rounds == 1:
+        return f"epsilon spent so far {bound(spent.epsilon)} (delta {spent.delta:g}), in total"
+    remaining = f"{spent.left:,} left" if spent.left else "none left"
     return (
-        f"{found.done:,} of {found.rounds:,} rounds of {found.name}; epsilon spent so far "
-        f"{bound(found.epsilon)} of {found.promised:g} (delta {found.delta:g}); {left}"
+        f"{spent.done:,} of {spent.rounds:,} rounds of {spent.name}; epsilon spent so far "
+        f"{bound(spent.epsilon)} of {spent.promised:g} (delta {spent.delta:g}); {remaining}"
     )
 
 
-def _came(asked: EarlierPlan) -> str:
-    """The crowd of a plan that was carried out, beside the planned one, and how it was."""
+def _participation(asked: EarlierPlan) -> str:
+    """The crowd of a completed plan, beside the planned one, and how it was collected."""
     collected, planned = asked.collected, asked.survey.honest
     people = asked.survey.hidden(min(collected.people)) if collected.people else asked.crowd
     of = f" of the {planned:,} planned" if people < planned else f", {planned:,} planned"
     of = of if people != planned else ""
-    said = f"{people:,} people{of if collected.people else ' as planned, not counted'}"
+    text = f"{people:,} people{of if collected.people else ' as planned, not counted'}"
     if collected.bundle:
-        said += f", over a network, bundle {collected.bundle}"
-    return f"{said}, without a shuffler: charged as if with names" if asked.linked else said
+        text += f", over a network, bundle {collected.bundle}"
+    return f"{text}, without a shuffler: charged as if with names" if asked.linked else text

@@ -1,4 +1,4 @@
-"""Whether a plan holds, and whether reports can come from it, for people and programs."""
+"""The verification of a plan and its reports, for people and programs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from incrowd.verification import Verification
 
 
-def view(made: Plan, found: Verification, received: Sequence[Received]) -> View:
-    """Whether a plan holds, whether reports can come from it, and what their receipts say."""
+def view(plan: Plan, verification: Verification, received: Sequence[Received]) -> View:
+    """The view of a verification: the plan, the reports, and their receipts."""
     receipts = {"receipts": list(map(receipt_facts, received))} if received else {}
-    facts = _verification_facts(made, found) | receipts
-    return View("verification", facts, found.seed, notes=tuple(_notes(made, found, received)))
+    facts = _verification_facts(plan, verification) | receipts
+    return View(
+        "verification", facts, verification.seed, notes=tuple(_notes(plan, verification, received))
+    )
 
 
-def _notes(made: Plan, found: Verification, received: Sequence[Received]) -> Iterator[str]:
-    if found.reports is not None:
-        yield _verdict(made, found)
-    certificate, promised = found.certificate, made.guarantee
-    verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
+def _notes(plan: Plan, verification: Verification, received: Sequence[Received]) -> Iterator[str]:
+    if verification.reports is not None:
+        yield _verdict(plan, verification)
+    certificate, promised = verification.certificate, plan.guarantee
+    verdict = "holds" if verification.plan_holds else "DOES NOT HOLD"
     yield (
         f"the plan itself {verdict}: {certificate.analysis}, "
         f"epsilon {number_text.bound(certificate.epsilon, 6)}, "
@@ -37,21 +39,21 @@ def _notes(made: Plan, found: Verification, received: Sequence[Received]) -> Ite
         f"(promised {number_text.bound(promised.delta, 6)}), "
         f"crowd {promised.crowd:,}"
     )
-    yield guarantee_sentence(found.guarantee)
-    yield from _reports_verified(found)
+    yield guarantee_sentence(verification.guarantee)
+    yield from _reports_verified(verification)
     for each in received:
         yield from receipt_sentences(each)
 
 
-def _verdict(made: Plan, found: Verification) -> str:
-    """What holds for the people whose reports these are."""
-    holds, promised = found.guarantee, made.guarantee
-    if found.promise_holds:
+def _verdict(plan: Plan, verification: Verification) -> str:
+    """State what holds for the people who sent these reports."""
+    holds, promised = verification.guarantee, plan.guarantee
+    if verification.promise_holds:
         return f"the plan's promise holds for these reports: {_figures(holds)}"
-    said = f"the plan's promise ({_figures(promised)}) DOES NOT HOLD for these reports"
-    if not found.plan_holds or found.seed is not None:
-        return f"{said}; nothing is promised"
-    return f"{said}; what does hold: {_figures(holds)}"
+    verdict = f"the plan's promise ({_figures(promised)}) DOES NOT HOLD for these reports"
+    if not verification.plan_holds or verification.seed is not None:
+        return f"{verdict}; no promise holds"
+    return f"{verdict}; the promise that holds is: {_figures(holds)}"
 
 
 def _figures(guarantee: Guarantee) -> str:
@@ -59,15 +61,19 @@ def _figures(guarantee: Guarantee) -> str:
     return f"{guarantee.analysis}, epsilon {epsilon}, delta {delta}, crowd {guarantee.crowd:,}"
 
 
-def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
-    """guarantee: what holds for the reports (of a plan alone: its own); certificate: what was
-    computed anew from the plan, however its reports were collected."""
-    certificate, promised = found.certificate, made.guarantee
+def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any]:
+    """The verification as JSON-ready data.
+
+    guarantee: what holds for the reports, or the plan's own without reports. certificate: what was
+    recomputed from the plan, regardless of how its reports were collected.
+    """
+    certificate, promised = verification.certificate, plan.guarantee
     return {
-        "holds": found.holds,
-        "plan_holds": found.plan_holds,
-        "promise_holds": found.promise_holds,
-        "guarantee": guarantee_facts(found.guarantee) | {"promise_holds": found.promise_holds},
+        "holds": verification.holds,
+        "plan_holds": verification.plan_holds,
+        "promise_holds": verification.promise_holds,
+        "guarantee": guarantee_facts(verification.guarantee)
+        | {"promise_holds": verification.promise_holds},
         "certificate": {
             "analysis": certificate.analysis,
             "by": certificate.by,
@@ -78,15 +84,20 @@ def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
             "proved": certificate.proved,
             "assumption": certificate.assumption,
         },
-        "digest": made.digest,
-        "reports": found.reports,
-        "rejected": found.rejected,
-        "missing_people": found.missing,
-        "contradicted": found.contradicted,
-        **({"strata": [_crowd(*each) for each in found.people.items()]} if found.people else {}),
-        "impossible_people": found.impossible_people
-        and [vars(wrong) for wrong in found.impossible_people],
-        "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
+        "digest": plan.digest,
+        "reports": verification.reports,
+        "rejected": verification.rejected,
+        "missing_people": verification.missing,
+        "contradicted": verification.contradicted,
+        **(
+            {"strata": [_crowd(*each) for each in verification.people.items()]}
+            if verification.people
+            else {}
+        ),
+        "impossible_people": verification.impossible_people
+        and [vars(wrong) for wrong in verification.impossible_people],
+        "impossible_bits": verification.impossible
+        and [vars(bit) for bit in verification.impossible],
     }
 
 
@@ -94,28 +105,29 @@ def _crowd(names: Sequence[str], people: int) -> dict[str, Any]:
     return {"strata": list(names), "people": people}
 
 
-def _reports_verified(found: Verification) -> Iterator[str]:
-    """Whether reports can come from a plan."""
-    if found.impossible is not None:
-        for wrong in found.impossible:
+def _reports_verified(verification: Verification) -> Iterator[str]:
+    """State whether the reports can come from the plan, with all deviations."""
+    if verification.impossible is not None:
+        for wrong in verification.impossible:
             yield (
                 f"message {wrong.message}, {wrong.question}, bit {wrong.bit}: set in "
-                f"{wrong.rate:.4%} of the reports; the noise gives {wrong.low:.4%} to "
+                f"{wrong.rate:.4%} of the reports; the noise allows {wrong.low:.4%} to "
                 f"{wrong.high:.4%}"
             )
-        for people in found.impossible_people or ():
+        for people in verification.impossible_people or ():
             yield (
                 f"message {people.message}: {people.people:,} people send {people.low:,} to "
                 f"{people.high:,} reports; {people.reports:,} were accepted"
             )
-        cannot = found.impossible or found.impossible_people
+        cannot = verification.impossible or verification.impossible_people
         fit = "cannot come from" if cannot else "can come from"
-        yield f"the {found.reports:,} accepted reports {fit} this plan"
-    if found.rejected:
+        yield f"the {verification.reports:,} accepted reports {fit} this plan"
+    if verification.rejected:
         yield (
-            f"{found.rejected:,} reports were rejected: no client of the plan can have sent them"
+            f"{verification.rejected:,} reports were rejected: no device that follows the plan "
+            "could have sent them"
         )
-    for names, number in (found.people or {}).items():
+    for names, number in (verification.people or {}).items():
         yield f"stratum {listed(names)}: {number:,} people"
-    if found.missing:
-        yield f"{found.missing:,} people are missing: the plan counts on more than came"
+    if verification.missing:
+        yield f"{verification.missing:,} people are missing: fewer took part than the plan requires"

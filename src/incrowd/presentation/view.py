@@ -1,4 +1,4 @@
-"""What is said of a result: the one place from which terminal, page, notebook and JSON take it."""
+"""The view of a result, which terminal, page, notebook and JSON render."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Line = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Numbers:
-    """A table of figures as people read them. The first column says what the others are of.
+    """A table of rounded figures for people. The first column holds the row labels.
 
-    whole: headings of columns that no narrow terminal breaks. spaces: between its columns, where a
-    terminal draws no lines. notes: what has to be said of it.
+    whole: headings of columns that a narrow terminal must not wrap. spaces: between columns, where
+    a terminal draws no lines. notes: sentences to show below the table.
     """
 
     title: str
@@ -27,11 +27,12 @@ class Numbers:
 
 @dataclass(frozen=True)
 class View:
-    """A result as people and programs are told of it. Every figure for people is rounded here.
+    """A result for people and for programs. Every figure for people is already rounded.
 
-    facts: the same for programs, JSON-ready, not rounded. legend: what ids stand for, if they have
-    words. promise: the guarantee. lines: figures that stand in no table. notes: what has to be said
-    below. seed: None for real reports, else that of the simulation, of which each renderer warns.
+    facts: the result for programs, JSON-ready and not rounded. legend: the wording behind ids, if
+    they have one. promise: the guarantee. lines: figures outside of tables. notes: sentences to
+    show below. seed: None for real reports, else the seed of a simulation, about which every
+    renderer warns.
     """
 
     title: str

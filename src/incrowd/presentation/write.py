@@ -62,7 +62,7 @@ def write_card(card: Card, path: str | Path) -> None:
     _save(card, path, CARD_WRITERS)
 
 
-def _save(made: Any, path: str | Path, writers: Writers) -> None:
+def _save(result: Any, path: str | Path, writers: Writers) -> None:
     writer = writers[checked_ending(path, writers)]
     with replaced(path) as temporary:
-        writer(made, temporary)
+        writer(result, temporary)
