@@ -357,7 +357,7 @@ def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monke
     assert "ledger --new" in said("ledger", "typo.json", code=2)
     assert "nothing was asked" in said("ledger", "--new", "l.json", code=0)
     assert "exists" in said("ledger", "--new", "l.json", code=2)
-    assert "without a plan" in said("ledger", "--new", "m.json", "plan.json", code=2)
+    assert "leave out the plan" in said("ledger", "--new", "m.json", "plan.json", code=2)
     assert "--as-planned" in said("ledger", "l.json", "plan.json", code=2)
     assert "name the plan" in said("ledger", "l.json", "--as-planned", code=2)
     said("tally", "plan.json", "r.parquet", "-o", "t.json", code=0)
