@@ -27,9 +27,9 @@ from bench import (
 
 SECTIONS = {
     "start": ("The start of a command", start.rows),
-    "whole": ("Whole paths", whole.rows),
-    "kernels": ("Hot loops beside numpy", kernels.rows),
-    "others": ("Flips beside other libraries", others.rows),
+    "whole": ("Complete workflows", whole.rows),
+    "kernels": ("Inner loops compared with numpy", kernels.rows),
+    "others": ("Flips compared with other libraries", others.rows),
     "accounting": ("The accountant", accounting.rows),
     "nearly-exact": ("The least of all bounds", nearly_exact.rows),
     "estimation": ("Estimates", estimation.rows),

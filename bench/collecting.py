@@ -10,10 +10,11 @@ from bench import services
 from bench.load import Senders
 from bench.measure import Row, medians
 from incrowd.collection.collector.collections import PIECE_REPORTS
-from incrowd.collection.collector.opening import cores, opened
+from incrowd.collection.collector.opening import opened
+from incrowd.collection.machine import cores
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.protocol.sealed import info
+from incrowd.collection.settings import ShufflerSettings
 from tests.oracles import postgresql
 
 UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 5
@@ -52,7 +53,7 @@ def uploads(folder, bundle, signing, server):
             stores |= {"PostgreSQL, two processes": (server.database(), 2)}
         for name, (database, processes) in stores.items():
             place = folder / name
-            setup.install(Settings(folder=place, database=database), bundle, signing)
+            setup.install(ShufflerSettings(folder=place, database=database), bundle, signing)
             service = partial(services.running, services.shuffler, place, database)
             found[name] = [stack.enter_context(service()) for _ in range(processes)]
         times, busy = _in_turns(bundle, found, stack.enter_context(Senders()))
@@ -97,7 +98,7 @@ def opening(bundle, private):
         ours, theirs = medians([lambda: _open(pieces, bundle, private), alone], runs=3)
     rate, bare = (f"{OPENED / each:,.0f} a second" for each in (ours, theirs))
     what = f"{OPENED:,} reports opened, {cores()} processes: {rate}"
-    return Row(what, ours, f"HPKE alone in as many: {bare}", theirs, "at least .80")
+    return Row(what, ours, f"HPKE alone in as many processes: {bare}", theirs, "at least .80")
 
 
 def _open(pieces, bundle, private):
@@ -110,7 +111,7 @@ def _open(pieces, bundle, private):
 
 def million(folder, bundle, signing, private):
     """Stored, released, opened and estimated, each in a process whose memory is measured."""
-    settings = Settings(folder=folder / "million")
+    settings = ShufflerSettings(folder=folder / "million")
     setup.install(settings, bundle, signing)
     sealed = services.sealed_in_processes(bundle, MILLION)
     steps = {

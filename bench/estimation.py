@@ -53,13 +53,13 @@ def table_rows():
     yield (
         f"{EXPLICIT_BITS}-bit table inverted",
         partial(along_axes, few, small),
-        "product with the explicit inverse, made before",
+        "product with the explicit inverse, computed beforehand",
         partial(explicit.dot, small.ravel()),
     )
 
 
 def many_options():
-    """Plan, randomise, estimate: seconds, reports, and the most memory of this process in MB."""
+    """Plan, randomize, estimate: seconds, reports, and the most memory of this process in MB."""
     options = [f"option {i}" for i in range(OPTIONS)]
     question = {"id": "home", "type": "choice", "options": options}
     raw = {"name": "many", "crowd": PEOPLE, "privacy": {"epsilon": 1.0, "delta": 1e-6}}

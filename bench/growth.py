@@ -85,7 +85,7 @@ def rows():
     plan = wide_plan(8)
     with tempfile.TemporaryDirectory() as folder:
         made = ((n, files(n, plan, Path(folder))) for n in SIZES)
-        yield from curve("randomise a file of 8 yes/no answers, N = ", made, runs=1)
+        yield from curve("randomize a file of 8 yes/no answers, N = ", made, runs=1)
     yield from curve("estimate 64 tables from a file, N = ", estimates(wide_plan(64)))
     calibrated = ((10**e, noise(e)) for e in (4, 5, 6, 7, 8, 9))
     yield from curve("noise for 40 yes/no questions, N = ", calibrated, runs=1)

@@ -9,15 +9,14 @@ from pathlib import Path
 from rich.table import Table
 
 PATH = Path("docs") / "benchmarks.md"
-HEAD = ("what", "time", "beside", "its time", "ratio", "wanted")
+HEAD = ("what", "time", "compared with", "its time", "ratio", "target")
 INTRODUCTION = """# Benchmarks
 
 Written by `make bench` on {day}. {machine}; Python {python}, numpy {numpy},
-pyarrow {pyarrow}. Nothing here fails a build, and your machine will differ: compare the ratios,
-which were measured side by side in one run (the two kinds of work take turns), as medians of
-several.
+pyarrow {pyarrow}. A missed target does not fail a build. Times differ between machines, so compare
+the ratios: both sides were measured in the same run, in turns, and the medians are shown.
 
-The ratio is how many times as long the other takes; above 1, incrowd is quicker.
+The ratio is the other's time divided by the time of incrowd; above 1, incrowd is faster.
 """
 NO_BREAK = "\u00a0"
 NONE = "Not measured: this needs what was not installed here.\n"

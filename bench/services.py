@@ -20,16 +20,16 @@ from bench.load import door
 from bench.measure import seconds
 from bench.whole import wide_plan
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.opening import cores
 from incrowd.collection.collector.places import Places, load_private, new_key
-from incrowd.collection.mixer import app, releasing, setup
-from incrowd.collection.mixer.config import Settings
+from incrowd.collection.machine import cores
+from incrowd.collection.mixer import app, keeper, setup
 from incrowd.collection.mixer.init import Terms, make_bundle
 from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.release import Signed
 from incrowd.collection.protocol.sealed import HEADER, SUITE, seal
 from incrowd.collection.protocol.upload import NO_CODE, START, Upload
 from incrowd.collection.service import serve
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.sampling.keystream import Keystream
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -84,7 +84,7 @@ def bare(listening):
 
 
 def shuffler(listening, folder, database):
-    settings = Settings(folder=folder, database=database, pause=NEVER)
+    settings = ShufflerSettings(folder=folder, database=database, pause=NEVER)
     store = setup.open_store(settings)
     serve(app.application(store, store.bundle, settings), listening)
 
@@ -189,14 +189,14 @@ def release(settings):
     folder.mkdir()
     key = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
     assert store.close((0,), 1)
-    releasing.make(store, (0,), folder, Keystream.from_system(), key)
+    keeper.make_release(store, (0,), folder, Keystream.from_system(), key)
 
 
 def open_all(settings, raw, folder):
     store = setup.open_store(settings)
     signed, _ = Signed.parse(store.start_of(0))
     body, private = (
-        releasing.body_file(settings.releases, signed),
+        keeper.body_file(settings.releases, signed),
         X25519PrivateKey.from_private_bytes(raw),
     )
     open_release(body, 0, signed, store.bundle, private, folder / "opened", workers=cores())

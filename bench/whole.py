@@ -57,7 +57,7 @@ def estimated(plan, path):
 
 
 def rows():
-    yield row("the example: plan, randomise, estimate 20,190 records of 15 bits", example)
+    yield row("the example: plan, randomize, estimate 20,190 records of 15 bits", example)
     plan = wide_plan()
     with written(plan, 64 * MILLION) as path:
         what = f"{BITS} one-way tables from {64 * MILLION:,} reports of {BITS} bits in Parquet"

@@ -1,8 +1,8 @@
-"""A health survey from the first plan to the page: the RAND Health Insurance Experiment.
+"""A health survey from the plan to the report: the RAND Health Insurance Experiment.
 
-Five questions about health and insurance, asked so that nobody has to trust the analyst. Here the
-answers are known (rand_hie.csv; each of its rows is taken as one person), so the script can show
-the true shares beside the estimates. A real survey has no such column.
+Five questions about health and insurance, asked in such a way that people do not have to trust the
+analyst. Here the answers are known (rand_hie.csv; each row is treated as one person), so the script
+can show the true shares next to the estimates. In a real survey, they are not known.
 
     python examples/health.py FOLDER
 """
@@ -19,19 +19,19 @@ HERE = Path(__file__).parent
 
 
 def main(folder: Path) -> incrowd.Estimates:
-    """Plan, randomise, estimate, compare and post-process; write plan, reports and page."""
+    """Plan, randomize, estimate, compare, and post-process; write plan, reports, and page."""
     survey = incrowd.Survey.load(HERE / "health.toml")
     answers = incrowd.load_answers(HERE / "rand_hie.csv", survey)
     plan = incrowd.plan(survey)
     (folder / "plan.json").write_text(plan.dumps(), encoding="utf-8")
 
-    # On the devices: every bit is flipped by chance. Then the shuffler shuffles the reports.
+    # On the devices, every bit is flipped at random. Then the shuffler mixes the reports.
     reports = incrowd.randomize(plan, answers)
     for earlier in (folder / "reports").glob("message-*.parquet"):
-        earlier.unlink()  # of a run before this one, by another plan perhaps
+        earlier.unlink()  # from an earlier run, perhaps with another plan
     incrowd.save_reports(reports, folder / "reports")
 
-    # The analyst has the plan and the reports, and nothing else.
+    # The analyst has only the plan and the reports.
     estimates = incrowd.estimate(plan, reports)
     show(estimates, incrowd.truth(plan, answers))
     compared(plan, reports)
@@ -44,36 +44,36 @@ def main(folder: Path) -> incrowd.Estimates:
 
 
 def show(estimates: incrowd.Estimates, truth: tuple) -> None:
-    """Each one-way table: estimate, standard error, and the truth that is known here."""
+    """Print each one-way table: estimate, standard error, and the true share."""
     for table, true in zip(estimates.tables, truth, strict=True):
         if len(table.questions) == 1:
             print(f"\n{table.questions[0]}")
             rows = zip(table.answers[0], table.estimate, table.standard_error, true, strict=True)
-            for answer, share, error, known in rows:
-                print(f"  {answer:12} {share:7.1%} ± {error:.1%}   (in truth {known:.1%})")
+            for answer, share, error, true_share in rows:
+                print(f"  {answer:12} {share:7.1%} ± {error:.1%}   (true: {true_share:.1%})")
 
 
 def compared(plan: incrowd.Plan, reports: tuple[incrowd.Collection, ...]) -> None:
-    """Do people with a physical limitation rate their health differently?"""
-    found = incrowd.compare(plan, reports, "physical_limitation", "self_rated_health")
-    test = found.independence
+    """Test whether people with a physical limitation rate their health differently."""
+    comparison = incrowd.compare(plan, reports, "physical_limitation", "self_rated_health")
+    test = comparison.independence
     print(f"\nindependent of physical_limitation? p = {test.p_value:.2g}")
-    for share in found.shares:
+    for share in comparison.shares:
         print(f"  {share.name}: {share.low:.1%} to {share.high:.1%}")
 
 
 def postprocessed(plan: incrowd.Plan, reports: tuple[incrowd.Collection, ...]) -> None:
-    """The joint table as proportions that look like proportions, and what that costs."""
+    """Print the joint table as nonnegative shares with sum one, and the resulting bias."""
     tables = [["physical_limitation", "self_rated_health"]]
-    (found,) = incrowd.postprocess(plan, reports, tables=tables, method="likelihood", bootstrap=20)
-    print(f"\n{', '.join(found.questions)}, by {found.method}: {found.estimate.round(3).tolist()}")
-    print(f"  unbiased, and the default: {found.raw.round(3).tolist()}")
-    print(f"  {found.statement}")
+    (table,) = incrowd.postprocess(plan, reports, tables=tables, method="likelihood", bootstrap=20)
+    print(f"\n{', '.join(table.questions)}, by {table.method}: {table.estimate.round(3).tolist()}")
+    print(f"  unbiased (the default): {table.raw.round(3).tolist()}")
+    print(f"  {table.statement}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="folder to write to; made if missing")
+    parser.add_argument("folder", type=Path, help="folder to write to; created if missing")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     main(arguments.folder)

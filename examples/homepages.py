@@ -1,13 +1,13 @@
-"""Which home pages do people have? A survey with 50,000 answers to choose from.
+"""A survey of home pages with 50,000 possible answers.
 
-One report of 50,000 bits would be long, and would need much noise: its bits stand together, and
-together they tell a lot. So the question is sent as cells: after the flips each set bit is a
-report of its own, which nothing joins to the others. Two answers then differ in two single bits
-only, at each of which all people hide each other, and one flip in thousands of bits is noise
-enough. Each person sends a couple of dozen short messages; nearly all of them are noise. (The
-whole noise is the same for any number of people: of fewer people, each sends more.)
+One report of 50,000 bits would be long and would need much noise, because its bits reveal a lot
+together. So the question is sent as cells: after the flips, each set bit is a separate report that
+cannot be linked to the others. Two answers then differ in only two single bits. At each of these,
+all people hide each other, so flipping one in thousands of bits is enough noise. Each person sends
+a couple of dozen short messages, nearly all of which are noise. (The total noise is the same for
+any number of people: with fewer people, each sends more.)
 
-The answers are made up: a few sites have most of the people, as they do in truth (Zipf's law).
+The answers are fictional: a few sites have most of the people, as in reality (Zipf's law).
 
     python examples/homepages.py FOLDER [--people 200000]
 """
@@ -25,19 +25,19 @@ import incrowd
 
 SITES = tuple(f"site-{number:05d}.example" for number in range(1, 50_001))
 PEOPLE = 200_000
-SEED = 2016  # of the made-up answers; the noise comes from the operating system
+SEED = 2016  # for the fictional answers; the noise comes from the operating system
 SHOWN = 10
 
 
-class Found(NamedTuple):
-    """How many sites rise above the noise: those that somebody has, and those that nobody has."""
+class Detections(NamedTuple):
+    """How many detected sites are used by someone (true) and by no one (false)."""
 
     true: int
     false: int
 
 
-def main(folder: Path, people: int = PEOPLE) -> Found:
-    """Plan, randomise, estimate; write the plan, the reports and all estimates."""
+def main(folder: Path, people: int = PEOPLE) -> Detections:
+    """Plan, randomize, estimate; write the plan, the reports, and all estimates."""
     survey = incrowd.Survey.of(
         {
             "name": "Home pages",
@@ -63,29 +63,31 @@ def main(folder: Path, people: int = PEOPLE) -> Found:
 
 
 def homepages(people: int) -> np.ndarray:
-    """The place of each person's home page among the sites: the n-th has a share like 1 / n."""
+    """The index of each person's home page; the n-th site has a share proportional to 1 / n."""
     shares = 1 / np.arange(1, len(SITES) + 1)
     return np.random.default_rng(SEED).choice(len(SITES), people, p=shares / shares.sum())
 
 
-def show(table: incrowd.TableEstimate, counts: np.ndarray) -> Found:
-    """The largest sites beside their true numbers, and how many rise above the noise."""
+def show(table: incrowd.TableEstimate, counts: np.ndarray) -> Detections:
+    """Print the largest sites with their true numbers, and how many rise above the noise."""
     people = counts.sum()
     for place in np.argsort(-table.estimate)[:SHOWN]:
         people_there, error = people * table.estimate[place], people * table.noise_error[place]
-        print(f"  {SITES[place]} {people_there:8,.0f} ± {error:.0f}   (in truth {counts[place]:,})")
+        print(f"  {SITES[place]} {people_there:8,.0f} ± {error:.0f}   (true: {counts[place]:,})")
 
-    # 5% for any false site among all 50,000 that are tested.
+    # A 5% chance of any false detection among all 50,000 tested sites.
     visible = table.above_noise(0.05)
-    found = Found(int((visible & (counts > 0)).sum()), int((visible & (counts == 0)).sum()))
-    print(f"{sum(found):,} sites rise above the noise: {found.true:,} that somebody has, and")
-    print(f"{found.false:,} that nobody has. {np.count_nonzero(counts):,} sites have somebody.")
-    return found
+    used = counts > 0
+    detections = Detections(int((visible & used).sum()), int((visible & ~used).sum()))
+    print(f"{sum(detections):,} sites rise above the noise:")
+    print(f"{detections.true:,} that someone uses, {detections.false:,} that no one uses.")
+    print(f"In all, {np.count_nonzero(used):,} sites are used.")
+    return detections
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="folder to write to; made if missing")
+    parser.add_argument("folder", type=Path, help="folder to write to; created if missing")
     parser.add_argument("--people", type=int, default=PEOPLE)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)

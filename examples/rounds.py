@@ -1,13 +1,14 @@
-"""A study in two rounds, and a question that is asked again and again.
+"""A study in two rounds, and a question that is asked repeatedly.
 
-Whoever asks the same people twice learns more than from either round. Two ways to keep a promise:
+Asking the same people twice reveals more than either round alone. There are two ways to keep a
+guarantee:
 
-- *A ledger.* What was asked is written down, and how many people came; the next round is planned
-  so that its promise covers everything the people have been asked so far, as it was.
-- *Permanent responses* (RAPPOR). The device draws the noise on an answer once and keeps it, so
-  that asking again tells nothing new for as long as the answer stays the same.
+- *A ledger.* It records what was asked and how many people took part. The next round is planned so
+  that its guarantee covers everything that these people have been asked so far.
+- *Permanent responses* (RAPPOR). The device draws the noise for an answer once and keeps it, so
+  asking again reveals nothing new as long as the answer stays the same.
 
-The people are made up.
+The people are fictional.
 
     python examples/rounds.py FOLDER
 """
@@ -24,26 +25,26 @@ import pyarrow as pa
 import incrowd
 
 PEOPLE = 20_000
-PANEL = 2_000  # people whose devices remember
-SEED = 7  # of the made-up people; the noise comes from the operating system
+PANEL = 2_000  # people whose devices keep their responses
+SEED = 7  # for the fictional people; the noise comes from the operating system
 SMOKES = {"id": "smokes", "type": "yesno"}
 QUITS = {"id": "wants_to_quit", "type": "yesno"}
 DRINKS = {
     "id": "drinks_daily",
     "type": "yesno",
-    # Kept: each bit flipped with probability f / 2. Of each report: 1 with these probabilities.
+    # Kept: each bit is flipped with probability f / 2. Each report: 1 with these probabilities.
     "randomizer": {
         "kind": "rappor",
         "f": 0.5,
         "one_if_zero": 0.25,
         "one_if_one": 0.75,
-        "memoised": True,
+        "memoized": True,
     },
 }
 
 
 class Rounds(NamedTuple):
-    """The plans of both rounds, and the shares that the panel gave in each round."""
+    """The plans of both rounds, and the panel's estimated share in each month."""
 
     first: incrowd.Plan
     second: incrowd.Plan
@@ -51,76 +52,75 @@ class Rounds(NamedTuple):
 
 
 def main(folder: Path) -> Rounds:
-    """Two rounds with a ledger, then one question asked twice with device keys."""
-    people = pa.table({"smokes": said(PEOPLE, 0.2), "wants_to_quit": said(PEOPLE, 0.1)})
+    """Run two rounds with a ledger, then one question twice with device keys."""
+    people = pa.table({"smokes": answers(PEOPLE, 0.2), "wants_to_quit": answers(PEOPLE, 0.1)})
     first = round_one(folder, people)
     second = round_two(folder, people)
     return Rounds(first, second, panel(folder))
 
 
 def survey(name: str, epsilon: float, question: dict, people: int = PEOPLE) -> incrowd.Survey:
-    """One question, under a promise."""
+    """Return a survey of one question with this epsilon."""
     privacy = {"epsilon": epsilon, "delta": 1e-6}
     raw = {"name": name, "crowd": people, "privacy": privacy, "question": [question]}
     return incrowd.Survey.of(raw)
 
 
-def said(people: int, share: float) -> np.ndarray:
-    """Made-up answers: yes from about that share of the people."""
+def answers(people: int, share: float) -> np.ndarray:
+    """Return fictional answers: about this share of the people say yes."""
     return np.random.default_rng(SEED).random(people) < share
 
 
 def round_one(folder: Path, people: pa.Table) -> incrowd.Plan:
-    """Plan, carry out, and note in a new ledger that it was, and who came."""
+    """Plan and carry out the first round, and record it in a new ledger."""
     plan = incrowd.plan(survey("Smoking, round one", 0.5, SMOKES))
     reports = carry_out(plan, people, "in round one")
-    (folder / "ledger.json").unlink(missing_ok=True)  # of an earlier run: these people are new
+    (folder / "ledger.json").unlink(missing_ok=True)  # from an earlier run; these people are new
     incrowd.new_ledger(folder / "ledger.json")
     incrowd.note(folder / "ledger.json", plan, reports)
     return plan
 
 
 def round_two(folder: Path, people: pa.Table) -> incrowd.Plan:
-    """Plan with the ledger: epsilon 1 is now the promise of both rounds together."""
+    """Plan with the ledger: epsilon 1 now covers both rounds together."""
     ledger = incrowd.Ledger.load(folder / "ledger.json")
-    wanted = survey("Smoking, round two", 1.0, QUITS)
-    plan = incrowd.plan(wanted, earlier=ledger.asked)
+    second = survey("Smoking, round two", 1.0, QUITS)
+    plan = incrowd.plan(second, earlier=ledger.asked)
     reports = carry_out(plan, people, "in round two, which covers both")
 
-    alone = incrowd.plan(wanted).messages[0].noise
+    alone = incrowd.plan(second).messages[0].noise
     noise = plan.messages[0].noise
-    print(f"  without round one {alone.q:.4f} would do; {noise.q:.4f} is needed for both")
+    print(f"  noise: {alone.q:.4f} for round two alone, {noise.q:.4f} for both rounds")
     incrowd.note(folder / "ledger.json", plan, reports)
     return plan
 
 
 def carry_out(plan: incrowd.Plan, people: pa.Table, when: str) -> tuple[incrowd.Collection, ...]:
-    """Randomise on the devices, estimate; the reports that arrived."""
+    """Randomize on the devices and estimate; return the reports."""
     reports = incrowd.randomize(plan, people)
     table = incrowd.estimate(plan, reports).tables[0]
-    promise = plan.guarantee
-    print(f"{when}: epsilon {promise.epsilon:g}, {table.questions[0]}: {yes(table)}")
+    print(f"{when}: epsilon {plan.guarantee.epsilon:g}, {table.questions[0]}: {yes(table)}")
     return reports
 
 
 def yes(table: incrowd.TableEstimate) -> str:
-    """The share of yes with its standard error."""
+    """Format the share of yes with its standard error."""
     return f"{table.estimate[1]:.1%} ± {table.standard_error[1]:.1%}"
 
 
 def panel(folder: Path) -> tuple[float, float]:
-    """The same question twice, to the same devices, which keep their noise."""
+    """Ask the same devices the same question twice; they keep their noise."""
     plan = incrowd.plan(survey("Drinking", 2.0, DRINKS, PANEL))
     key_file = folder / "devices.key"
     if not key_file.exists():
         incrowd.DeviceKey.create().save(key_file)
-    key = incrowd.DeviceKey.load(key_file)  # each device has its own; here one stands for all
+    key = incrowd.DeviceKey.load(key_file)  # here, one key serves all devices
 
     ids = [f"device {number}" for number in range(PANEL)]
-    answers = pa.table({"device": ids, "drinks_daily": said(PANEL, 0.3)})
+    rows = pa.table({"device": ids, "drinks_daily": answers(PANEL, 0.3)})
     shares = []
     for month in ("March", "April"):
-        reports = incrowd.randomize(plan, answers, id="device", device_key=key)
+        reports = incrowd.randomize(plan, rows, id="device", device_key=key)
         table = incrowd.estimate(plan, reports).tables[0]
         shares.append(float(table.estimate[1]))
         print(f"drinks_daily in {month}: {yes(table)}")
@@ -130,7 +130,7 @@ def panel(folder: Path) -> tuple[float, float]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="folder to write to; made if missing")
+    parser.add_argument("folder", type=Path, help="folder to write to; created if missing")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     main(arguments.folder)

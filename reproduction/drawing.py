@@ -20,7 +20,7 @@ from reproduction.figures import figures
 from reproduction.page import figure_page, papers_page
 from reproduction.row import Row
 
-COLOURS = (ACCENT, INK, MUTED)
+COLORS = (ACCENT, INK, MUTED)
 DASHES = ([1, 0], [6, 3], [2, 2])
 WIDTH, HEIGHT = 560, 320
 MOST_DOTS = 40  # points that are drawn one by one
@@ -75,7 +75,7 @@ def _layer(figure: Figure, curve: Curve, names: list[str]) -> Any:
     points = zip(curve.x.tolist(), curve.y.tolist(), strict=True)
     rows = [{"x": x, "y": y, "curve": curve.name} for x, y in points]
     lines = all(other.joined for other in figure.curves)
-    looks = [_legend(alt.Color, names, COLOURS, "stroke" if lines else "circle")]
+    looks = [_legend(alt.Color, names, COLORS, "stroke" if lines else "circle")]
     if lines:
         looks.append(_legend(alt.StrokeDash, names, DASHES, "stroke"))
     return _marked(alt.Chart(alt.InlineData(values=rows)), curve).encode(

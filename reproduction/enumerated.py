@@ -1,4 +1,4 @@
-"""Every outcome of randomising a few records, with its probability: the truth for small cases."""
+"""Every outcome of randomizing a few records, with its probability: the truth for small cases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def chance(channel: BitFlip, report: Record, record: Record) -> float:
 
 
 def outcomes(channel: BitFlip, records: Sequence[Record]) -> Iterator[tuple[float, Collection]]:
-    """Every ordered outcome of randomising the records, with its probability.
+    """Every ordered outcome of randomizing the records, with its probability.
 
     2^(N L) of them for N records of L bits.
     """

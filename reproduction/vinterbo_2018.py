@@ -101,9 +101,9 @@ def loss_quotients(p: float, n: int, draws: int, seed: int) -> Array:
 
 
 def estimates(multiple: float, draws: int, seed: int) -> Array:
-    """Estimates from so many times 1000 randomised reports, p = .5: figure 1 (a), (draws, 4).
+    """Estimates from so many times 1000 randomized reports, p = .5: figure 1 (a), (draws, 4).
 
-    multiple 0: from 1000 reports that were not randomised.
+    multiple 0: from 1000 reports that were not randomized.
     """
     generator = np.random.default_rng(seed)
     if multiple == 0:

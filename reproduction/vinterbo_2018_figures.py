@@ -29,7 +29,7 @@ def _beside(places: np.ndarray, draws: int, offset: float) -> np.ndarray:
 
 def _figure_1a() -> Figure:
     lost = 9.75
-    named = (("not randomised, 1000", 0.0), ("1000 reports", 1.0), ("9750 reports", lost))
+    named = (("not randomized, 1000", 0.0), ("1000 reports", 1.0), ("9750 reports", lost))
     curves = [
         Curve(
             name,
@@ -44,7 +44,7 @@ def _figure_1a() -> Figure:
         PAPER,
         "Estimates of 100 datasets",
         "Figure 1 (a): π = (.05, .15, .3, .5), p = .5. With 9.75 times as many reports the "
-        "estimates spread a little less than without randomisation; 9.27 times would be enough.",
+        "estimates spread a little less than without randomization; 9.27 times would be enough.",
         Axis("cell", -0.5, 3.5, labels=("00", "01", "10", "11")),
         Axis("estimated share", -0.15, 0.75),
         tuple(curves),

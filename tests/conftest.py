@@ -166,7 +166,7 @@ def people(rows=3000):
 
 # What the tests of cards have in common.
 
-RAPPOR = {"kind": "rappor", "f": 0.7, "one_if_zero": 0.25, "one_if_one": 0.75, "memoised": True}
+RAPPOR = {"kind": "rappor", "f": 0.7, "one_if_zero": 0.25, "one_if_one": 0.75, "memoized": True}
 
 
 def local_plan(*questions, name="Trust nobody", **rest):
@@ -233,14 +233,14 @@ def drinking(rows=ASKED, seed=1):
     return pa.table({"id": np.arange(rows).astype(str), "smokes": smokes, "drinks": drinks})
 
 
-MEMOISED = 'kind = "rappor", f = 0.8, memoised = true'
+MEMOIZED = 'kind = "rappor", f = 0.8, memoized = true'
 
 
 def grouped(questions):
     """The keys `question` and `message` of a survey.
 
     Each question with "cells": True, which is not a key of a survey, is sent as cells in a message
-    of its own. The others share a joint report; those that are memoised another one.
+    of its own. The others share a joint report; those that are memoized another one.
     """
     asked = [{k: v for k, v in question.items() if k != "cells"} for question in questions]
     cells = [question["id"] for question in questions if question.get("cells")]
@@ -250,7 +250,7 @@ def grouped(questions):
     for question in asked:
         if question["id"] not in cells and not question.get("open"):
             device = question.get("randomizer") or {}
-            joint["memoised" in question or device.get("memoised", False)].append(question["id"])
+            joint["memoized" in question or device.get("memoized", False)].append(question["id"])
     messages = [{"questions": ids} for ids in joint.values() if ids]
     messages += [{"questions": [id], "cells": True} for id in cells]
     return {"question": asked, "message": messages}

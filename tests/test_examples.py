@@ -56,7 +56,7 @@ def test_health(tmp_path, capsys):
     assert near(estimates.tables, truth)
     assert not near(estimates.tables, [np.flip(true) for true in truth])  # answers mixed up
     printed = capsys.readouterr().out
-    for text in ("self_rated_health", "in truth", "p = ", "biased"):
+    for text in ("self_rated_health", "true: ", "p = ", "biased"):
         assert text in printed
     assert {path.name for path in tmp_path.iterdir()} == {"plan.json", "reports", "report.html"}
     saved = incrowd.load_reports(tmp_path / "reports")
@@ -65,7 +65,7 @@ def test_health(tmp_path, capsys):
 
 
 def test_homepages(tmp_path, capsys):
-    """The noise of a count is about 10 people; a site is told from zero at 4.75 times that."""
+    """The noise of a count is about 10 people; a site is detected at 4.75 times that."""
     made = example("homepages")
     found = made["main"](tmp_path, 20_000)
     places = made["homepages"](20_000)
@@ -74,7 +74,7 @@ def test_homepages(tmp_path, capsys):
     assert np.count_nonzero(counts > 110) <= found.true <= np.count_nonzero(counts)
     # Each of the empty sites is called visible with 1e-6: more than 3 in one of 4 million runs.
     assert found.false <= 3
-    assert f"{found.true:,} that somebody has" in capsys.readouterr().out
+    assert f"{found.true:,} that someone uses" in capsys.readouterr().out
 
     table = pyarrow.csv.read_csv(tmp_path / "estimates.csv")
     ratio = table["estimate"].to_numpy() / table["standard_error"].to_numpy()
@@ -94,7 +94,7 @@ def test_release(tmp_path, capsys):
     assert blanket.guarantee.epsilon == local.guarantee.epsilon == 1
     assert blanket.guarantee.local_epsilon > 7 and local.guarantee.local_epsilon <= 1
     assert local.tables[0].noise_error.max() > 20 * blanket.tables[0].noise_error.max()
-    assert capsys.readouterr().out.count("the promise holds") == 2
+    assert capsys.readouterr().out.count("the guarantee holds") == 2
     for analysis in found:
         files = {path.name for path in (tmp_path / analysis).iterdir()}
         assert files == {"plan.json", "records.parquet"}

@@ -60,8 +60,8 @@ def quick(**changes):
     return planned(privacy=privacy, question=question, table=[], **changes)
 
 
-def memoised_plan(f=0.3, **changes):
-    permanent = {"kind": "rappor", "f": f, "memoised": True}
+def memoized_plan(f=0.3, **changes):
+    permanent = {"kind": "rappor", "f": f, "memoized": True}
     question = {"id": "ill", "type": "yesno", "randomizer": permanent}
     raw = {"name": "p", "crowd": PEOPLE, "privacy": {"epsilon": 1.0, "delta": 1e-6}}
     return incrowd.plan(incrowd.Survey.of(raw | {"question": [question]} | changes))
@@ -74,7 +74,7 @@ def plan():
 
 @pytest.fixture(scope="module")
 def weekly():
-    return memoised_plan(rounds=2)
+    return memoized_plan(rounds=2)
 
 
 def collection(plan, came=None, people=PEOPLE, seed=None):
@@ -89,7 +89,7 @@ def local_epsilon(plan):
     """By hand: all of a person's bits differ, in every copy; permanent ones count once."""
     (message,) = plan.messages
     noise = [
-        (each.permanent_stage if plan.memoised else each).q for each in message.channels.values()
+        (each.permanent_stage if plan.memoized else each).q for each in message.channels.values()
     ]
     return message.independent_copies * sum(math.log((1 - q) / q) for q in noise)
 
@@ -191,13 +191,13 @@ class TestPermanentResponses:
 
     def test_in_two_bundles_of_one_plan_are_two_rounds(self):
         """Nothing in either bundle says so, both together do; not so with fresh noise."""
-        once, fresh, two = memoised_plan(), planned(), [claims("one"), claims("two")]
+        once, fresh, two = memoized_plan(), planned(), [claims("one"), claims("two")]
         assert guarantee_of(once, claims=two).reduced_by == ("permanent-responses",)
         assert guarantee_of(once, claims=two[:1]) == once.guarantee
         assert guarantee_of(fresh, claims=two) == fresh.guarantee
 
     def test_that_a_device_gave_before_are_repeated(self):
-        found = guarantee_of(memoised_plan(), claims=[claims()], repeated=True)
+        found = guarantee_of(memoized_plan(), claims=[claims()], repeated=True)
         assert found.reduced_by == ("permanent-responses",)
 
 
@@ -219,7 +219,7 @@ def test_nothing_known_of_a_collection_raises_its_promise(plan):
 
 def test_a_promise_that_the_devices_keep_by_themselves_always_holds():
     """f = 0.8 alone gives ln(1.5), where epsilon 1 is promised."""
-    plan = memoised_plan(0.8, rounds=2)
+    plan = memoized_plan(0.8, rounds=2)
     for known in ({"claims": [claims(local_only=True)]}, {"people": 700}, {"people": 1}):
         found = guarantee_of(plan, **known)
         assert found.reduced_by == () and found.epsilon <= math.log(1.5) + 1e-9
@@ -251,15 +251,15 @@ SETTINGS = {
     "one report": {},
     "two copies": {"copies": 2},
     "two rounds": {"rounds": 2},
-    "permanent responses": {"rounds": 2, "memoised": True},
+    "permanent responses": {"rounds": 2, "memoized": True},
     "one colludes": {"colluding": 1},
     "two rows each": {"crowd": 6, "rows_per_person": 2},
 }
 
 
-def of_three(copies=1, memoised=False, crowd=THREE, **more):
-    question = {"id": "ill", "type": "yesno"} | ({"memoised": True} if memoised else {})
-    message = {} if memoised else {"message": [{"questions": ["ill"], "copies": copies}]}
+def of_three(copies=1, memoized=False, crowd=THREE, **more):
+    question = {"id": "ill", "type": "yesno"} | ({"memoized": True} if memoized else {})
+    message = {} if memoized else {"message": [{"questions": ["ill"], "copies": copies}]}
     privacy = {"epsilon": EPSILON, "delta": DELTA}
     raw = {"name": "s", "crowd": crowd, "privacy": privacy, "question": [question]}
     return incrowd.plan(incrowd.Survey.of(raw | message | more))
@@ -269,7 +269,7 @@ def times_sent(plan):
     """How often each person's answer goes through fresh noise."""
     (message,) = plan.messages
     assert not message.cells
-    rounds = 1 if plan.memoised else plan.survey.rounds
+    rounds = 1 if plan.memoized else plan.survey.rounds
     return message.independent_copies * rounds * plan.survey.rows_per_person
 
 
@@ -342,7 +342,7 @@ def test_assumptions_are_codes_with_numbers():
     rows = {"code": "rows", "number": 2}
     assert codes(crowd=6, rows_per_person=2) == [whole, rows]
     permanent = {"code": "permanent-same-people", "number": 2}
-    assert codes(rounds=2, memoised=True) == [whole, {"code": "rounds", "number": 2}, permanent]
+    assert codes(rounds=2, memoized=True) == [whole, {"code": "rounds", "number": 2}, permanent]
 
 
 def test_a_ledger_of_three_people_says_what_two_rounds_spent():

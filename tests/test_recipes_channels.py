@@ -255,7 +255,7 @@ type = "yesno"
         assert ended.returncode == 0, ended.stderr
     plan = json.loads((tmp_path / "plan.json").read_text())["plan"]
     randomizer = plan["survey"]["question"][0]["randomizer"]
-    assert randomizer == {"kind": "discrete laplace", "memoised": False, "ratio": 0.5}
+    assert randomizer == {"kind": "discrete laplace", "memoized": False, "ratio": 0.5}
     card, page = ((tmp_path / f"{name}.html").read_text() for name in ("card", "report"))
     kept = law(RATIO, DAYS).max()
     assert f"the answer itself is sent with probability {kept:.4g} at most" in card

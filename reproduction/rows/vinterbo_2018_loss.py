@@ -48,7 +48,7 @@ def _loss() -> Iterator[Row]:
     ]
     yield row(
         "Proposition 3.1",
-        "alpha L m randomised reports do as well as m others, alpha >= 1",
+        "alpha L m randomized reports do as well as m others, alpha >= 1",
         *always(
             (
                 (c - s) / (more * losses.loss(c, s)) <= (1 - s) * (1 + 1e-12)

@@ -1,4 +1,4 @@
-"""What the public functions are given: another kind of thing is named, with what would work."""
+"""Type checks for the arguments of public functions, with messages that say what would work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from incrowd.errors import ArgumentError, InWords, likely
 
-# What an annotation names -> what works in its place.
+# The type that an annotation names -> how to get a value of it.
 _WORKS = {
     "Plan": 'should be what incrowd.Plan.load("plan.json") or incrowd.plan(survey) gives',
     "Survey": 'should be what incrowd.Survey.load("survey.toml") gives',
@@ -37,19 +37,19 @@ _REPORTS = ("Collection", "Tally")
 
 
 def checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function as the public one of that name.
+    """Wrap a function as the public function of that name.
 
-    It raises ArgumentError for what its annotations do not allow: a path in the place of what is
-    read from it, or a text in the place of a list, whose letters would be taken for its entries;
-    and for arguments that it does not have, or that are missing.
+    It raises ArgumentError for values that its annotations do not allow, such as a path instead of
+    what is read from it, or a string instead of a list (its letters would be taken for entries),
+    and for unknown or missing arguments.
     """
-    known = signature(function)
-    kinds = {each.name: str(each.annotation).split(" | ") for each in known.parameters.values()}
+    expected = signature(function)
+    kinds = {each.name: str(each.annotation).split(" | ") for each in expected.parameters.values()}
 
     @wraps(function)
     def public(*given: Any, **named: Any) -> Any:
         try:
-            arguments = known.bind(*given, **named).arguments
+            arguments = expected.bind(*given, **named).arguments
         except TypeError as error:
             unknown = next((each for each in named if each not in kinds), "")
             shown = f"got an unexpected keyword argument {unknown!r}" if unknown else str(error)
@@ -65,7 +65,7 @@ def checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _accepts(kind: str, value: object) -> bool:
-    """Whether a value is of a kind that an annotation names, as far as that is known.
+    """Whether a value has a type that an annotation names; True for types that are not checked.
 
     Classes are compared by name: nothing is imported in order to check.
     """
@@ -101,7 +101,7 @@ def _is_path(value: object) -> bool:
 
 
 def _works(kinds: list[str], value: object) -> str:
-    """What would work in the place of a value."""
+    """Return what would work instead of a value."""
     kind = next((each for each in ("Path", *kinds) if each in kinds), "")
     if kind in (_LIST, _LISTS) and (_is_path(value) or isinstance(value, list | tuple)):
         inner = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]

@@ -1,8 +1,8 @@
-"""Characters that hide, reorder or imitate what people read, and how texts do without them.
+"""Characters that hide, reorder or imitate text, and how to find and remove them.
 
 A survey's text reaches terminals and pages of people who did not write it. Control characters move
-the cursor and clear the screen, bidirectional ones turn the order of a line around, others take no
-room at all: with each of them a text can cover what a program says beside it.
+the cursor and clear the screen, bidirectional characters reverse the order of a line, others have
+no width. With each of them a text can hide what a program prints beside it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ HIDDEN = re.compile(
 )
 _WIDTHLESS = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
-# What most fonts draw alike, by what it looks like: Greek, Cyrillic, digits, dashes, quotation
-# marks. Far fewer than Unicode lists (UTS #39), since each warning should be worth reading.
+# Characters that most fonts draw alike: Greek, Cyrillic, digits, dashes, quotation marks. Far fewer
+# than Unicode lists (UTS #39), since each warning should be worth reading.
 _DRAWN_AS = {
     "A": "\u0391\u0410", "B": "\u0392\u0412", "C": "\u03f9\u0421", "E": "\u0395\u0415",
     "G": "\u050c", "H": "\u0397\u041d", "J": "\u0408", "K": "\u039a\u041a", "M": "\u039c\u041c",
@@ -44,35 +44,36 @@ _IMITATED = str.maketrans({each: as_ for as_, all_ in _DRAWN_AS.items() for each
 
 
 def hidden(text: str, paragraphs: bool = False) -> str:
-    """The first character that a text may not have, as "U+202E"; "" if there is none.
+    """Return the first forbidden character of a text, as "U+202E"; "" if there is none.
 
-    paragraphs: whether the text may have several, so that U+000A is allowed.
+    paragraphs: whether the text may have several paragraphs, so that U+000A is allowed.
     """
-    found = HIDDEN.search(text.replace("\n", "") if paragraphs else text)
-    return f"U+{ord(found[0]):04X}" if found else ""
+    match = HIDDEN.search(text.replace("\n", "") if paragraphs else text)
+    return f"U+{ord(match[0]):04X}" if match else ""
 
 
 def visible(text: str) -> str:
-    """The text with an escape of JSON in the place of each such character but the end of a line."""
+    """Return the text with such characters as JSON escapes; line ends and tabs stay."""
     return HIDDEN.sub(_escaped, text)
 
 
 def cleaned(text: str) -> str:
-    """The text in one line, without such characters; if nothing is left, their code points."""
+    """Return the text on one line, without such characters; if nothing is left, their code
+    points."""
     return " ".join(HIDDEN.sub(" ", text).split()) or " ".join(
         f"U+{ord(each):04X}" for each in text
     )
 
 
-def _escaped(found: re.Match[str]) -> str:
-    if found[0] in "\n\t":
-        return found[0]
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+def _escaped(match: re.Match[str]) -> str:
+    if match[0] in "\n\t":
+        return match[0]
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def texts(content: object, *place: str | int) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every text in a tree of lists and tables with its place; the keys of tables are texts too."""
+    """Yield every text in nested lists and tables with its location; keys of tables count too."""
     if isinstance(content, str):
         yield place, content
     elif isinstance(content, Mapping):
@@ -85,16 +86,16 @@ def texts(content: object, *place: str | int) -> Iterator[tuple[tuple[str | int,
 
 
 def look_alikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of different names that a person can take for each other.
+    """Yield pairs of different names that a reader can confuse.
 
-    They differ in letter case, in forms that Unicode calls compatible (NFKC), in white space or
-    characters without width, or in letters that are drawn alike.
+    They differ only in letter case, in forms that Unicode calls compatible (NFKC), in white space,
+    in characters without width, or in letters that are drawn alike.
     """
     seen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         compatible = unicodedata.normalize("NFKC", _WIDTHLESS.sub("", name))
         folded = " ".join(compatible.split())
         keys = {folded.casefold(), folded.translate(_IMITATED).casefold()}
-        if found := [seen[key] for key in sorted(keys) if key in seen]:
-            yield found[0], name
+        if earlier := [seen[key] for key in sorted(keys) if key in seen]:
+            yield earlier[0], name
         seen.update({key: name for key in keys if key not in seen})

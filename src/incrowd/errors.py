@@ -1,4 +1,4 @@
-"""One exception tree. Every message names the field, the value and what would be allowed."""
+"""One exception tree. Every message names the field, the value and what would work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incrowd.characters import visible
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where it stands, what stands there, what would work."""
+    """One thing that is wrong: the field, its value, and what would work."""
 
     field: str
     value: object
@@ -29,7 +29,7 @@ class Problem:
 
 
 class InWords(str):
-    """A value that nobody typed, described: "no rows", "a crowd of 99". It is not quoted."""
+    """A description used as a value: "no rows", "a crowd of 99". It is not quoted."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ MISSING = InWords("is missing")
 
 
 def described(value: object, width: int = 120) -> str:
-    """Words as they are, text in quotation marks; of what is long the beginning and the end."""
+    """Return descriptions as they are, text in quotation marks; long values are shortened."""
     if isinstance(value, InWords):
         return value
     try:
@@ -52,7 +52,7 @@ def described(value: object, width: int = 120) -> str:
 
 
 def _listed(value: object) -> str:
-    """A value without the brackets of Python, which nobody typed."""
+    """Return a value without Python's brackets, which the user did not type."""
     if isinstance(value, Mapping):
         return f"a table of {', '.join(map(str, value))}" if value else "an empty table"
     if isinstance(value, list):
@@ -63,22 +63,22 @@ def _listed(value: object) -> str:
 
 
 def unreadable(error: OSError) -> str:
-    """Why a file is not read, in the words of the system; libraries add their own to them."""
+    """Return why a file cannot be read, in the words of the system, not of a library."""
     reason = os.strerror(error.errno) if error.errno else "it is not complete"
     return f"it cannot be read: {reason}"
 
 
-def likely(word: object, known: Iterable[str]) -> str:
-    """What a word that is not known was probably meant to be, to stand before what is known."""
-    folded = {each.casefold(): each for each in known}
-    found = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.7)
-    return f"did you mean {folded[found[0]]}? " if found else ""
+def likely(word: object, names: Iterable[str]) -> str:
+    """Return "did you mean X? " for an unknown word, or "". It goes before the list of names."""
+    folded = {each.casefold(): each for each in names}
+    matches = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.7)
+    return f"did you mean {folded[matches[0]]}? " if matches else ""
 
 
 class IncrowdError(Exception):
-    """Base of all errors that a user can mend. Carries every problem found, not only the first.
+    """Base of all errors that a user can fix. Carries every problem, not only the first.
 
-    exit_code: of the command line; 2 for what cannot be used as given, 1 for what does not hold.
+    exit_code: of the command line; 2 for input that cannot be used, 1 for a check that fails.
     """
 
     exit_code = 1
@@ -94,17 +94,17 @@ class IncrowdError(Exception):
 
 
 class Unusable(IncrowdError):
-    """What cannot be used as it was given."""
+    """Input that cannot be used as given."""
 
     exit_code = 2
 
 
 class IncrowdWarning(UserWarning):
-    """Something that a user should know, and that is no reason to stop."""
+    """Something that the user should know, but that is not an error."""
 
 
 class SurveyError(Unusable):
-    """The survey is not one that can be planned."""
+    """The survey is not valid."""
 
 
 class PrivacyError(Unusable):
@@ -112,11 +112,11 @@ class PrivacyError(Unusable):
 
 
 class PrecisionError(PrivacyError):
-    """So little noise is left that double precision cannot hold what it gives away."""
+    """There is so little noise that double precision cannot represent the privacy loss."""
 
 
 class TableError(Unusable):
-    """A wanted table does not exist or is too large."""
+    """A requested table does not exist or is too large."""
 
 
 class UsageError(Unusable):
@@ -124,14 +124,14 @@ class UsageError(Unusable):
 
 
 class ArgumentError(UsageError, TypeError):
-    """An argument of a public function that it does not have, is missing, or of another kind."""
+    """An argument of a public function is unknown, missing or of the wrong type."""
 
 
 def check_path(path: object, what: str) -> None:
     """Raises ArgumentError for what is not a path. what: the argument, as a message names it."""
     if not isinstance(path, str | PathLike):
-        found = InWords(f"a value of type {type(path).__name__}")
-        raise ArgumentError.of(what, found, "should be the path of a file")
+        shown = InWords(f"a value of type {type(path).__name__}")
+        raise ArgumentError.of(what, shown, "should be the path of a file")
 
 
 class PlanError(IncrowdError):
@@ -139,18 +139,18 @@ class PlanError(IncrowdError):
 
 
 class PlanFileError(PlanError):
-    """There is no such file, it holds no plan, or one that no analysis of ours has made."""
+    """The plan file cannot be read, is not a plan, or was not made by a known analysis."""
 
     exit_code = 2
 
 
 class AnswersError(Unusable):
-    """The answers cannot be read, or do not fit the survey."""
+    """The answers cannot be read or do not fit the survey."""
 
 
 class ReportsError(Unusable):
-    """The reports cannot be read, or do not come from this plan, or are too few."""
+    """The reports cannot be read, do not belong to this plan, or are too few."""
 
 
 class ProtocolError(IncrowdError):
-    """What a peer sent is not as the protocol has it. Nothing secret is in the message."""
+    """A peer violated the protocol. The message contains nothing secret."""

@@ -1,8 +1,8 @@
-"""How every file is written: whole or not at all, and on the disk when a function returns.
+"""Atomic writing of files: complete or not at all, and on disk when a function returns.
 
-A file is written under a temporary name in the folder where it will be, flushed to the disk, and
-renamed. An exception, Ctrl-C included, removes what was begun; a process that is killed leaves
-files whose names begin with `BEGUN`.
+A file is written under a temporary name in its destination folder, flushed to disk, and renamed. An
+exception, Ctrl-C included, removes the temporary file; a process that is killed leaves files whose
+names begin with `BEGUN`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
 BEGUN = ".incrowd-"
-_DEFAULT = 0o666  # less what the umask takes
+_DEFAULT = 0o666  # before the umask
 _KINDS = {
     stat.S_IFDIR: "it is a folder",
     stat.S_IFSOCK: "it is a socket",
@@ -32,7 +32,7 @@ _KINDS = {
 }
 
 
-# --- files and folders that are not complete yet -------------------------------------------------
+# --- files and folders that are still being written ----------------------------------------------
 
 
 class NewFile(NamedTuple):
@@ -42,9 +42,9 @@ class NewFile(NamedTuple):
     file: BinaryIO
 
     def publish(self, path: Path, *, mode: int = PRIVATE, overwrite: bool = True) -> None:
-        """Give the file its name, after its content has reached the disk.
+        """Rename the file to `path`, after its content has reached the disk.
 
-        Raises FileExistsError if there is such a file and it may not be overwritten.
+        Raises FileExistsError if the file exists and may not be overwritten.
         """
         settle(self.file)
         if mode != PRIVATE:
@@ -58,8 +58,8 @@ class NewFile(NamedTuple):
 
 @contextmanager
 def new_file(folder: Path) -> Iterator[NewFile]:
-    """A new file in a folder. It is removed at the end of the block unless it was published."""
-    path = _temporary(folder)  # named before it is made, so that no signal comes between
+    """Create a file in a folder; at the end of the block it is removed unless it was published."""
+    path = _temporary(folder)  # named before it is created, so that no signal can come between
     try:
         with open(path, "x+b", opener=lambda name, flags: os.open(name, flags, PRIVATE)) as file:
             yield NewFile(path, file)
@@ -69,9 +69,9 @@ def new_file(folder: Path) -> Iterator[NewFile]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder that is at `path` if the block succeeds; removed otherwise.
+    """Create a temporary folder; it is renamed to `path` if the block succeeds, else removed.
 
-    Whoever writes the files in it makes sure that they reach the disk.
+    The caller makes sure that the files in it reach the disk.
     """
     temporary = _temporary(path.parent)
     try:
@@ -89,12 +89,12 @@ def _temporary(folder: Path) -> Path:
 
 
 def _rename_to_new(temporary: Path, path: Path) -> None:
-    """Rename a file unless there is one of the new name. Raises FileExistsError if there is."""
+    """Rename a file. Raises FileExistsError if the new name exists."""
     try:
         os.link(temporary, path)
     except FileExistsError:
         raise
-    except OSError:  # no links on this disk: an empty file keeps the name until it is replaced
+    except OSError:  # the disk has no links: an empty file reserves the name until it is replaced
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         try:
             temporary.replace(path)
@@ -104,13 +104,13 @@ def _rename_to_new(temporary: Path, path: Path) -> None:
 
 
 def settle(file: BinaryIO) -> None:
-    """What was written to a file is on the disk when this returns."""
+    """Flush what was written to a file to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def settle_names(folder: Path) -> None:
-    """The names in a folder are on the disk when this returns; only POSIX lets us ask for it."""
+    """Flush the names in a folder to disk, which only POSIX supports."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -120,13 +120,13 @@ def settle_names(folder: Path) -> None:
         os.close(handle)
 
 
-# --- secrets and files of services: errors are those of the system -------------------------------
+# --- secrets and files of services: errors are those of the operating system ---------------------
 
 
 def write_bytes(path: Path, content: bytes, *, mode: int = PRIVATE, overwrite: bool = True) -> None:
-    """Write a file into a folder that exists.
+    """Write a file into an existing folder.
 
-    Raises FileExistsError if there is such a file and it may not be overwritten.
+    Raises FileExistsError if the file exists and may not be overwritten.
     """
     with new_file(path.parent) as new:
         new.file.write(content)
@@ -135,25 +135,25 @@ def write_bytes(path: Path, content: bytes, *, mode: int = PRIVATE, overwrite: b
 
 
 def write_private(path: Path, content: bytes, *, overwrite: bool = False) -> None:
-    """Write a file of mode 0600, into a folder that is made with mode 0700 if it is missing.
+    """Write a file with mode 0600; a missing folder is created with mode 0700.
 
-    Raises FileExistsError if there is such a file, unless it may be overwritten.
+    Raises FileExistsError if the file exists, unless it may be overwritten.
     """
     private_folder(path.parent)
     write_bytes(path, content, overwrite=overwrite)
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made with mode 0700 if it is missing."""
+    """Return the folder, created with mode 0700 if it is missing."""
     path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     return path
 
 
 def destroy(path: Path) -> None:
-    """Overwrite a file in its place and remove it; nothing happens if it is gone.
+    """Overwrite a file in place and remove it; does nothing if it does not exist.
 
-    Flash memory and copying file systems keep older blocks: such a file belongs on a volume in
-    memory, or on one whose own key is thrown away.
+    Flash memory and copy-on-write file systems keep older blocks: such a file belongs on a volume
+    in memory, or on an encrypted volume whose key is thrown away.
     """
     with suppress(FileNotFoundError), path.open("r+b") as file:
         file.write(os.urandom(path.stat().st_size))
@@ -168,12 +168,12 @@ def destroy(path: Path) -> None:
 
 @contextmanager
 def replaced(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
-    """A temporary path, whose content is at `path` if the block succeeds; removed in any case.
+    """Yield a temporary path whose content becomes that of `path` if the block succeeds.
 
-    mode: of the file; by default that of the file that is replaced, or what the umask leaves. Of
-    a link, the target is replaced. A pipe, a terminal, /dev/null and names of open files such as
-    /dev/stdout are written to instead, when the block has ended. Raises UsageError for anything
-    else, if the folder does not exist, or if the file cannot be written.
+    mode: of the file; by default that of the file it replaces, or what the umask leaves. If `path`
+    is a link, its target is replaced. A pipe, a terminal, /dev/null and names of open files such as
+    /dev/stdout are written to instead, after the block. Raises UsageError for anything else, if the
+    folder does not exist, or if the file cannot be written.
     """
     with _writable(path), ExitStack() as stack:
         target = Path(os.path.realpath(path))
@@ -191,13 +191,13 @@ def replaced(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str, *, mode: int | None = None) -> None:
-    """Write a file of text, as `replaced`."""
+    """Write a text file, as `replaced` does."""
     with replaced(path, mode=mode) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def checked_ending(path: str | Path, endings: Collection[str]) -> str:
-    """The ending of the path, in lower case. Raises UsageError if it is another than these."""
+    """Return the ending of the path, in lower case. Raises UsageError if it is not one of these."""
     ending = Path(path).suffix.lower()
     if ending not in endings:
         raise UsageError.of("path", str(path), f"should end in one of {', '.join(endings)}")
@@ -205,7 +205,7 @@ def checked_ending(path: str | Path, endings: Collection[str]) -> str:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether the path is written to, not replaced: a pipe, a device, an open file of a process.
+    """Whether the path is written to, not replaced: a pipe, a device, a process's open file.
 
     Raises UsageError for a folder, a socket or a disk.
     """
@@ -214,14 +214,14 @@ def is_stream(path: str | Path) -> bool:
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
     except OSError:
-        return False  # it does not exist, or making a file beside it will say what is wrong
+        return False  # it does not exist, or creating a file beside it will say what is wrong
     if kind in _KINDS:
         raise UsageError.of("path", str(path), f"{_KINDS[kind]}; name a file")
     return kind in (stat.S_IFIFO, stat.S_IFCHR)
 
 
 def _descriptor(path: str | Path) -> Path | None:
-    """What the path or a link on its way names among the open files of a process, if so."""
+    """Return the open file of a process that the path, or a link on its way, names; else None."""
     name, seen = Path(path), set[Path]()
     while name not in seen:
         seen.add(name)
@@ -235,7 +235,7 @@ def _descriptor(path: str | Path) -> Path | None:
 
 
 def _opened(path: str | Path) -> BinaryIO:
-    """What is written through; an open file of this process goes on where it is."""
+    """Open a stream for writing; an open file of this process continues at its position."""
     descriptor = _descriptor(path)
     if descriptor and descriptor.parts[2] == str(os.getpid()):
         return open(os.dup(int(descriptor.name)), "wb")
@@ -243,7 +243,7 @@ def _opened(path: str | Path) -> BinaryIO:
 
 
 def _mode(target: Path) -> int:
-    """Of the file that is replaced, or what a new file gets."""
+    """Return the mode of the file that is replaced, or that of a new file."""
     try:
         return target.stat().st_mode & 0o777
     except FileNotFoundError:

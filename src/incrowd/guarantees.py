@@ -1,7 +1,7 @@
-"""The one place that says what is promised: by a plan, for a file, a release or a round; to whom.
+"""The one place that determines what a plan, a file, a release or a round guarantees, and to whom.
 
-All that is printed, drawn or written about a promise comes from here, as codes and numbers;
-`incrowd.presentation.sentences` has the words. No other module makes a `Guarantee`.
+Everything that is printed, drawn or written about a guarantee comes from here, as codes and
+numbers; `incrowd.presentation.sentences` has the words. No other module creates a `Guarantee`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from incrowd.accountant.certificates import Certificate, certify, redrawn, small
 from incrowd.accountant.codes import AssumptionCode
 from incrowd.accountant.schema import AnySent
 from incrowd.errors import PlanError, PlanFileError, PrivacyError
-from incrowd.plans import Asked, Guarantee, Message, Plan
+from incrowd.plans import EarlierPlan, Guarantee, Message, Plan
 from incrowd.plans.claims import Claims, Release
 from incrowd.plans.ledger import (
     Ledger,
@@ -34,18 +34,18 @@ from incrowd.plans.plan import AskedIn, Assumption, Reduction, smallest_crowd
 from incrowd.plans.sent import sent, sent_before, sent_by
 from incrowd.survey import Survey
 
-HIGHEST = 699.0  # an epsilon that numbers can still hold
+HIGHEST = 699.0  # the largest epsilon whose exponential is finite
 
 
-# A plan: what it promises, and whether it keeps that.
+# A plan: what it promises, and whether its certificate supports that.
 
 
 def planned(
-    survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()
+    survey: Survey, messages: Sequence[Message], earlier: Sequence[EarlierPlan] = ()
 ) -> Guarantee:
-    """What some messages promise by the analysis of their survey, certified.
+    """Return the certified guarantee of some messages, by the analysis of their survey.
 
-    earlier: what the same people were asked before; the promise covers it as well. Raises
+    earlier: earlier rounds with the same people, which the guarantee covers as well. Raises
     PrivacyError as `certify` does.
     """
     by, privacy = plannable(survey.privacy.analysis), survey.privacy
@@ -57,7 +57,7 @@ def planned(
 
 
 def analysis_of(plan: Plan) -> Analysis:
-    """The analysis of a plan. Raises PlanFileError if it promises something else than the plan."""
+    """Return the analysis of a plan. Raises PlanFileError if the plan promises something else."""
     guarantee, privacy = plan.guarantee, plan.survey.privacy
     try:
         by = plannable(guarantee.analysis)
@@ -70,13 +70,13 @@ def analysis_of(plan: Plan) -> Analysis:
         ("delta", guarantee.delta, by.promised_delta(privacy.delta)),
     ):
         if value != right:
-            allowed = f"should be {right}, as the analysis {by.name} makes it"
+            allowed = f"should be {right} for the analysis {by.name}"
             raise PlanFileError.of(f"plan.guarantee.{field}", value, allowed)
     return by
 
 
 def recertify(plan: Plan) -> Certificate:
-    """The plan's certificate, computed anew from its noise, copies and crowd.
+    """Recompute the plan's certificate from its noise, copies and crowd.
 
     Raises PlanFileError as `analysis_of` does.
     """
@@ -86,8 +86,8 @@ def recertify(plan: Plan) -> Certificate:
 
 
 def keeps(plan: Plan, certificate: Certificate) -> bool:
-    """Whether a plan keeps what it says, by its certificate computed anew: its figures, and the
-    assumptions that it names."""
+    """Whether a recomputed certificate supports a plan's figures and the assumptions that it
+    names."""
     promise = plan.guarantee
     return (
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
@@ -98,11 +98,11 @@ def keeps(plan: Plan, certificate: Certificate) -> bool:
 
 
 def guarantee_for(plan: Plan, people: int) -> Guarantee:
-    """What the plan's noise gives to each of `people`, of whom `colluding` hide nobody.
+    """Return the guarantee for each of `people`; the survey's `colluding` people hide no one.
 
-    A larger crowd than planned changes nothing: the plan's own guarantee is what was promised.
-    For a smaller one delta stays and epsilon grows; where no crowd is left, or delta cannot be
-    reached, what remains is the local guarantee. Raises PlanFileError as `analysis_of` does.
+    A larger crowd than planned changes nothing. For a smaller one delta stays and epsilon grows; if
+    no crowd is left, or delta cannot be reached, the local guarantee remains. Raises PlanFileError
+    as `analysis_of` does.
     """
     by, promise, crowd = analysis_of(plan), plan.guarantee, plan.survey.hidden(people)
     if crowd >= promise.crowd:
@@ -119,7 +119,7 @@ def guarantee_for(plan: Plan, people: int) -> Guarantee:
 
 
 def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
-    """What the plan's noise gives if nobody mixes, or whoever mixes also reads."""
+    """Return the guarantee without a shuffler, or if the shuffler also reads the reports."""
     everything = sent_by(plan)
     local = everything.local_epsilon
     certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
@@ -142,7 +142,7 @@ def _guarantee(
     )
 
 
-# A collection: what holds for the people whose reports it has, or will have.
+# A collection: what holds for the people whose reports it contains, or will contain.
 
 
 def guarantee_of(
@@ -154,17 +154,17 @@ def guarantee_of(
     contradicted: bool = False,
     seed: int | None = None,
 ) -> Guarantee:
-    """What a plan guarantees, given how its reports were collected, or will be.
+    """Return what a plan guarantees, given how its reports were collected, or will be.
 
-    people: who took part, of the smallest crowd; None before anybody did. claims: what the bundles
-    state by which the reports were collected; none if they came over no network. repeated: whether
-    a device knows that it gave these permanent responses before. contradicted: whether the shuffler
-    signed two releases of one stratum. seed: of reports that were made in a simulation: they
-    protect nobody, and the result is what other reports would have.
+    people: the participants of the smallest crowd; None before anyone took part. claims: those of
+    the bundles by which the reports were collected; empty if they did not come over a network.
+    repeated: whether a device knows that it gave these permanent responses before. contradicted:
+    whether the shuffler signed two releases of one stratum. seed: of simulated reports, which
+    protect nobody; the result is what real reports would have.
 
-    The result is the plan's own guarantee, or has the reasons in `reduced_by`. Noise that is drawn
-    again where reports do not fit into the places of an upload (docs/protocol.md, "Slots") costs at
-    most 1e-9; it is counted in and is not a reason. Raises PlanFileError as `analysis_of` does.
+    The result is the plan's own guarantee, or states the reasons in `reduced_by`. Drawing noise
+    again for reports that do not fit into the slots of an upload (docs/protocol.md, "Slots") costs
+    at most 1e-9, which is included and is not a reason. Raises PlanFileError as `analysis_of` does.
     """
     claims, reasons = frozenset(claims), tuple[Reduction, ...]()
     promise = guarantee = plan.guarantee
@@ -187,19 +187,19 @@ def guarantee_of(
 
 
 class Counted(Protocol):
-    """Reports that were counted: a tally of them."""
+    """Counted reports: a tally."""
 
     @property
     def releases(self) -> frozenset[Release]:
-        """Those that they came in, if they came over a network."""
+        """The releases that they came in, if they came over a network."""
 
     @property
     def seed(self) -> int | None:
-        """Of a simulation."""
+        """The seed of a simulation, or None."""
 
 
 class Receipt(Protocol):
-    """What the receipt of a release says."""
+    """The receipt of a release."""
 
     @property
     def contradicted(self) -> bool:
@@ -209,8 +209,8 @@ class Receipt(Protocol):
 def counted_guarantee(
     plan: Plan, counted: Counted, people: int, received: Iterable[Receipt] = ()
 ) -> Guarantee:
-    """What holds for reports that were counted. people: of the smallest release of any message.
-    received: what the receipts beside them say."""
+    """Return what holds for counted reports. people: of the smallest release of any message.
+    received: the receipts of the releases."""
     claims = {release.claims for release in counted.releases}
     contradicted = any(each.contradicted for each in received)
     return guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)
@@ -219,19 +219,19 @@ def counted_guarantee(
 def _only_local(
     plan: Plan, claims: frozenset[Claims], repeated: bool, contradicted: bool
 ) -> Iterator[Reduction]:
-    """Why nothing beyond the local guarantee is left, whatever the crowd is."""
+    """Yield why only the local guarantee is left, whatever the crowd is."""
     if any(each.local_only for each in claims):
         yield "one-party"
-    # Nobody signs that the same people were invited, so that who took part in which rounds can be
+    # No signature says that the same people were invited, so participation in rounds could be
     # matched with responses that stay the same. Releases of several bundles are several rounds.
     several = len({each.bundle for each in claims}) > 1
-    if repeated or (claims and (repeats(plan) or (several and plan.memoised))):
+    if repeated or (claims and (repeats(plan) or (several and plan.memoized))):
         yield "permanent-responses"
     if contradicted:
         yield "contradicted"
 
 
-# To whom: against whom a person who sends is protected, and how far.
+# Against whom a participant is protected, and how far.
 
 Party = Literal["collector", "readers", "shuffler", "shuffler and collector"]
 
@@ -245,13 +245,12 @@ class Against(NamedTuple):
 
 
 def against(guarantee: Guarantee, *, sealed: bool) -> dict[Party, Against]:
-    """What each party can learn of a person at most, if it keeps to itself and to the protocol.
+    """Return the most that each party can learn about a person if it acts alone and honestly.
 
-    collector: who opens and counts the reports. readers: of the tables, or of the reports if they
-    are published. shuffler: who knows the senders; it cannot open sealed reports, and then learns
-    what readers do. The last are both together, who can put names and reports side by side.
-    sealed: whether the reports came, or will come, over a network. Where only the local guarantee
-    holds it holds against everybody.
+    collector: opens and counts the reports. readers: of the tables, or of published reports.
+    shuffler: knows the senders; it cannot open sealed reports, and then learns what readers do. The
+    last party is both together, who can link names and reports. sealed: whether the reports come
+    over a network. If only the local guarantee holds, it holds against everybody.
     """
     local = Against(guarantee.local_epsilon, 0.0, True)
     if not analysis(guarantee.analysis).shuffled:
@@ -266,13 +265,13 @@ def against(guarantee: Guarantee, *, sealed: bool) -> dict[Party, Against]:
     }
 
 
-# What a promise rests on.
+# What a guarantee assumes.
 
 
 def assumptions(plans: Sequence[Rounds], by: AssumptionCode) -> tuple[Assumption, ...]:
-    """What a promise rests on: what its analysis assumes, the survey, and what was asked before.
+    """Return what a guarantee assumes, by its analysis, the survey and the earlier rounds.
 
-    plans: the rounds of each plan that the promise covers, those of its own at the end.
+    plans: the rounds of each plan that the guarantee covers, its own rounds last.
     """
     return (Assumption(code=by), *_assumed(plans))
 
@@ -284,7 +283,7 @@ def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
     if survey.rounds > 1:
         yield Assumption(code="rounds", number=survey.rounds)
     hidden, exposed = repeated(plans)
-    if any(question.memoised for question in survey.questions):
+    if any(question.memoized for question in survey.questions):
         yield _permanent(survey, bool(_repeats(plans[-1:], exposed)))
     if asked := _repeats(plans[:-1], hidden):
         yield Assumption(code="earlier-permanent-same-people", asked=asked)
@@ -298,7 +297,8 @@ def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
 
 
 def _permanent(survey: Survey, exposed: bool) -> Assumption:
-    """What is assumed of memoised responses. exposed: whether releases can show single ones."""
+    """Return what is assumed of memoized responses. exposed: whether releases can show single
+    ones."""
     if not analysis(survey.privacy.analysis).shuffled:
         return Assumption(code="permanent-same-answers", number=survey.rounds)
     if exposed:
@@ -309,7 +309,7 @@ def _permanent(survey: Survey, exposed: bool) -> Assumption:
 
 
 def _repeats(plans: Sequence[Rounds], names: Names[Permanent]) -> tuple[AskedIn, ...]:
-    """The surveys and questions of some permanent responses that the plans gave."""
+    """Return the surveys and questions of the plans that gave some permanent responses."""
     given = {
         rounds[0].survey.name: tuple(
             question.id
@@ -322,13 +322,14 @@ def _repeats(plans: Sequence[Rounds], names: Names[Permanent]) -> tuple[AskedIn,
     return tuple(AskedIn(survey=name, questions=ids) for name, ids in given.items() if ids)
 
 
-# Rounds: what a ledger has spent of a promise, and what is left.
+# Rounds: how much of a guarantee a ledger has spent, and what is left.
 
 
 def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
-    """All that stands in a ledger, by the promise of its last plan, or of one that is named.
+    """Return what a ledger has spent of the guarantee of its last plan, or of the plan with a
+    digest.
 
-    None if that is not there. Of a plan of one round nothing is left.
+    None if the plan is not in the ledger. A plan of one round has no round left.
     """
     rounds = [asked for asked in ledger.asked if digest in (None, asked.digest)]
     if not rounds:
@@ -349,15 +350,15 @@ def check_left(ledger: Ledger, plan: Plan) -> None:
     rounds = spent(ledger, plan.digest)
     if rounds and not rounds.left:
         allowed = (
-            f"after {rounds.done:,} of {rounds.rounds:,} rounds nothing is left of its promise, "
-            "since fewer or other people came than planned, or nobody mixed their reports; plan "
-            "anew with earlier=LEDGER and more epsilon"
+            f"after {rounds.done:,} of {rounds.rounds:,} rounds its guarantee covers no further "
+            "round, since fewer or other people took part than planned, or their reports were not "
+            "shuffled; make a new plan with earlier=LEDGER and a larger epsilon"
         )
         raise PlanError.of("plan", plan.digest, allowed)
 
 
 def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
-    """The smallest epsilon at that delta; the local one if nobody hides."""
+    """Return the smallest epsilon at that delta; the local one if no crowd hides a person."""
     local = everything.local_epsilon
     if not analysis(by).shuffled or crowd < 2:
         return local
@@ -367,11 +368,12 @@ def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
         return local
 
 
-def _left(ledger: Ledger, last: Asked, crowd: int) -> int:
-    """How many more rounds keep the promise, if as many people come as in the smallest so far.
+def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
+    """Return how many more rounds the guarantee covers, with as many people as in the smallest
+    round.
 
-    All that were planned, unless a round of its own was not as the promise has it: fewer or other
-    people came, nobody mixed, or noise was drawn again.
+    All that were planned, unless one of its rounds was not as planned: fewer or other people took
+    part, the reports were not shuffled, or noise was drawn again.
     """
     privacy, to_come = last.survey.privacy, last.survey.rounds - ledger.rounds_of(last.digest)
     others = [asked for asked in ledger.asked if asked.digest != last.digest]

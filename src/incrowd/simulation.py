@@ -1,4 +1,4 @@
-"""How good the estimates of a plan are: many collections drawn, randomised and estimated."""
+"""How good a plan's estimates are: draw, randomize and estimate many collections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.encoding.answers import load_answers
 from incrowd.encoding.records import People, pack
 from incrowd.errors import UsageError
 from incrowd.estimation.decoders import decoder, merging
-from incrowd.estimation.estimate import Asked, count, figures
+from incrowd.estimation.estimate import TableOptions, count, figures
 from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import Ids, check_tables, open_axis, open_of, sources, table
@@ -25,7 +25,7 @@ from incrowd.estimation.weighting.weighting import Change, counted_for, wide_alo
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.planner.plan import plan
 from incrowd.plans import Message, Plan
-from incrowd.plans.strata import Names, label, told_apart
+from incrowd.plans.strata import Names, label, releases_by_answer
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import moments
 from incrowd.sampling.keystream import Keystream
@@ -34,7 +34,7 @@ from incrowd.sampling.records import randomize_records
 from incrowd.sampling.strata import released, rows_of
 from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
 
-# Answers + Plan -> the shares in the answers themselves: for demonstrations and simulations.
+# The true shares in the answers themselves, for demonstrations and simulations.
 
 
 MOST_NUMBERS = 1 << 22  # held at a time: 32 MiB
@@ -43,11 +43,11 @@ MOST_NUMBERS = 1 << 22  # held at a time: 32 MiB
 def truth(
     plan: Plan, answers: Any, *, tables: Sequence[Sequence[str]] | None = None
 ) -> tuple[np.ndarray, ...]:
-    """The shares in the answers themselves, one array for each table but those of text questions.
+    """Return the true shares in the answers, one array per table. Text questions have none.
 
-    For comparison only. answers: as `load_answers` takes them; each edge of an amount counts with
-    its chance. Where questions are open, of the people whom `randomize` would release. Raises
-    AnswersError if there are none.
+    For comparison only. answers: as for `load_answers`; each edge of an amount counts with its
+    probability. If questions are open, only the people whom `randomize` would release count.
+    Raises AnswersError if there are none.
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
     read = load_answers(answers, plan.survey)
@@ -56,43 +56,46 @@ def truth(
 
 
 class Everybody(NamedTuple):
-    """People whose answers are known: who is released, and who with whom."""
+    """People with their true answers, and the releases they belong to.
+
+    releases: the rows of each release; empty if no question is open.
+    """
 
     people: People
     releases: Mapping[Names, np.ndarray]
 
     @classmethod
     def of(cls, plan: Plan, people: People) -> Everybody:
-        """The people of all releases. releases: their rows; none where no question is open."""
+        """Return the people of all releases."""
         if not plan.survey.open:
             return cls(people, {})
         groups = released(plan.survey, people.strata(plan.survey))
         rows = np.sort(np.concatenate(list(rows_of(plan, people, groups))))
-        kept = people.take(rows)
-        return cls(kept, dict(zip(groups, rows_of(plan, kept, groups), strict=True)))
+        included = people.take(rows)
+        return cls(included, dict(zip(groups, rows_of(plan, included, groups), strict=True)))
 
     def parts(self, plan: Plan, ids: Ids) -> tuple[OpenAxis, list[People]]:
-        """The open axis of a table, and who gave each of its answers."""
-        names = told_apart(plan.survey, open_of(plan.survey, ids), list(self.releases))
-        rows = [np.concatenate([self.releases[name] for name in found]) for found in names.values()]
+        """Return the open axis of a table, and the people who gave each of its answers."""
+        names = releases_by_answer(plan.survey, open_of(plan.survey, ids), list(self.releases))
+        rows = [np.concatenate([self.releases[name] for name in group]) for group in names.values()]
         axis = open_axis(plan.survey, ids, tuple(names), tuple(map(len, rows)))
         return axis, list(map(self.people.take, rows))
 
     def who_answered(self, plan: Plan, ids: Ids) -> Everybody:
-        """Those who answered all of some questions."""
-        said = np.ones(self.people.number, bool)
+        """Return the people who answered all of the given questions."""
+        answered = np.ones(self.people.number, bool)
         for question in map(plan.survey.question, ids):
             if NO_ANSWER in question.answers:
                 place = question.answers.index(NO_ANSWER)
                 place -= question.bits < len(question.answers)  # where the first answer is no bit
-                found = self.people.encoded[question.id]
-                said[found.rows[found.places == place]] = False
-        places = np.cumsum(said) - 1
-        releases = {names: places[rows[said[rows]]] for names, rows in self.releases.items()}
-        return Everybody(self.people.take(np.flatnonzero(said)), releases)
+                encoded = self.people.encoded[question.id]
+                answered[encoded.rows[encoded.places == place]] = False
+        places = np.cumsum(answered) - 1
+        releases = {names: places[rows[answered[rows]]] for names, rows in self.releases.items()}
+        return Everybody(self.people.take(np.flatnonzero(answered)), releases)
 
     def cells(self, plan: Plan, ids: Ids) -> np.ndarray:
-        """The true shares of a table."""
+        """Return the true shares of a table."""
         closed = plan.survey.closed(ids)
         if closed == ids:
             return true_table(plan, ids, true_moments(plan, self.people, ids))
@@ -108,7 +111,7 @@ class Everybody(NamedTuple):
 
 
 def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
-    """The cells of a table from its joint shares of set bits, which no noise has touched."""
+    """Return the cells of a table from its joint shares of set bits, without noise."""
     first = plan.survey.question(ids[0])
     if len(ids) == 1 and first.wide:
         return np.asarray(merging(first) @ shares[1:])
@@ -117,7 +120,8 @@ def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
 
 
 def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
-    """The joint shares of set bits in the answers, as `incrowd.reports.moments` counts them."""
+    """Return the joint shares of set bits in the answers, as `incrowd.reports.moments` counts
+    them."""
     questions = [plan.survey.question(id) for id in ids]
     if len(ids) == 1 and questions[0].wide:
         counts = np.bincount(people.encoded[ids[0]].places, minlength=questions[0].bits)
@@ -130,7 +134,7 @@ def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
 
 
 def _expected_moments(questions: Sequence[AnyQuestion], people: People) -> np.ndarray:
-    """The same where amounts are not rounded yet: each edge counts with its chance."""
+    """The same for amounts that are not rounded yet: each edge counts with its probability."""
     total = np.zeros([1 + question.bits for question in questions])
     each = max(1, MOST_NUMBERS // total.size)
     for start in range(0, people.number, each):
@@ -144,13 +148,13 @@ def _expected_moments(questions: Sequence[AnyQuestion], people: People) -> np.nd
 
 
 def _chances(question: AnyQuestion, people: People) -> np.ndarray:
-    """The chance of each bit of each person to be set, shape (people, bits)."""
-    found = people.encoded[question.id]
-    up = np.zeros(len(found.rows)) if found.up is None else found.up / DENOMINATOR
-    chances = np.zeros((people.number, question.bits + 1))  # the first is of no bit
-    chances[found.rows, found.places + 1] = 1 - up
+    """Return the probability that each bit of each person is set, shape (people, bits)."""
+    encoded = people.encoded[question.id]
+    up = np.zeros(len(encoded.rows)) if encoded.up is None else encoded.up / DENOMINATOR
+    chances = np.zeros((people.number, question.bits + 1))  # the first column stands for no bit
+    chances[encoded.rows, encoded.places + 1] = 1 - up
     above = up > 0
-    chances[found.rows[above], found.places[above] + 2] = up[above]
+    chances[encoded.rows[above], encoded.places[above] + 2] = up[above]
     return chances[:, 1:]
 
 
@@ -180,45 +184,45 @@ def simulate(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
-    """Plan once; in each trial draw people, randomise, estimate; compare with the true shares.
+    """Plan once; in each trial draw people, randomize and estimate; compare with the true shares.
 
-    Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
-    plus sampling; `fixed_people` draws them once, rounds their amounts once, keeps both, and uses
-    the errors of the noise alone. Where questions are open each trial has as many people as the
-    answers that `randomize` would release, in their strata. Text questions are left out.
-    simultaneous: make intervals for all cells of a table at once as well. weight_to: questions to
-    whose shares in the answers every trial is weighted, so that the true shares stay what they are.
-    of_those_who_answered: leave "no answer" out. progress: called with 1 after every trial. The
-    randomness is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a negative seed,
-    or if there are fewer fixed people than the crowd; TableError as `estimate` does. answers: as
-    `load_answers` takes them.
+    answers: as for `load_answers`. Each trial draws `crowd` people from the answers with
+    replacement and uses the errors of noise plus sampling. With `fixed_people` the people are drawn
+    and their amounts rounded only once, and the errors are those of the noise alone. If questions
+    are open, each trial has as many people as `randomize` would release, in their strata. Text
+    questions are left out. simultaneous: also compute intervals that cover all cells of a table
+    together. weight_to: questions to whose shares in the answers every trial is weighted, so that
+    the true shares do not change. of_those_who_answered: leave "no answer" out. seed: makes the
+    simulation repeatable. progress: called with 1 after every trial. Raises UsageError for fewer
+    than 2 trials, a negative seed, or fewer fixed people than the crowd; TableError as `estimate`
+    does.
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")
     if not 0 <= seed < MOST_SEED:
         raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
-    made = plan(survey)
+    planned = plan(survey)
     everybody = people_of_file(survey, load_answers(answers, survey))
     generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
     if fixed_people:
         everybody = rounded(_crowd(survey, everybody, generator), keystream)
-    known = Everybody.of(made, everybody)
-    change = _change(made, known, weight_to, of_those_who_answered)
-    trial = Trial(made, known, fixed_people, simultaneous, change)
+    population = Everybody.of(planned, everybody)
+    change = _change(planned, population, weight_to, of_those_who_answered)
+    trial = Trial(planned, population, fixed_people, simultaneous, change)
     collected = []
     for _ in range(trials):
         collected.append(trial.run(generator, keystream))
         if progress:
             progress(1)
     tables = [
-        _quality(trial, known, ids, found)
-        for ids, *found in zip(trial.wanted, *collected, strict=True)
+        _quality(trial, population, ids, results)
+        for ids, *results in zip(trial.wanted, *collected, strict=True)
     ]
-    return Simulation(made, trials, fixed_people, tuple(tables), seed)
+    return Simulation(planned, trials, fixed_people, tuple(tables), seed)
 
 
 def _crowd(survey: Survey, everybody: People, generator: np.random.Generator) -> People:
-    """As many of the people as the survey counts on; all of them where questions are open."""
+    """Return as many people as the survey counts on; all of them if questions are open."""
     if survey.open:
         return everybody
     if everybody.number < survey.crowd:
@@ -227,22 +231,24 @@ def _crowd(survey: Survey, everybody: People, generator: np.random.Generator) ->
     return everybody.take(np.sort(generator.permutation(everybody.number)[: survey.crowd]))
 
 
-def _quality(trial: Trial, known: Everybody, ids: Ids, found: Sequence[Found]) -> TableQuality:
-    """Of one table in all trials."""
+def _quality(
+    trial: Trial, population: Everybody, ids: Ids, results: Sequence[TrialResult]
+) -> TableQuality:
+    """Return the quality of one table over all trials."""
     change = trial.asked.change
-    estimates, intervals = zip(*found, strict=True)
-    truth = _truth(trial.plan, known, ids, change is not None and change.answered)
+    estimates, intervals = zip(*results, strict=True)
+    truth = _truth(trial.plan, population, ids, change is not None and change.answered)
     theory = np.full(truth.shape, np.nan)
     if change is None:
-        theory = _theory(trial.plan, known, ids, estimates[0].errors, trial.number)
+        theory = _theory(trial.plan, population, ids, estimates[0].errors, trial.number)
     at_once = [each for each in intervals if each is not None]
     return quality(ids, truth, theory, estimates, at_once)
 
 
 def _change(
-    plan: Plan, known: Everybody, weight_to: Sequence[str], answered: bool
+    plan: Plan, population: Everybody, weight_to: Sequence[str], answered: bool
 ) -> Change | None:
-    """What is made of the tables; the margins are those of the answers themselves."""
+    """Return how the tables are changed. The margins are those of the answers themselves."""
     if not weight_to and not answered:
         return None
     for ids in check_tables(plan, [(id,) for id in weight_to]):
@@ -251,25 +257,25 @@ def _change(
             allowed = "should be a question that travels with others"
             raise UsageError.of("weight_to", ids[0], allowed)
     shares = {
-        id: dict(zip(plan.survey.question(id).answers, known.cells(plan, (id,)), strict=True))
+        id: dict(zip(plan.survey.question(id).answers, population.cells(plan, (id,)), strict=True))
         for id in weight_to
     }
     return Change(known_margins(plan.survey, shares) if shares else (), answered)
 
 
-def _truth(plan: Plan, known: Everybody, ids: Ids, answered: bool) -> np.ndarray:
-    """The true shares of a table; among those who answered, without "no answer"."""
+def _truth(plan: Plan, population: Everybody, ids: Ids, answered: bool) -> np.ndarray:
+    """Return the true shares of a table. answered: only of those who answered."""
     if not answered or wide_alone(plan.survey, ids):
-        return known.cells(plan, ids)
-    cells = known.who_answered(plan, ids).cells(plan, ids)
+        return population.cells(plan, ids)
+    cells = population.who_answered(plan, ids).cells(plan, ids)
     axes = [plan.survey.question(id).answers for id in ids]
     if cells.ndim != len(axes):  # several open questions are one axis, without "no answer"
         return cells
     return cells[np.ix_(*([a != NO_ANSWER for a in answers] for answers in axes))]
 
 
-def _theory(plan: Plan, known: Everybody, ids: Ids, errors: str, number: int) -> np.ndarray:
-    """The standard error that every cell should have, of so many people."""
+def _theory(plan: Plan, population: Everybody, ids: Ids, errors: str, number: int) -> np.ndarray:
+    """Return the standard error that every cell should have with `number` people."""
     closed = plan.survey.closed(ids)
 
     def of(people: People, number: int, errors: str) -> np.ndarray:
@@ -279,49 +285,51 @@ def _theory(plan: Plan, known: Everybody, ids: Ids, errors: str, number: int) ->
         return theoretical_error(plan, weights, closed, shares, cells, errors, number)
 
     if closed == ids:
-        return of(known.people, number, errors)
-    axis, parts = known.parts(plan, ids)
+        return of(population.people, number, errors)
+    axis, parts = population.parts(plan, ids)
     each = [of(part, part.number, NOISE_ONLY) if closed else np.array(0.0) for part in parts]
     noise = np.stack([w * error for w, error in zip(axis.shares, each, strict=True)], axis.place)
-    cells = known.cells(plan, ids)
+    cells = population.cells(plan, ids)
     sampling = 0.0 if errors == NOISE_ONLY else cells * (1 - cells) / number
     return np.asarray(np.sqrt(noise**2 + sampling))
 
 
-Found = tuple[TableEstimate, SimultaneousIntervals | None]
+TrialResult = tuple[TableEstimate, SimultaneousIntervals | None]
 
 
 class Trial:
-    """What all trials share: the plan, the people, and their records where those never change."""
+    """What all trials share: the plan, the people, and their records if those never change."""
 
     def __init__(
         self,
         plan: Plan,
-        known: Everybody,
+        population: Everybody,
         fixed_people: bool,
         simultaneous: Method | None,
         change: Change | None,
     ) -> None:
-        self.plan, self.people, self.fixed_people = plan, known.people, fixed_people
-        self.asked = Asked(fixed_people, 0, {}, simultaneous, covariance=False, change=change)
-        self.strata = list(known.releases) or [()]
+        self.plan, self.people, self.fixed_people = plan, population.people, fixed_people
+        self.asked = TableOptions(
+            fixed_people, 0, {}, simultaneous, covariance=False, change=change
+        )
+        self.strata = list(population.releases) or [()]
         self.number = self.people.number if plan.survey.open else plan.survey.crowd
         self.release = np.zeros(self.people.number, np.int64)
-        for release, rows in enumerate(known.releases.values()):
+        for release, rows in enumerate(population.releases.values()):
             self.release[rows] = release
         self.wanted = [ids for ids in plan.survey.wanted if ids[0] not in plan.survey.texts]
         self.records = [self._packed(message) for message in plan.messages]
 
     def _packed(self, message: Message) -> np.ndarray | None:
-        """The records of a message; None of words, which change with the cohort, of amounts, which
-        are rounded anew, and if wide."""
+        """Return the records of a message; None if they differ between trials (words change with
+        the cohort, amounts are rounded anew) or are wide."""
         words = {*message.ids} & {*self.plan.survey.texts}
         if message.cells or words or unrounded(self.people):
             return None
         return pack(message.questions, self.people.encoded, self.people.number)
 
-    def run(self, generator: np.random.Generator, keystream: Keystream) -> list[Found]:
-        """Every wanted table from one collection."""
+    def run(self, generator: np.random.Generator, keystream: Keystream) -> list[TrialResult]:
+        """Return the estimates of every wanted table from one collection."""
         drawn = np.arange(self.people.number)
         if not self.fixed_people:
             drawn = generator.integers(self.people.number, size=self.number)
@@ -336,7 +344,7 @@ class Trial:
         ]
         return self._estimated(reports)
 
-    def _estimated(self, reports: Sequence[Collection]) -> list[Found]:
+    def _estimated(self, reports: Sequence[Collection]) -> list[TrialResult]:
         change, simultaneous = self.asked.change, self.asked.simultaneous
         if change is None and simultaneous is None:
             counted = count(self.plan, reports, tables=self.wanted)
@@ -345,8 +353,14 @@ class Trial:
         together = [counted_for(self.plan, ids, change) for ids in self.wanted] if change else []
         tables = tuple(dict.fromkeys(filter(None, (*self.wanted, *together))))
         counted = count(self.plan, reports, tables=tables, kind="pairs")
-        made = figures(self.plan, counted, self.wanted, self.asked)
-        return list(zip(made.tables, made.simultaneous or [None] * len(made.tables), strict=True))
+        estimates = figures(self.plan, counted, self.wanted, self.asked)
+        return list(
+            zip(
+                estimates.tables,
+                estimates.simultaneous or [None] * len(estimates.tables),
+                strict=True,
+            )
+        )
 
     def _reports(
         self, number: int, names: Names, people: People, drawn: np.ndarray, keystream: Keystream

@@ -1,4 +1,4 @@
-"""Plan (+ reports) -> does it hold? Proof: docs/mathematics.md#what-reports-can-be."""
+"""Verify a plan, alone or with its reports. Proof: docs/mathematics.md#what-reports-can-be."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ from incrowd.reports.tally import MessageTally
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found. certificate: recomputed from the plan's noise, copies and crowd.
+    """The result of `verify`.
 
-    plan_holds: whether it keeps what the plan promises. guarantee: what holds for the reports; of a
-    plan alone its own. reports: accepted; rejected: those that no client can have sent. impossible:
-    bits whose rate cannot come from the plan; both None if no reports were given. A bit is set with
-    a probability between two bounds, whatever the answers are. impossible_people: numbers of people
-    that cannot have sent so many reports, or so few; None likewise. missing: people whom the plan's
-    crowd still lacks, of the smallest stratum where questions are open. seed: of reports that were
-    made in a simulation, and protect nobody. people: in each release, where questions are open.
-    contradicted: whether the shuffler signed two releases of one stratum.
+    certificate: recomputed from the plan's noise, copies and crowd. plan_holds: whether the
+    certificate supports what the plan promises. guarantee: what holds for the reports; without
+    reports, the plan's own guarantee. reports: how many were accepted; rejected: how many no client
+    can have sent. impossible: bits whose rate cannot come from the plan: whatever the answers are,
+    a bit is set with a probability between two bounds. impossible_people: numbers of people that
+    cannot have sent so many reports, or so few. reports, impossible and impossible_people are None
+    if no reports were given. missing: how many people the plan's crowd still lacks, in the smallest
+    stratum if questions are open. seed: of a simulation; such reports protect nobody. people: the
+    number in each release, if questions are open. contradicted: whether the shuffler signed two
+    releases of one stratum.
     """
 
     certificate: Certificate
@@ -49,7 +51,7 @@ class Verification:
 
     @property
     def promise_holds(self) -> bool:
-        """Whether the plan's promise holds for these reports; of a plan alone, whether it does."""
+        """Whether the plan's promise holds, for these reports if there are any."""
         return self.plan_holds and not self.guarantee.reduced_by
 
     @property
@@ -64,12 +66,12 @@ class Verification:
 def verify(
     plan: Plan, reports: Reports | None = None, *, received: Sequence[Received] = ()
 ) -> Verification:
-    """Recompute a plan's certificate; check that reports can come from it, and what holds for them.
+    """Recompute a plan's certificate, and check reports against the plan.
 
-    The reports' digest and length must be the plan's, and every bit's rate between its bounds
-    within its sampling error; so must the number of reports of cells.
-    received: what the receipts say of reports that came over a network. Raises
-    ReportsError for another plan's reports, or strata that it does not have.
+    The reports must have the plan's digest and length. The rate of every bit, and the number of
+    reports of cells, must lie within their bounds up to sampling error. received: the receipts of
+    reports that came over a network. Raises ReportsError for reports of another plan, or strata
+    that the plan does not have.
     """
     certificate, promise = recertify(plan), plan.guarantee
     holds = keeps(plan, certificate)
@@ -78,7 +80,7 @@ def verify(
     one_way = [(question.id,) for question in plan.survey.randomized]
     counted = count(plan, reports, tables=one_way)
     check_strata(plan, counted)
-    found = _of_all(plan, counted.messages)
+    tallies = _of_all(plan, counted.messages)
     crowds = counted.strata or {(): counted.messages}
     each = {names: _of_all(plan, crowd) for names, crowd in crowds.items()}
     people = {names: _people(plan, crowd) for names, crowd in each.items()}
@@ -87,9 +89,9 @@ def verify(
         certificate,
         holds,
         counted_guarantee(plan, counted, smallest, received),
-        reports=sum(f.accepted for f in found),
-        rejected=sum(f.rejected for f in found),
-        impossible=tuple(impossible_rates(plan, found)),
+        reports=sum(f.accepted for f in tallies),
+        rejected=sum(f.rejected for f in tallies),
+        impossible=tuple(impossible_rates(plan, tallies)),
         impossible_people=tuple(
             wrong for crowd in each.values() for wrong in impossible_people(plan, crowd)
         ),
@@ -101,10 +103,10 @@ def verify(
 
 
 def _of_all(plan: Plan, messages: Mapping[int, MessageTally]) -> list[MessageTally]:
-    """The counts of every message; nothing of one that did not come."""
+    """Return the counts of every message; zero counts for messages without reports."""
     nothing = MessageTally(0, 0, 0, {})
     return [messages.get(number, nothing) for number in range(len(plan.messages))]
 
 
-def _people(plan: Plan, found: Sequence[MessageTally]) -> int:
-    return min(f.people(message) for f, message in zip(found, plan.messages, strict=True))
+def _people(plan: Plan, tallies: Sequence[MessageTally]) -> int:
+    return min(f.people(message) for f, message in zip(tallies, plan.messages, strict=True))

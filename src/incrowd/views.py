@@ -1,7 +1,8 @@
-"""How a result is shown in a notebook and handed on to other libraries.
+"""How a result is shown in a notebook and converted for other libraries.
 
-Imports go downwards only, so a plan cannot know the page on which it stands. It asks the two
-functions here; what draws it registers itself, and is imported when a drawing is first wanted.
+Imports go downwards only, so a plan cannot import the page that shows it. It calls the two
+functions here. The modules that draw results register themselves, and are imported when first
+needed.
 """
 
 from __future__ import annotations
@@ -19,46 +20,46 @@ _DRAWN_BY: set[str] = set()
 
 
 def drawn_by(module: str) -> None:
-    """Name a module that registers how objects are shown."""
+    """Register a module that defines how objects are shown."""
     _DRAWN_BY.add(module)
 
 
 @singledispatch
 def as_html(shown: object) -> str:
-    """A piece of HTML that shows an object."""
-    raise NotImplementedError(f"nothing shows a {type(shown).__name__}")
+    """Return a piece of HTML that shows an object."""
+    raise NotImplementedError(f"there is no HTML view of a {type(shown).__name__}")
 
 
 @singledispatch
 def as_arrow(shown: object) -> pa.Table:
-    """An object as a long table, a row for each figure."""
-    raise NotImplementedError(f"nothing makes a table of a {type(shown).__name__}")
+    """Return an object as a long table, one row per figure."""
+    raise NotImplementedError(f"there is no table of a {type(shown).__name__}")
 
 
 def simulated(seed: int | None) -> str:
-    """What `repr` adds if something is of a simulation."""
+    """Return what `repr` adds for the result of a simulation."""
     return "" if seed is None else f", simulation with seed {seed}"
 
 
 class Notebook:
-    """What a notebook shows as its page shows it."""
+    """A result that a notebook shows as its page does."""
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         _load()
         return as_html(self)
 
 
 class Tabular:
-    """What can be handed on as one long table."""
+    """A result that can be converted to one long table."""
 
     def to_arrow(self) -> pa.Table:
-        """The figures as an Arrow table, a row for each."""
+        """Return the figures as an Arrow table, one row per figure."""
         _load()
         return as_arrow(self)
 
     def to_pandas(self) -> Any:
-        """The table of `to_arrow` as a data frame. Raises UsageError if pandas is not installed."""
+        """Return `to_arrow()` as a data frame. Raises UsageError if pandas is not installed."""
         try:
             import_module("pandas")
         except ImportError:

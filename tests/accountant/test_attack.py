@@ -77,7 +77,7 @@ every_setting = pytest.mark.parametrize(
 
 
 def reports_of(setting, x, others, seed, channel=None, runs=COLLECTIONS):
-    """Randomised collections of x and the others, shape (runs, N): reports as numbers."""
+    """Randomized collections of x and the others, shape (runs, N): reports as numbers."""
     held = [x, *(record for record, people in others for _ in range(people))]
     records = np.tile(np.array(held, np.uint8), runs)[:, None]
     plan = setting.plan

@@ -32,7 +32,7 @@ def chance(draw, low, high):
 
 def randomizer(draw, kind, exclusive):
     """A device with numbers of its own, or none: then the planner chooses the noise."""
-    devices = ["bit flip", "warner", "simmons", "rappor", "two stages", "memoised", "bit"]
+    devices = ["bit flip", "warner", "simmons", "rappor", "two stages", "memoized", "bit"]
     device = draw.choice([None] * 5 + devices + ["k-ary"] * (2 * exclusive))
     if kind == "text":
         device = draw.choice([None, "bit flip"])
@@ -44,13 +44,13 @@ def randomizer(draw, kind, exclusive):
         "simmons": {"unrelated": chance(draw, 0.4, 0.9), "prevalence": chance(draw, 0.2, 0.8)},
         "rappor": {"f": chance(draw, 0.4, 0.9)},
         "two stages": {"f": chance(draw, 0.4, 0.9), **stages},
-        "memoised": {"f": chance(draw, 0.4, 0.9), **stages, "memoised": True},
+        "memoized": {"f": chance(draw, 0.4, 0.9), **stages, "memoized": True},
         "bit": {"one_if_zero": chance(draw, 0.2, 0.4), "one_if_one": chance(draw, 0.5, 0.8)},
         "k-ary": {"keep": chance(draw, 0.5, 0.7)},
     }[device] | ({"kind": NAMES.get(device, device)} if device else {})
 
 
-NAMES = {"two stages": "rappor", "memoised": "rappor"}
+NAMES = {"two stages": "rappor", "memoized": "rappor"}
 
 
 def question(draw, id):
@@ -162,7 +162,7 @@ def compare(number, first):
         found["crowd and one"] += below(wrong.delta.upper, truth)
         wrong = certify("blanket", single_reports(sent), promise.crowd, promise.epsilon)
         found["composition left out"] += below(wrong.delta.upper, truth)
-        if not any((q.get("randomizer") or {}).get("memoised") for q in published.questions):
+        if not any((q.get("randomizer") or {}).get("memoized") for q in published.questions):
             check_exact(sent, promise, truth, found)  # else the promise is for all rounds
     return found, seen
 
@@ -189,6 +189,7 @@ KINDS = {"yesno", "choice", "multi", "number", "text"}
 DEVICES = {"planned", "bit flip", "warner", "simmons", "rappor", "bit", "k-ary"}
 
 
+@pytest.mark.slow
 def test_some_random_plans():
     found, _ = compare(QUICK, first=0)
     assert not any(found[variant] for variant in RIGHT), found

@@ -43,6 +43,7 @@ def mixed(reference):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("analysis", ["blanket", "local", *slowly("outlier")])
 def test_messages_scaled_together(analysis):
     """The noise holds; half a per cent less does not."""
@@ -85,7 +86,7 @@ def with_device(channel):
     return lambda f: everything((Schema.of([Part(FREE_BIT, channel)]), 1), (free(f.q), 1))
 
 
-def test_fixed_randomisers_are_part_of_the_family():
+def test_fixed_randomizers_are_part_of_the_family():
     device = Simmons.from_probabilities(0.8, 0.3)
     family = with_device(device)
     found = smallest_noise("blanket", family, 5000, 1.0, 1e-6)
@@ -95,7 +96,7 @@ def test_fixed_randomisers_are_part_of_the_family():
 
 
 @pytest.mark.parametrize("analysis", ["blanket", "local"])
-def test_fixed_randomisers_that_break_the_promise_are_named(analysis):
+def test_fixed_randomizers_that_break_the_promise_are_named(analysis):
     device = Simmons.from_probabilities(0.01, 0.3)
     with pytest.raises(PrivacyError) as error:
         smallest_noise(analysis, with_device(device), 300, 1.0, 1e-6)
@@ -104,13 +105,14 @@ def test_fixed_randomisers_that_break_the_promise_are_named(analysis):
     assert "fixed randomizers" in str(problem) and str(device) in str(problem)
 
 
-def test_a_promise_out_of_reach_without_fixed_randomisers():
+def test_a_promise_out_of_reach_without_fixed_randomizers():
     with pytest.raises(PrivacyError) as error:
         smallest_noise("blanket", lambda f: free(f.q, 60), 3, 1e-12, 1e-300)
     assert "no noise below 1/2" in str(error.value)
     assert "fixed" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_noise_for_eta_of_several_messages():
     family = lambda f: everything((free(f.q, 2), 2), (free(f.q), 1))  # noqa: E731
     found = smallest_noise_for_eta("blanket", family, 10**4, 1.0, 1e-4)

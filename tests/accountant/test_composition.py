@@ -185,6 +185,7 @@ def test_many_faint_messages_add_up():
     assert found.lower <= found.estimate <= found.upper
 
 
+@pytest.mark.slow
 def test_more_messages_never_tell_less():
     first, second = free(0.3, 2), Schema.uniform([choice(4)], flip(0.35))
     for analysis in ("blanket", "outlier", "local"):

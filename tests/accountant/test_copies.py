@@ -17,7 +17,7 @@ def randomized_response(channel, epsilon):
 
 
 def exact_product(channel, copies, epsilon):
-    """delta of k independent randomised responses, by listing how many tell the truth."""
+    """delta of k independent randomized responses, by listing how many tell the truth."""
     total = 0.0
     for i in range(copies + 1):
         here = channel.p ** (copies - i) * channel.q**i
@@ -82,7 +82,7 @@ def test_composition_of_merged_copies_against_simulation():
 
 
 def test_composition_against_dp_accounting():
-    """The library's PLD of randomised response, composed in a loop."""
+    """The library's PLD of randomized response, composed in a loop."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     channel = BitFlip.at_least(0.4)

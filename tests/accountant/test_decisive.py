@@ -54,6 +54,7 @@ def test_other_relations_by_simulation(q, crowd, relation):
     assert abs(wrong.estimate - mean) > DEVIATIONS * error
 
 
+@pytest.mark.slow
 def test_the_worst_of_all_relations():
     sent = Schema.uniform([FREE_BIT] * BITS, BitFlip.at_least(0.43799))
     found = certify("outlier", sent, 70, 0.54).delta

@@ -139,6 +139,7 @@ def contours(random, laws, n, gain, eta, cut):
     return [Contour(x / spread, spread, eta, level) for x in np.geomspace(0.4, 12, 8)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [True, *slowly(False)])
 def test_mixed_crowds_are_below_the_mean_over_their_people(cut):
     random = np.random.default_rng(8)
@@ -147,6 +148,7 @@ def test_mixed_crowds_are_below_the_mean_over_their_people(cut):
     assert shares.max() > 0.85  # .90, with decisive values .91
 
 
+@pytest.mark.slow
 def test_a_wrong_exponent_of_the_geometric_mean_is_found():
     """Where M < 1 one too many is too low, where M > 1 one too few."""
     for extra, most_gain in ((1, 1.0), (-1, 0.0)):

@@ -63,7 +63,7 @@ def test_unknown_analyses_are_named():
     for figure in (certify, assess):
         with pytest.raises(PrivacyError, match="use one of"):
             figure("magic", Sent.of(free(0.3), 2), 100, 1.0)
-    with pytest.raises(PrivacyError, match="one bit only"):
+    with pytest.raises(PrivacyError, match="only reports of one bit"):
         certify("exact", Sent.of(free(0.3, 2), 2), 100, 1.0)
     with pytest.raises(PrivacyError, match="shuffle or seat or blanket or outlier or exact"):
         privacy_curve("local", free(0.3), 100)

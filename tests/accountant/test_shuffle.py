@@ -198,6 +198,7 @@ def of_two(by, schema, crowd, epsilon):
     return certify(by, Sent.of(schema, 2), crowd, epsilon).delta.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["shuffle", *slowly("seat")])
 def test_two_messages_are_never_below_the_truth(by):
     assert below(partial(of_two, by)) == 0

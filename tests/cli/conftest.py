@@ -73,7 +73,7 @@ KEPT = {
         {
             "id": "a",
             "type": "yesno",
-            "randomizer": {"kind": "rappor", "f": 0.5, "memoised": True},
+            "randomizer": {"kind": "rappor", "f": 0.5, "memoized": True},
         }
     ]
 }

@@ -47,7 +47,7 @@ class TestCommand:
         facts = json.loads(run(plan_file, "--json").stdout)
         assert facts["digest"] == second_round().digest
         assert facts["guarantee"]["local_epsilon"] == second_round().guarantee.local_epsilon
-        assert facts["memoised"] == ["drug"] and facts["colluding"] == 50
+        assert facts["memoized"] == ["drug"] and facts["colluding"] == 50
         assert [asked["survey"] for asked in facts["earlier"]] == ["Round <one>"]
         assert set(facts["who_sees_what"]) >= {"Shuffler", "Analyst", "Public"}
 

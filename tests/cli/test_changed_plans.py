@@ -17,7 +17,7 @@ from tests.conftest import ANSWERS, PLAIN, planned, reports_of, run
 PLANNABLE = ", ".join(name for name, one in ANALYSES.items() if one.scalable)
 CHANGES = {
     "analysis": ("magic", f"got 'magic'; use one of {PLANNABLE}"),
-    "proved": (False, "got False; should be True, as the analysis blanket makes it"),
+    "proved": (False, "got False; should be True for the analysis blanket"),
 }
 
 

@@ -59,7 +59,7 @@ def write(folder, data):
     return folder / "whole.csv"
 
 
-def test_what_is_piped_is_randomised(piped, tmp_path):
+def test_what_is_piped_is_randomized(piped, tmp_path):
     plan = local_plan(yes_no_question("physical_limitation"), name="piped")
     (tmp_path / "plan.json").write_text(plan.dumps())
     content, found = Path(ANSWERS).read_bytes(), []

@@ -54,10 +54,10 @@ type = "yesno"
 [[question]]
 id = "old"
 type = "yesno"
-{memoised}
+{memoized}
 """
-TWICE = {"more": "copies = 2\nrows_per_person = 3", "memoised": "", "crowd": 28, "messages": 1}
-KEPT = {"more": "", "memoised": "memoised = true", "crowd": 88, "messages": 2}
+TWICE = {"more": "copies = 2\nrows_per_person = 3", "memoized": "", "crowd": 28, "messages": 1}
+KEPT = {"more": "", "memoized": "memoized = true", "crowd": 88, "messages": 2}
 
 
 @pytest.mark.parametrize("asked", [TWICE, KEPT], ids=["copies and rows", "permanent"])

@@ -43,7 +43,7 @@ help = "A cold counts as well."
 id = "kept"
 type = "choice"
 options = ["none of the time", "some of the time", "all of the time"]
-memoised = {memoised}
+memoized = {memoized}
 """
 
 
@@ -98,11 +98,11 @@ def files(folder):
         return made
 
     ledger = folder / "ledger.json"
-    first = plan("first", crowd=CROWD, rounds=2, epsilon=4.0, memoised="true")
+    first = plan("first", crowd=CROWD, rounds=2, epsilon=4.0, memoized="true")
     run("ledger", ledger, "--new")
     for how in ([], ["--local-only"]):
         run("ledger", ledger, first, "--as-planned", *how)
-    asked = {"crowd": CROWD, "rounds": 1, "epsilon": 20.0, "memoised": "false"}
+    asked = {"crowd": CROWD, "rounds": 1, "epsilon": 20.0, "memoized": "false"}
     second = plan("second", "--ledger", ledger, **asked)
     answers = folder / "answers.csv"
     answers.write_text("ill,kept\n" + "yes,none of the time\nno,some of the time\n" * PEOPLE)

@@ -21,9 +21,8 @@ import incrowd
 from incrowd.cli.later import COMMANDS
 from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Progress
+from incrowd.collection.collector.progress import Gate, Progress
 from incrowd.collection.protocol.release import Signed
 from incrowd.guarantees import guarantee_for
 from incrowd.plans.slots import slots
@@ -70,15 +69,15 @@ def local(plan):
     """Both bits differ: the odds of each, in all copies, rounds and rows; once if its noise is
     permanent."""
     (message,) = plan.messages
-    noise = (each.permanent_stage if plan.memoised else each for each in message.channels.values())
-    times = 1 if plan.memoised else plan.survey.rounds * plan.survey.rows_per_person
+    noise = (each.permanent_stage if plan.memoized else each for each in message.channels.values())
+    times = 1 if plan.memoized else plan.survey.rounds * plan.survey.rows_per_person
     once = sum(math.log((1 - each.q) / each.q) for each in noise)
     return times * message.independent_copies * once
 
 
 def cases():
     plan = planned()
-    kept = {"randomizer": {"kind": "rappor", "f": 0.35, "memoised": True}}
+    kept = {"randomizer": {"kind": "rappor", "f": 0.35, "memoized": True}}
     weekly = planned(ill=kept, old=kept, rounds=2)
     two, one, again = bundle_of(plan), bundle_of(plan, local_only=True), bundle_of(weekly)
     copied, monthly, rows = planned(copies=2), planned(rounds=2), planned(rows_per_person=2)
@@ -201,7 +200,7 @@ def states(guarantee, epsilon, reasons, assumed=None):
 def test_what_is_made_of_reports_states_what_holds_for_them(case, filled, command):
     code, out, err = filled(*AFTER[command], "--json")
     if command == "verify" and "no receipt" in case.name:
-        assert code == 2 and "receipt: is missing of release" in err
+        assert code == 2 and "receipt: is missing for release" in err
         return
     facts = json.loads(out)
     states(guarantee_in(facts), case.epsilon, case.reasons, case.assumed)

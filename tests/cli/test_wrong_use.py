@@ -27,7 +27,7 @@ def wrong_uses(made, folder):
             2,
             "line 1 is not JSON; should be an object with a key",
         ),
-        "survey is no TOML": (("plan", plan), 2, "is not TOML, as a survey is; name another"),
+        "survey is no TOML": (("plan", plan), 2, "is not TOML; name a survey"),
         "plan is no plan": (("estimate", SURVEY, reports), 2, "is not a plan"),
         "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 1, "edited"),
         "empty answers": (("randomize", plan, folder / "empty", "-o", out), 2, "cannot be read"),
@@ -46,7 +46,7 @@ def wrong_uses(made, folder):
         "reports are answers": (
             ("estimate", plan, ANSWERS),
             2,
-            "name what `incrowd randomize` wrote",
+            "name a file that `incrowd randomize` wrote",
         ),
         "no folder": (
             ("randomize", plan, ANSWERS, "-o", folder / "a" / "b.parquet"),
@@ -159,7 +159,7 @@ def test_wide_uses_are_refused_in_words(made, tmp_path, call, monkeypatch):
         assert sorted(tmp_path.iterdir()) == before
 
 
-MEMOISED = """
+MEMOIZED = """
 name = "Drugs"
 crowd = 20
 [privacy]
@@ -168,13 +168,13 @@ analysis = "local"
 [[question]]
 id = "drug"
 type = "yesno"
-randomizer = { kind = "rappor", f = 0.6, memoised = true }
+randomizer = { kind = "rappor", f = 0.6, memoized = true }
 """
 
 
 def test_a_device_key_is_left_only_with_reports(tmp_path, call):
     """Without --id the rows cannot be told apart: there are no reports, and no key."""
-    (tmp_path / "s.toml").write_text(MEMOISED)
+    (tmp_path / "s.toml").write_text(MEMOIZED)
     rows = "\n".join(f"p{i},yes" for i in range(20))
     (tmp_path / "a.csv").write_text(f"id,drug\n{rows}\n")
     plan, key = tmp_path / "plan.json", tmp_path / "key"

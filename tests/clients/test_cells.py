@@ -77,6 +77,7 @@ def of_sets(counts, message, people):
     return stats.chisquare(*pooled).pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", SIZES)
 @pytest.mark.parametrize("message", [TABLE, SEVERAL, PARITIES])
 def test_both_clients_draw_the_law(javascript, message, people):

@@ -74,7 +74,7 @@ def cases(plan, key, number):
         table = pa.table({id: [value] for id, value in answers.items()})
         people, memory = People.of(plan.survey, table), remembering(plan, 1, None, key)
         for at, message in enumerate(plan.messages):
-            if isinstance(message, Cells) and not message.memoised:
+            if isinstance(message, Cells) and not message.memoized:
                 continue
             stream = Recorded(f"replayed {person}/{at}")
             made = randomize_message(plan, message, rounded(people, stream), stream, memory)

@@ -12,12 +12,18 @@ import typer
 from incrowd.cli.app import app
 from incrowd.cli.later import Later
 from incrowd.collection.collector import app as collecting
-from incrowd.collection.collector import config as collector
 from incrowd.collection.collector.dashboard import PATH
 from incrowd.collection.mixer import app as mixing
-from incrowd.collection.mixer import config as shuffler
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import Terms
+from incrowd.collection.settings import (
+    COLLECTOR_FILE,
+    SHUFFLER_FILE,
+    CollectorSettings,
+    ShufflerSettings,
+    load_collector_settings,
+    load_shuffler_settings,
+)
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -48,38 +54,43 @@ def named(path):
 
 def settings(role):
     """Every setting with its name in the environment; the shuffler's folder is an argument."""
-    names = role.Settings.model_fields.keys() - {"folder"}
-    return {role.PREFIX + name.upper(): name for name in names}
+    names = role.model_fields.keys() - {"folder"}
+    return {role.model_config["env_prefix"] + name.upper(): name for name in names}
 
 
 # --- settings ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("role", [shuffler, collector])
+FILE_NAMES = {ShufflerSettings: SHUFFLER_FILE, CollectorSettings: COLLECTOR_FILE}
+LOAD = {ShufflerSettings: load_shuffler_settings, CollectorSettings: load_collector_settings}
+
+
+@pytest.mark.parametrize("role", FILE_NAMES)
 def test_the_tables_of_settings_are_those_of_the_code(role):
-    rows = re.findall(rf"^\| `(\w+)` \| `({role.PREFIX}\w+)` \| (.*?) \|", RUNNING, re.MULTILINE)
+    prefix = role.model_config["env_prefix"]
+    rows = re.findall(rf"^\| `(\w+)` \| `({prefix}\w+)` \| (.*?) \|", RUNNING, re.MULTILINE)
     assert {variable: name for name, variable, _ in rows} == settings(role)
     for name, _, default in rows:
-        known = role.Settings.model_fields[name].default
+        known = role.model_fields[name].default
         if isinstance(known, (int, float)):
             assert float(default) == known, name
         elif isinstance(known, str):
             assert default == f"`{known}`", name
-    assert f"`{role.FILE}`" in RUNNING
+    assert f"`{FILE_NAMES[role]}`" in RUNNING
 
 
 @pytest.mark.parametrize("path", [ROOT / "docs" / "running.md", *FILES], ids=named)
 def test_every_variable_that_is_named_is_read(path):
-    known = settings(shuffler) | settings(collector)
+    known = settings(ShufflerSettings) | settings(CollectorSettings)
     said = set(re.findall(r"INCROWD_[A-Z_]+", path.read_text()))
     assert said <= known.keys()
 
 
-@pytest.mark.parametrize("role", [shuffler, collector])
+@pytest.mark.parametrize("role", FILE_NAMES)
 def test_variables_are_read_and_go_before_the_file(role, tmp_path, monkeypatch):
-    (tmp_path / role.FILE).write_text("port = 1000\nhost = '127.0.0.9'\n")
-    monkeypatch.setenv(role.PREFIX + "PORT", "2000")
-    settings = role.load_settings(tmp_path)
+    (tmp_path / FILE_NAMES[role]).write_text("port = 1000\nhost = '127.0.0.9'\n")
+    monkeypatch.setenv(role.model_config["env_prefix"] + "PORT", "2000")
+    settings = LOAD[role](tmp_path)
     assert (settings.host, settings.port) == ("127.0.0.9", 2000)
 
 
@@ -221,8 +232,12 @@ def test_an_image_looks_where_it_listens(path):
     assert dict(lines)["EXPOSE"] == port
     look = next(rest for word, rest in lines if word == "HEALTHCHECK")
     assert f"http://127.0.0.1:{port}/ready" in look
-    role = shuffler if role == "SHUFFLER" else collector
-    kept = {name: value for name, value in given.items() if name.startswith(role.PREFIX)}
+    role = ShufflerSettings if role == "SHUFFLER" else CollectorSettings
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name.startswith(role.model_config["env_prefix"])
+    }
     assert kept.keys() <= settings(role).keys()
 
 

@@ -69,6 +69,7 @@ def test_nothing_of_the_senders_is_left(shown):
     assert "Receipt of stratum" in page
 
 
+@pytest.mark.slow
 def test_what_each_saw_is_said(tmp_path):
     done = run("demo", "--live", "--people", 60, "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
@@ -86,6 +87,7 @@ def test_a_code_in_a_file_would_be_found(tmp_path):
     assert rehearsal._readable([code, b"G" * 16], tmp_path) == 1
 
 
+@pytest.mark.slow
 def test_cells_arrive_with_dummies(tmp_path):
     """A random number of reports, one length of all uploads; the estimate is within 5 errors."""
     options = list("abcd")
@@ -103,6 +105,7 @@ def test_cells_arrive_with_dummies(tmp_path):
     assert (away < 5 * table.standard_error).all()
 
 
+@pytest.mark.slow
 def test_services_end_with_whoever_started_them(tmp_path):
     """Killed while it runs: shuffler and collector do not stay."""
     command = [sys.executable, "-c", "from incrowd.cli import main; main()", "demo", "--live"]

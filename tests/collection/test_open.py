@@ -18,7 +18,7 @@ import pytest
 from incrowd.cli import live
 from incrowd.collection.device.device import Device
 from incrowd.collection.protocol.addresses import Link
-from incrowd.collection.visiting import Visit, page_application
+from incrowd.collection.rehearsal import Visit, page_application
 
 PEOPLE = 60
 ANSWERS = {
@@ -79,6 +79,7 @@ def joined(tmp_path_factory):
     return SimpleNamespace(**locals())
 
 
+@pytest.mark.slow
 def test_the_person_is_counted_with_the_others(joined):
     assert joined.demo.process.returncode == 0, joined.err
     facts = json.loads(joined.out)

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 import pytest
 
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol.upload import Upload, new_code, upload_length
+from incrowd.collection.settings import ShufflerSettings
 from tests.collection.conftest import (
     DEPLOY,
     MARK,
@@ -102,7 +102,7 @@ def deadlock(server, database, store, one, send):
 def shuffler(folder, server):
     """Its process, and its store beside it."""
     port, address = free_port(), server.database()
-    settings = Settings(folder=folder / "shuffler", database=address)
+    settings = ShufflerSettings(folder=folder / "shuffler", database=address)
     folder.mkdir(parents=True)
     setup.install(settings, BUNDLE, SHUFFLER)
     (settings.folder / "shuffler.toml").write_text(f'database = "{address}"\nport = {port}\n')
@@ -171,6 +171,7 @@ def test_no_log_of_the_chain_tells_anything(tmp_path):
     assert found == {name: set() for name in logs}
 
 
+@pytest.mark.slow
 def test_the_settings_that_servers_come_with_are_found(tmp_path):
     def stock(text):
         text = text.replace("error_log /dev/null emerg;", NGINX_STOCK)

@@ -1,4 +1,4 @@
-"""Drafts of surveys: each can be loaded, planned and used to randomise the data it came from."""
+"""Drafts of surveys: each can be loaded, planned and used to randomize the data it came from."""
 
 import tomllib
 from pathlib import Path
@@ -91,8 +91,8 @@ def test_a_draft_of_data_takes_these_data(tmp_path, name):
     data = polars.from_pandas(FRAME) if name == "frame" else written(tmp_path, name)
     draft = incrowd.draft(data)
     survey = survey_of(draft)
-    labelled = {"smokes": "yesno"} if name in ("a.sav", "a.dta") else {}
-    assert {q.id: q.type for q in survey.questions} == TYPES | labelled
+    labeled = {"smokes": "yesno"} if name in ("a.sav", "a.dta") else {}
+    assert {q.id: q.type for q in survey.questions} == TYPES | labeled
     assert People.of(survey, incrowd.load_answers(data, survey)).number == ROWS
     gone = {each.id for each in draft.left_out}
     assert gone - {"odd, name"} == {"resp_id", "always", "when", "said"}
@@ -127,7 +127,7 @@ def test_labels_become_the_answers_of_data_with_codes_alone(tmp_path):
     assert 'text = "Do you smoke?"' in incrowd.draft(tmp_path / "a.sav").toml
 
 
-def test_a_draft_of_the_example_is_planned_and_randomises_it(tmp_path):
+def test_a_draft_of_the_example_is_planned_and_randomizes_it(tmp_path):
     (tmp_path / "s.toml").write_text(incrowd.draft(EXAMPLE).toml)
     survey = incrowd.Survey.load(tmp_path / "s.toml")
     plan = incrowd.plan(survey)

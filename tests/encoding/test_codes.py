@@ -100,8 +100,8 @@ def test_a_plan_knows_the_codes_and_nothing_that_is_sent_does():
     assert "values" not in json.dumps([content["survey"]["question"], content["messages"]])
     again = incrowd.Plan.loads(plan.dumps())
     assert again == plan and again.survey.codes_of("b").values["12"] == "y"
-    randomised = [incrowd.randomize(p, cells(), simulation_seed=1) for p in (plan, again)]
-    assert np.array_equal(*(each[0].packed for each in randomised))
+    randomized = [incrowd.randomize(p, cells(), simulation_seed=1) for p in (plan, again)]
+    assert np.array_equal(*(each[0].packed for each in randomized))
 
 
 def test_without_codes_a_plan_is_written_as_it_always_was():

@@ -208,7 +208,7 @@ def test_a_point_is_no_digit_of_options_that_are_fractions():
         encoded(pa.table({"a": ["1.0", "1.1"]}), survey)
 
 
-def test_every_route_is_randomised_alike(tmp_path):
+def test_every_route_is_randomized_alike(tmp_path):
     plan = incrowd.plan(SURVEY)
     frame().to_csv(tmp_path / "a.csv", index=False)
     wanted = incrowd.randomize(plan, tmp_path / "a.csv", simulation_seed=1)

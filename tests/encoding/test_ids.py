@@ -19,7 +19,7 @@ from incrowd.sampling.randomize import randomize_files
 
 PROMISE = {"crowd": 1000, "privacy": {"epsilon": 8.0, "delta": 1e-3}}
 YESNO = {"id": "a", "type": "yesno"}
-KEPT = YESNO | {"randomizer": {"kind": "rappor", "f": 0.5, "memoised": True}}
+KEPT = YESNO | {"randomizer": {"kind": "rappor", "f": 0.5, "memoized": True}}
 IDS = ["007", "7", "1.10", "1.1", "1e3", "1000", "true", "True", " 7", "7 ", "12:00", "12:00:00"]
 IDS += ["12345678901234567890123", "12345678901234567890124", "12345678901234567890125", "nan"]
 IDS += ["NULL", "NA", "-0", "0", "2020-01-01", "é", "e\u0301", "0x7", "1,000"]
@@ -119,7 +119,9 @@ def test_a_number_that_is_two_options_is_refused():
     """Was 7 the answer 7 or 007? A column of text says it."""
     plan = plan_of({"id": "b", "type": "choice", "options": ["007", "7", "0", "00", "snan"]})
     for column in ([7, 0], [7.0, None]):
-        with pytest.raises(AnswersError, match=r"cannot tell which of the options the number"):
+        with pytest.raises(
+            AnswersError, match=r"does not distinguish the options that are the number"
+        ):
             incrowd.randomize(plan, pa.table({"b": column}))
     assert incrowd.randomize(plan, pa.table({"b": ["7", "007", "00"]}))[0].people == 3
     told = plan_of({"id": "b", "type": "choice", "options": ["1", "2", "3"]})

@@ -12,7 +12,7 @@ from incrowd.estimation.cells import CellCounts, CellsReading, cells_table
 from incrowd.estimation.decoders import channel_matrix, question_decoder
 from incrowd.estimation.regression.levels import level_decoder, level_rows
 from incrowd.estimation.regression.model import Model
-from incrowd.estimation.regression.pairs import Sent
+from incrowd.estimation.regression.pairs import MessageRows
 from incrowd.estimation.tables import along_axes, combined, estimate_table
 from incrowd.plans import Cells
 from incrowd.survey import Choice, Multi, YesNo
@@ -239,7 +239,7 @@ class Crowd(NamedTuple):
             yield (
                 stratum.clear,
                 [
-                    Sent(
+                    MessageRows(
                         partial(lambda r: iter(np.array_split(r, 3)), rows),
                         m.copies,
                         m.copies,

@@ -222,6 +222,7 @@ def coverage(plan, trials, spoiled=lambda answers: answers):
     return hits / trials, np.mean(estimates) - right, np.std(estimates), np.mean(errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["some do not answer", *slowly("four copies", "one copy")])
 def test_means_and_totals_are_covered(name):
     covered, bias, spread, stated = coverage(PLANS[name](), 300)

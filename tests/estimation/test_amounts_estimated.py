@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.collection.device import answering
+from incrowd.collection.device import sending
 from incrowd.encoding.amounts import outside
 from incrowd.encoding.records import People
 from incrowd.errors import IncrowdWarning
@@ -64,12 +64,12 @@ def test_a_device_rounds_once_and_draws_its_noise_again(monkeypatch):
         seen.append(person.encoded["hours"].places.tolist())
         return np.zeros((2 if len(seen) % 3 else 1, 1), np.uint8)
 
-    monkeypatch.setattr(answering, "randomize_message", too_many_at_first)
-    monkeypatch.setattr(answering, "filled", lambda *_: [])
+    monkeypatch.setattr(sending, "randomize_message", too_many_at_first)
+    monkeypatch.setattr(sending, "filled", lambda *_: [])
     person = People.of(plan.survey, pa.table({"hours": [25.0]}))
     keystream = Keystream.for_simulation(2)
     for _ in range(200):
-        answering.plaintexts(Bundle, person, keystream)
+        sending.plaintexts(Bundle, person, keystream)
     draws = np.array(seen).reshape(200, 3)
     assert (draws == draws[:, :1]).all() and set(draws[:, 0]) == {1, 2}
     assert abs((draws[:, 0] == 2).mean() - 0.5) < 4 * 0.5 / np.sqrt(200)  # 6e-5 of false alarm
@@ -132,11 +132,11 @@ def test_an_amount_is_an_outcome_without_bias():
 WITH_CODES = [-99.0] * 60 + [999.0] * 20 + [-3.0] * 5 + [41.0] * 15 + [20.0] * 200
 BELOW = (
     "hours: 65 of 300 answers lie below the first edge, 0, and count as 0; "
-    "write missing = [-99] for what stands for no answer"
+    "use missing = [-99] for codes that mean no answer"
 )
 ABOVE = (
     "hours: 35 of 300 answers lie above the last edge, 40, and count as 40; "
-    "write missing = [999] for what stands for no answer"
+    "use missing = [999] for codes that mean no answer"
 )
 
 
@@ -187,7 +187,7 @@ def test_amounts_between_the_edges_are_not_spoken_of():
 
 def test_fewer_people_than_the_crowd_are_told(tmp_path, monkeypatch):
     plan = planned()
-    few = "1,999 people are randomised, and the plan's promise counts on 2,000: collect more"
+    few = "1,999 people are randomized, but the plan's guarantee needs 2,000: collect more"
     answers(1999).to_csv(tmp_path / "a.csv", index=False)
     with pytest.warns(IncrowdWarning, match=few):
         incrowd.randomize(plan, answers(1999))
@@ -197,4 +197,4 @@ def test_fewer_people_than_the_crowd_are_told(tmp_path, monkeypatch):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         incrowd.randomize(plan, answers(2000))
-    assert not [each for each in caught if "people are randomised" in str(each.message)]
+    assert not [each for each in caught if "people are randomized" in str(each.message)]

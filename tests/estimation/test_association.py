@@ -80,6 +80,7 @@ INDEPENDENT = np.outer([0.6, 0.4], [0.5, 0.3, 0.2])
 SLACK = 4 * np.sqrt(0.05 * 0.95 / TRIALS)  # .0138
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [4, *slowly(1)])
 def test_independence_holds_its_level_and_the_naive_test_does_not(copies):
     counts = drawn_histograms(TWO_WAY[0], INDEPENDENT, 5000, copies, 17)
@@ -96,6 +97,7 @@ def test_independence_holds_its_level_and_the_naive_test_does_not(copies):
         assert np.mean([t.p_value < 0.05 for t in people]) > 0.05 + 10 * SLACK
 
 
+@pytest.mark.slow
 def test_independence_has_the_power_it_should():
     """Power of a chi-square with 2 degrees of freedom and the exact noncentrality."""
     people = 3000
@@ -171,6 +173,7 @@ def test_association_against_numerical_gradients():
     assert found.standard_error == pytest.approx(error, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_correction_of_cramers_v_is_needed():
     """2,000 collections of 4,000 people: the mean of V^2 is within 4 of its standard errors of the
     truth; without the correction it is more than 5 away."""

@@ -261,6 +261,7 @@ def test_intervals_of_cramers_v_cover_in_many_settings(name):
     assert everywhere >= LEAST and shown >= LEAST
 
 
+@pytest.mark.slow
 def test_showing_v_only_where_it_is_large_enough_overstates_it():
     """The wrong variant: V if phi2 is 5 standard errors above zero. The few surveys that show
     it are those where it came out large: all show more than the truth."""
@@ -287,6 +288,7 @@ def test_equal_noise_in_all_directions_is_the_noncentral_chi_square(size, length
     assert tails[0] == pytest.approx(0.025, abs=0.0035) if low else tails[0] > 0.0215
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", [[0.6, 0.8], *slowly([1, 0], [0, 1])])
 def test_unequal_noise_covers_whatever_the_direction(direction):
     """Noise 1 and .1 in two directions; along the larger, the smaller, and between. 6 x 100 draws:
@@ -319,6 +321,7 @@ def listed(share, trials=400, options=400, people=10_000):
     return len(held), *np.mean(held, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.015, *slowly(0.012, 0.018)])
 def test_listed_intervals_cover_though_they_were_chosen(share):
     """Shares of two to four errors of the noise. Means over 400 surveys: the false coverage rate

@@ -1,4 +1,4 @@
-"""Intervals and biases of the randomisers that are more than a bit flip, by simulation.
+"""Intervals and biases of the randomizers that are more than a bit flip, by simulation.
 
 Collections are drawn at the level of counts: people by cells, the reports of each cell by the law
 of its reports, all of it exact and quick. A share of 4,000 has a standard error of at most .0034
@@ -22,7 +22,7 @@ from incrowd.accountant.channels.rappor import Rappor
 from incrowd.errors import IncrowdError
 from incrowd.estimation.comparisons import difference, odds_ratio
 from incrowd.estimation.decoders import decoder, question_decoder
-from incrowd.estimation.postprocessing import maximise_likelihood
+from incrowd.estimation.postprocessing import maximize_likelihood
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.survey import Choice, YesNo
@@ -124,6 +124,7 @@ def compared():
     return setting.joints(setting.collections(13), margin=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [odds_ratio, *slowly(difference)])
 def test_comparisons_cover_for_mixed_channels(figure):
     """Wrong: as if the four reports of a person were of four people."""
@@ -189,7 +190,7 @@ def distances(flip, shares, people, trials=12, seed=23):
     setting, found = Setting(FOUR, (flip,) * 4, shares, people), []
     for histogram in setting.collections(seed, trials):
         raw = along_axes([flip.inverse] * 4, histogram / people)
-        fit = maximise_likelihood(histogram, [flip.matrix] * 4, tolerance=0.02).estimate
+        fit = maximize_likelihood(histogram, [flip.matrix] * 4, tolerance=0.02).estimate
         off = [0.5 * np.abs(estimate - shares).sum() for estimate in (raw, fit)]
         found.append([*off, np.abs(raw - fit).max()])
     return np.mean(found, axis=0)

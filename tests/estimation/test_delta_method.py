@@ -53,6 +53,7 @@ def compared(figure, joint):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "copies"), [(8000, 1), *slowly((3000, 4))])
 @pytest.mark.parametrize("figure", [difference, odds_ratio, *slowly(conditional_share)])
 def test_comparisons_cover_and_wrong_ones_do_not(figure, people, copies):

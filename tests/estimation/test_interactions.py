@@ -114,6 +114,7 @@ def test_the_table_is_that_of_dense_least_squares(survey):
     assert table.noise_variance == pytest.approx(covariance[0, 0], abs=1e-9)
 
 
+@pytest.mark.slow
 @given(surveys(), st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_two_tables_have_the_covariance_of_dense_least_squares(survey, seed):
@@ -248,6 +249,7 @@ def away(rounds, seed, before):
     return abs(coverage(rounds, seed, before) - 0.95) / math.sqrt(0.95 * 0.05 / rounds)
 
 
+@pytest.mark.slow
 def test_intervals_cover_and_errors_before_least_squares_do_not():
     """False alarm below 1e-3 (3.3 standard errors)."""
     assert away(800, 1, before=False) < 3.3

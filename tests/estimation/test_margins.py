@@ -104,6 +104,7 @@ def hits(made, trials, seed, margins=MARGINS):
     return np.mean(right), np.mean(fixed)
 
 
+@pytest.mark.slow
 def test_raked_shares_cover_and_fixed_weights_do_not():
     """400 collections: 4 standard errors of the coverage, one false alarm in 16,000."""
     right, fixed = hits(setting(noise=0.01), 400, 5)

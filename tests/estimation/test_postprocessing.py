@@ -14,7 +14,7 @@ from incrowd.errors import TableError
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
 from incrowd.estimation.postprocess import bootstrap_bias
-from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
+from incrowd.estimation.postprocessing import maximize_likelihood, project_to_simplex
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.reports.moments import histogram, pair_moments
 from incrowd.survey import Choice, Multi, YesNo
@@ -139,8 +139,8 @@ def log_likelihood(counts, channel, shares):
     return float(counts.ravel() @ np.log(channel @ shares))
 
 
-def by_optimiser(counts, channel):
-    """The largest log-likelihood found by a general optimiser on the simplex."""
+def by_optimizer(counts, channel):
+    """The largest log-likelihood found by a general optimizer on the simplex."""
     cells = channel.shape[1]
     total = counts.sum()
 
@@ -164,13 +164,13 @@ def by_optimiser(counts, channel):
 
 
 @pytest.mark.parametrize(("questions", "shares", "people"), FITS)
-def test_em_reaches_what_an_optimiser_reaches(questions, shares, people):
+def test_em_reaches_what_an_optimizer_reaches(questions, shares, people):
     for seed in range(5):
         counts = draw(questions, FLIP, shares, people, seed)
         channels = channels_of(questions, FLIP)
-        found = maximise_likelihood(counts, channels)
+        found = maximize_likelihood(counts, channels)
         channel = reduce(np.kron, channels)
-        best, fitted = by_optimiser(counts, channel)
+        best, fitted = by_optimizer(counts, channel)
         own = log_likelihood(counts, channel, found.estimate.ravel())
         assert found.converged and found.warning == "" and found.gap <= 1e-3
         assert own == pytest.approx(found.log_likelihood[-1], rel=1e-12)
@@ -184,28 +184,28 @@ def test_em_reaches_what_an_optimiser_reaches(questions, shares, people):
 def test_a_positive_raw_estimate_of_yes_no_questions_is_the_maximum():
     """Theory: a square channel fits any report shares whose inverse is not negative."""
     counts = draw(FOUR[:2], FLIP, [0.3, 0.2, 0.3, 0.2], 20_000, 1)
-    found = maximise_likelihood(counts, channels_of(FOUR[:2], FLIP), tolerance=1e-9)
+    found = maximize_likelihood(counts, channels_of(FOUR[:2], FLIP), tolerance=1e-9)
     assert np.allclose(found.estimate, raw(FOUR[:2], FLIP, counts), atol=1e-6)
 
 
 def test_em_says_that_it_has_not_converged():
     counts = draw(FOUR, NOISY, SPARSE, 2000, 2)
-    found = maximise_likelihood(counts, channels_of(FOUR, NOISY), most_steps=3)
+    found = maximize_likelihood(counts, channels_of(FOUR, NOISY), most_steps=3)
     assert not found.converged and "not converged after 3 steps" in found.warning
     assert len(found.log_likelihood) == 4 and np.all(np.diff(found.log_likelihood) > 0)
-    full = maximise_likelihood(counts, channels_of(FOUR, NOISY))
+    full = maximize_likelihood(counts, channels_of(FOUR, NOISY))
     assert full.log_likelihood[-1] - found.log_likelihood[-1] <= found.gap
 
 
 def test_em_refuses_what_does_not_fit():
     with pytest.raises(TableError, match="shape"):
-        maximise_likelihood(np.ones((2, 2)), [FLIP.matrix])
+        maximize_likelihood(np.ones((2, 2)), [FLIP.matrix])
     with pytest.raises(TableError, match="not all zero"):
-        maximise_likelihood(np.zeros(2), [FLIP.matrix])
+        maximize_likelihood(np.zeros(2), [FLIP.matrix])
     with pytest.raises(TableError, match="sum to 1"):
-        maximise_likelihood(np.ones(2), [FLIP.inverse * 2])
+        maximize_likelihood(np.ones(2), [FLIP.inverse * 2])
     with pytest.raises(TableError, match="no answer can give"):
-        maximise_likelihood(np.ones(2), [np.array([[1.0, 1.0], [0.0, 0.0]])])
+        maximize_likelihood(np.ones(2), [np.array([[1.0, 1.0], [0.0, 0.0]])])
 
 
 def distance(estimate, shares):
@@ -221,7 +221,7 @@ def test_post_processing_beats_the_raw_estimate_on_sparse_tables(people):
     for seed in range(20):
         counts = draw(FOUR, NOISY, SPARSE, people, 100 + seed)
         estimate = raw(FOUR, NOISY, counts)
-        fitted = maximise_likelihood(counts, channels_of(FOUR, NOISY), tolerance=0.01).estimate
+        fitted = maximize_likelihood(counts, channels_of(FOUR, NOISY), tolerance=0.01).estimate
         projected = project_to_simplex(estimate).estimate
         assert distance(fitted, SPARSE) < distance(estimate, SPARSE)
         assert distance(projected, SPARSE) < distance(estimate, SPARSE)
@@ -251,6 +251,7 @@ def simulated_bias(copies, people, trials=4000):
     return fits.mean(axis=0) - SMALL, fits.std(axis=0) / np.sqrt(trials), fits.std(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [4, *slowly(1)])
 def test_bootstrap_finds_the_bias(copies):
     channels = channels_of(FOUR[:2], NOISY)
@@ -261,6 +262,7 @@ def test_bootstrap_finds_the_bias(copies):
     assert np.allclose(found.spread, spread, rtol=0.12)
 
 
+@pytest.mark.slow
 def test_bootstrap_knows_that_copies_are_not_people():
     """Spread of the raw estimate under little noise: docs/mathematics.md#estimates, explicitly."""
     little, people, copies = BitFlip.at_least(0.1), 300, 4

@@ -304,6 +304,7 @@ def truth(shares, figure):
     return a * b0 / (a0 * b) if figure is odds_ratio else a / (a + a0) - b / (b + b0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [odds_ratio, difference])
 def test_comparisons_of_400_people_cover(figure):
     """600 collections: at least 92% of right intervals hold with probability .999, and at most 4.8%

@@ -147,6 +147,7 @@ def as_if_drawn_by_noise(collections):
         yield [(clear, replace(t, noise_covariance=t.covariance)) for clear, t in tables]
 
 
+@pytest.mark.slow
 def test_few_people_without_noise_are_told_and_covered():
     """A count has one chance in 7 to be zero. Wrong: the share has to be two standard errors above
     zero. Then a seventh is told, those whose count is high by chance, and these are not covered."""

@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
-from incrowd.estimation.postprocessing import maximise_likelihood
+from incrowd.estimation.postprocessing import maximize_likelihood
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.levels import level_decoder
 from incrowd.estimation.regression.likelihood import fit_likelihood, pattern_channel, strata_of
@@ -64,7 +64,7 @@ def test_with_a_coefficient_for_every_cell_it_is_em_of_the_table(channel):
         spread = np.zeros((2, 8))
         spread[:, [4, 2, 1]] = histogram
         histogram = spread
-    table = maximise_likelihood(histogram, laws, tolerance=1e-9).estimate
+    table = maximize_likelihood(histogram, laws, tolerance=1e-9).estimate
     odds = logit(table[1] / table.sum(axis=0))
     strata = strata_of(model, [({}, histogram)], channels)
     found = fit_likelihood(model, strata, np.zeros(3))

@@ -11,7 +11,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation.regression.fitting import fit, fit_tables
 from incrowd.estimation.regression.levels import level_rows
 from incrowd.estimation.regression.model import Model
-from incrowd.estimation.regression.pairs import Pairs, Sent, pairs_of_stratum
+from incrowd.estimation.regression.pairs import MessageRows, Pairs, pairs_of_stratum
 from incrowd.estimation.regression.products import Columns
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import against_others, whole
@@ -118,7 +118,9 @@ def test_forty_questions_stand_in_one_model():
     lift = np.zeros((41, 81))
     lift[0, 0] = 1
     lift[np.arange(1, 41), np.arange(2, 82, 2)] = 1
-    part = Pairs([Sent(lambda: iter([rows]), 1, 1, 1.0)], (2,) * 41, np.array([0.0, 1.0]), lift)
+    part = Pairs(
+        [MessageRows(lambda: iter([rows]), 1, 1, 1.0)], (2,) * 41, np.array([0.0, 1.0]), lift
+    )
     questions = [YesNo(id=f"q{n}") for n in range(41)]
     model = Model("linear", whole(questions[0]), (0, 1), tuple(map(whole, questions[1:])))
     found = fit(model, Strata([part]))

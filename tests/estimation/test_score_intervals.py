@@ -83,7 +83,7 @@ def test_the_ends_are_where_the_test_refuses(estimate):
 def test_without_noise_they_are_those_of_wilson():
     shares = np.array([0.0, 0.1, 0.5, 1.0])
     low, high = score_ends(Z, shares, np.zeros(4), 0.0, 50)
-    centre = (shares + Z**2 / 100) / (1 + Z**2 / 50)
+    center = (shares + Z**2 / 100) / (1 + Z**2 / 50)
     half = Z / (1 + Z**2 / 50) * np.sqrt(shares * (1 - shares) / 50 + Z**2 / 10_000)
-    assert high == pytest.approx(centre + half)
-    assert low == pytest.approx(centre - half)
+    assert high == pytest.approx(center + half)
+    assert low == pytest.approx(center - half)

@@ -294,8 +294,8 @@ def test_a_list_of_words_is_read_once_each(made):
     ("content", "told"),
     [
         (None, "No such file"),
-        (b"", "holds no word; write one word on each line"),
-        (b"\n  \n", "holds no word"),
+        (b"", "contains no word; write one word on each line"),
+        (b"\n  \n", "contains no word"),
         ("zürich\n".encode("latin-1"), "it is not UTF-8"),
     ],
 )

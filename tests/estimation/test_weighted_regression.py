@@ -135,6 +135,7 @@ def without_errors_of_the_weights(monkeypatch):
     monkeypatch.setattr(np.linalg, "pinv", lambda matrix, **_: np.zeros_like(matrix))
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_model_of_all_people():
     """Wrong: without weights, the model of those who take part."""
     made = plan(copies=4, epsilon=20.0)

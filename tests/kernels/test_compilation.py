@@ -184,6 +184,7 @@ with os.fdopen(reader, "rb") as pipe:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_threads_work_on_both_sides_of_a_fork():
     assert printed(FORK) == ["True 0 True"]

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector import app, collections, keeper, on_spark, places, receipt
-from incrowd.collection.collector.config import Settings, load_settings
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.opening import opened
 from incrowd.collection.collector.places import Places
@@ -16,6 +15,7 @@ from incrowd.collection.collector.receipt import check_files, load_receipt, save
 from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.release import Signed, sign
+from incrowd.collection.settings import CollectorSettings, load_collector_settings
 from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
 from tests.messages.shared import command, file, made, reports_file, with_variable
@@ -141,14 +141,14 @@ def two_at_once(folder):
 
 
 def stopped(folder):
-    service = app._Service(Places(folder), INVITED, RECEIVER, Settings(), system)
+    service = app._Service(Places(folder), INVITED, RECEIVER, CollectorSettings(), system)
     service.stopping = True
     service.go_on(1)
 
 
 CASES = {
     "a token that is guessed": lambda folder: with_variable(
-        load_settings, folder, "INCROWD_COLLECTOR_TOKEN", "guessed"
+        load_collector_settings, folder, "INCROWD_COLLECTOR_TOKEN", "guessed"
     ),
     "key: twice": key_twice,
     "key: none": lambda folder: places.load_private(folder / "none", INVITED),
@@ -175,5 +175,7 @@ CASES = {
     "receipt: another plan": of_another_plan,
     "receipt: beside other reports": beside_others,
     "receipt: missing": missing,
-    "settings": lambda folder: with_variable(load_settings, folder, "INCROWD_COLLECTOR_PORT", "x"),
+    "settings": lambda folder: with_variable(
+        load_collector_settings, folder, "INCROWD_COLLECTOR_PORT", "x"
+    ),
 }

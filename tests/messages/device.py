@@ -11,7 +11,7 @@ from incrowd.collection.device.device import Device, checked_code, stratum_numbe
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised
 from incrowd.collection.device.sending import fetch
-from incrowd.collection.page.files import Asked, page_files, shipped
+from incrowd.collection.page.files import PageContent, page_files, shipped
 from tests.messages.shared import answers_file, command, file
 from tests.messages.workflow import less_noise
 from tests.oracles import make_vectors
@@ -24,7 +24,7 @@ from tests.oracles.shuffler import (
     connection,
     link,
     said,
-    travelling,
+    traveling,
 )
 from tests.oracles.shuffler import device as made
 
@@ -51,9 +51,9 @@ def twice(folder):
 def at_page(_):
     """The link of a survey page, given to `send`."""
     page = page_files(
-        Asked(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+        PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
     )["index.html"]
-    return fetch(link(INVITED), connection(lambda _: travelling(httpx.Response(200, content=page))))
+    return fetch(link(INVITED), connection(lambda _: traveling(httpx.Response(200, content=page))))
 
 
 def remembered(name, content):
@@ -81,7 +81,7 @@ def with_a_folder(folder):
 
 
 def kept_in_a_folder(folder):
-    with_a_folder(folder).kept(OPEN)
+    with_a_folder(folder).stored(OPEN)
 
 
 def keep_over_a_folder(folder):

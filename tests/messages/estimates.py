@@ -9,7 +9,7 @@ from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question
 from incrowd.estimation.delta_method import pick
 from incrowd.estimation.interactions import Source, combined
 from incrowd.estimation.postprocess import bootstrap_bias
-from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
+from incrowd.estimation.postprocessing import maximize_likelihood, project_to_simplex
 from incrowd.estimation.tables import estimate_table
 from incrowd.estimation.words import estimate_words
 from tests.messages.shared import YESNO, estimated, options, survey
@@ -60,11 +60,11 @@ CASES = {
     "an unknown question of a table": of(lambda joint: pick(joint, [{"z": "yes"}]), YESNO),
     "a margin that was not made": of(lambda joint: pick(joint, [{}]), YESNO),
     "an unknown answer of a table": of(lambda joint: pick(joint, [{"a": "maybe"}]), YESNO),
-    "a report that no answer gives": lambda _: maximise_likelihood(
+    "a report that no answer gives": lambda _: maximize_likelihood(
         np.array([1, 1]), [np.array([[1.0, 1.0], [0.0, 0.0]])]
     ),
-    "a histogram of another shape": lambda _: maximise_likelihood(np.ones(3), [CHANNEL]),
-    "a channel that does not sum to one": lambda _: maximise_likelihood(np.ones(2), [2 * CHANNEL]),
+    "a histogram of another shape": lambda _: maximize_likelihood(np.ones(3), [CHANNEL]),
+    "a channel that does not sum to one": lambda _: maximize_likelihood(np.ones(2), [2 * CHANNEL]),
     "a likelihood of options that overlap": lambda _: channel_matrix(
         survey(MULTI).questions[0], CHANNEL
     ),

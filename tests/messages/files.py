@@ -58,7 +58,7 @@ def parquet():
     return made.getvalue()
 
 
-def labelled(folder):
+def labeled(folder):
     """A file whose labels the question does not know."""
     path, frame = folder / "a.sav", pandas.DataFrame({"a": [1.0, 2.0]})
     pyreadstat.write_sav(frame, path, variable_value_labels={"a": {1: "Ja", 2: "Nein"}})
@@ -116,20 +116,17 @@ def twice(folder):
 
 # The name of a mistake -> what makes it, and a part of what is said.
 MISTAKES = {
-    "SPSS called CSV": (load("a.csv", SAV), "is called .csv, and holds SPSS data; rename it"),
-    "Parquet called CSV": (load("a.csv", parquet()), "is called .csv, and holds Parquet data"),
+    "SPSS called CSV": (load("a.csv", SAV), "ends in .csv, but contains SPSS data; rename it"),
+    "Parquet called CSV": (load("a.csv", parquet()), "ends in .csv, but contains Parquet data"),
     "Parquet without an ending is no SPSS": (
         load("answers", parquet(), format="sav"),
-        "is to be SPSS, and holds Parquet data; leave out the format",
+        "is declared as SPSS, but contains Parquet data; leave out the format",
     ),
-    "text called Parquet": (load("a.parquet", "a\nyes\n"), "is called .parquet, and holds text"),
-    "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "holds other bytes"),
-    "JSON called CSV": (load("a.csv", '{"a": "yes"}\n'), "is called .csv, and holds JSON"),
-    "CSV called JSON": (load("a.jsonl", "a\nyes\n"), "is called .jsonl, and holds no JSON"),
-    "no text and of no kind": (
-        load("a.dat", b"\x01\x02\x00\x09"),
-        "the file format is not recognized; name a CSV",
-    ),
+    "text called Parquet": (load("a.parquet", "a\nyes\n"), "ends in .parquet, but contains text"),
+    "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "contains binary data"),
+    "JSON called CSV": (load("a.csv", '{"a": "yes"}\n'), "ends in .csv, but contains JSON"),
+    "CSV called JSON": (load("a.jsonl", "a\nyes\n"), "ends in .jsonl, but contains other text"),
+    "no text and of no kind": (load("a.dat", b"\x01\x02\x00\x09"), "is not recognized; name a CSV"),
     "an old workbook": (load("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1"), "an old Excel file; save it"),
     "an OpenDocument table": (load("a.ods", zipped("mimetype")), "an OpenDocument table; save it"),
     "a zip archive": (load("a.zip", zipped("a.csv")[:40]), "it is a zip archive; unpack it"),
@@ -181,8 +178,8 @@ MISTAKES = {
         "entry 2 is not an object; should",
     ),
     "SPSS without the extra": (without("pyreadstat", "a.sav", SAV), 'install "incrowd[stats]"'),
-    "a dictionary": (of({"a": ["yes"]}), "got a dict; name a file, or hand over a data frame"),
-    "a number as answers": (of(3), "got a int; name a file, or hand over a data frame"),
+    "a dictionary": (of({"a": ["yes"]}), "got a dict; name a file, or pass a data frame"),
+    "a number as answers": (of(3), "got a int; name a file, or pass a data frame"),
     "a frame with two columns of a name": (
         of(pandas.DataFrame([["yes", "no"]], columns=["a", "a"])),
         "2 columns 'a'; there should be exactly one; rename the others",
@@ -215,7 +212,7 @@ MISTAKES = {
         of(pa.table({"d": ["3,5"]}), NUMBER),
         "got '3,5'; use a number from 0 up, with a point before the decimals",
     ),
-    "labels that the question does not know": (labelled, "got 'Ja'; use yes or no"),
+    "labels that the question does not know": (labeled, "got 'Ja'; use yes or no"),
     "codes that are no table": (asked(values=["yes"]), "question[1].values of a: got a list of 'y"),
     "missing codes that are no list": (asked(missing="NA"), 'be a list of codes, such as ["NA"'),
     "a code for another answer": (asked(values={"1": "maybe"}), "1 stands for 'maybe'; a code sho"),
@@ -276,15 +273,15 @@ MISTAKES = {
     ),
     "columns of a file of which many are not there": (
         load("a.csv", "z\nyes\n", *(YESNO | {"id": f"q{n}"} for n in range(8))),
-        "3 more columns are not there, or twice; there should be exactly one of each; the columns",
+        "3 more columns are missing or duplicated; there should be exactly one of each; the",
     ),
     "a row with a cell too many": (
         load("a.csv", "sep=;\na;b\nyes;1\nno;2;3\n"),
-        "a.csv, row 2: got 'no;2;3'; its number of cells is 3, that of the header 2; put quotation",
+        "a.csv, row 2: got 'no;2;3'; its number of cells is 3, but the header has 2; put quotation",
     ),
     "a row with a cell too few": (
         load("a.csv", "a,b\n" + 'yes,"1\n2"\n' * 3 + "no\n"),
-        "a.csv, row 4: got 'no'; its number of cells is 1, that of the header 2; write those",
+        "a.csv, row 4: got 'no'; its number of cells is 1, but the header has 2; add the",
     ),
     "a draft of ids": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nsame\nsame\n")),

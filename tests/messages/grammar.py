@@ -10,7 +10,8 @@ from incrowd.errors import IncrowdError, InWords, Problem
 WORKS = re.compile(
     r"\b(should|use|used|name|give|add|make|keep|leave|put|take|write|say|save|set|drop|want|ask|"
     r"allow|promise|correct|correct it|rename|shorten|collect|count|install|stop|try|check|load|"
-    r"edit|raise|needs?|needed|no survey needs|use of|did you mean|belongs to|plan it|note|takes)\b"
+    r"edit|raise|restore|replace|run|open|free|start|"
+    r"needs?|needed|no survey needs|use of|did you mean|belongs to|plan it|note|takes)\b"
 )
 # A clause about the value that does not say so: "got 3; is no file".
 BARE = re.compile(
@@ -21,7 +22,7 @@ BRACKETS = re.compile(r"^got [\[({]|\bNone\b|array\(|<[\w.]+ object|\w+Error\b")
 DOUBLE = re.compile(r"[;:,.]\s*[;:,]|\.\.(?!\.)(?<!\.\.\.)|\s\s|\s[;,:]")
 ENDING = re.compile(r"[\w)\]}'\"`]$")
 BRITISH = re.compile(
-    r"randomis|colour|behaviour|neighbour|\bcentre|learnt|maximis|normalis|to memoise\b|modelling"
+    r"randomiz|color|behavior|neighbor|\bcenter|learnt|maximiz|normaliz|to memoize\b|modeling"
 )
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 PARAMETER = re.compile(r"\b(unknown|as_planned|accept_smaller_crowd|earlier)=")

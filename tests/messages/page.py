@@ -2,7 +2,7 @@
 
 import json
 
-from incrowd.collection.page.files import Asked, asked_in, page_files, read_strings, shipped
+from incrowd.collection.page.files import PageContent, asked_in, page_files, read_strings, shipped
 from tests.messages.shared import command, file, made, plan_file
 from tests.oracles.make_vectors import INVITED
 
@@ -25,7 +25,7 @@ CASES = {
     "page: no shuffler": page_of(),
     "page: another shuffler than the bundle's": of_bundle,
     "page: a host that no policy can name": lambda _: page_files(
-        Asked(made(), "https://mix.example;x", made().guarantee), shipped()
+        PageContent(made(), "https://mix.example;x", made().guarantee), shipped()
     ),
     "page: no file of texts": lambda folder: read_strings(folder / "fr.json"),
     "page: texts that are no JSON": strings("{"),

@@ -13,7 +13,7 @@ from incrowd.plans.plan import Collected
 from tests.messages.shared import YESNO, asked, file, made, options, plan_of, survey
 
 BLANKET = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
-MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+MEMOIZED = {"kind": "rappor", "f": 0.5, "memoized": True}
 LOOSE = {"epsilon": 2.0, "delta": 1e-4}
 
 
@@ -153,7 +153,7 @@ CASES = {
         lambda plan: plan.asked_of(100, Collected(tail=1e-9))
     ),
     "a plan that counts on the same people": uncovered(
-        lambda plan: plan.asked_of(100, Collected(people=(99,))), memoised=True
+        lambda plan: plan.asked_of(100, Collected(people=(99,))), memoized=True
     ),
     "a plan that covers another survey": other_survey,
     "an analysis that plans nothing": plan(privacy={"epsilon": 1.0, "analysis": "exact"}),

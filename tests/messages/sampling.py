@@ -51,8 +51,8 @@ def forked(_):
 
 
 def remembered(rows, **options):
-    """Answers to a memoised question."""
-    device = {"kind": "rappor", "f": 0.5, "memoised": True}
+    """Answers to a memoized question."""
+    device = {"kind": "rappor", "f": 0.5, "memoized": True}
     asked = survey({"id": "a", "type": "yesno", "randomizer": device})
     answers = pa.table({"a": ["yes"] * rows})
     return lambda _: incrowd.randomize(incrowd.plan(asked), answers, **options)

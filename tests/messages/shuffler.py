@@ -6,14 +6,14 @@ from unittest import mock
 from sqlalchemy.exc import OperationalError
 
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings, load_settings
 from incrowd.collection.mixer.init import Terms, make_bundle, new_invitations
 from incrowd.collection.mixer.keeper import Keeper
-from incrowd.collection.mixer.store.keys import Secrets, load_secret, told
+from incrowd.collection.mixer.store.keys import Secrets, database_errors, load_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.service import listening
+from incrowd.collection.settings import ShufflerSettings, load_shuffler_settings
 from tests.messages.shared import command, file, with_variable
 from tests.oracles.make_vectors import CONFIGURATION, INVITED, OPEN, PLAN, SHUFFLER
 from tests.oracles.make_vectors import bundle as made_bundle
@@ -38,7 +38,7 @@ def terms(**changes):
 
 
 def installed(folder, bundle=INVITED):
-    settings = Settings(folder=folder / "shuffler")
+    settings = ShufflerSettings(folder=folder / "shuffler")
     setup.install(settings, bundle, SHUFFLER)
     return settings
 
@@ -84,7 +84,7 @@ def changed_release(folder):
 def full(_):
     cause = sqlite3.OperationalError("full")
     cause.sqlite_errorname = "SQLITE_FULL"
-    with told():
+    with database_errors():
         raise OperationalError("INSERT", None, cause)
 
 
@@ -95,20 +95,20 @@ CASES = {
     "init: a key is missing": lambda folder: Terms.load(file(folder, "c.toml", "title = 'a'")),
     "init: a question without words": terms(questions={}),
     "init: a folder in use": twice,
-    "settings: an unknown key": lambda folder: load_settings(
+    "settings: an unknown key": lambda folder: load_shuffler_settings(
         file(folder, "shuffler.toml", "prot = 80").parent
     ),
     "settings: an unknown variable": lambda folder: with_variable(
-        load_settings, folder, "INCROWD_SHUFLER_PORT", "80"
+        load_shuffler_settings, folder, "INCROWD_SHUFLER_PORT", "80"
     ),
-    "settings: no TOML": lambda folder: load_settings(
+    "settings: no TOML": lambda folder: load_shuffler_settings(
         file(folder, "shuffler.toml", "port = ").parent
     ),
     "init: an unknown key": lambda folder: Terms.load(file(folder, "c.toml", "titel = 'a'")),
     "settings: port": lambda folder: with_variable(
-        load_settings, folder, "INCROWD_SHUFFLER_PORT", "x"
+        load_shuffler_settings, folder, "INCROWD_SHUFFLER_PORT", "x"
     ),
-    "folder: empty": lambda folder: setup.open_store(Settings(folder=folder)),
+    "folder: empty": lambda folder: setup.open_store(ShufflerSettings(folder=folder)),
     "store: another bundle": another_bundle,
     "store: secret": without_secret,
     "store: secret is gone": taking_without_secret,

@@ -4,9 +4,9 @@ import incrowd
 from tests.messages.shared import YESNO, file, options, question, survey
 
 TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
-MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
-ONCE = YESNO | {"id": "o", "memoised": True}
-REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOISED}
+MEMOIZED = {"kind": "rappor", "f": 0.5, "memoized": True}
+ONCE = YESNO | {"id": "o", "memoized": True}
+REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOIZED}
 
 
 B, TOWN = YESNO | {"id": "b"}, {"id": "town", "type": "yesno", "open": True}
@@ -107,13 +107,13 @@ CASES = {
     "edges too far apart": lambda _: survey(
         {"id": "d", "type": "amount", "edges": [-1.7e308, 1.7e308]}
     ),
-    "a memoised amount": lambda _: question(type="amount", edges=[0, 1], randomizer=MEMOISED),
-    "an amount drawn once": lambda _: question(type="amount", edges=[0, 1], memoised=True),
-    "a text drawn once": lambda _: survey(TEXT | {"memoised": True}),
-    "several rows of memoised responses": lambda _: survey(ONCE, rows_per_person=2),
-    "memoised as text": lambda _: question(memoised="yes"),
-    "a randomizer beside memoised": lambda _: question(
-        randomizer={"kind": "warner", "spinner": 0.8}, memoised=True
+    "a memoized amount": lambda _: question(type="amount", edges=[0, 1], randomizer=MEMOIZED),
+    "an amount drawn once": lambda _: question(type="amount", edges=[0, 1], memoized=True),
+    "a text drawn once": lambda _: survey(TEXT | {"memoized": True}),
+    "several rows of memoized responses": lambda _: survey(ONCE, rows_per_person=2),
+    "memoized as text": lambda _: question(memoized="yes"),
+    "a randomizer beside memoized": lambda _: question(
+        randomizer={"kind": "warner", "spinner": 0.8}, memoized=True
     ),
     "an open question drawn once": lambda _: survey(YESNO, ONCE | {"open": True}),
     "copies of what is drawn once": lambda _: survey(ONCE, copies=3),
@@ -145,7 +145,7 @@ CASES = {
     "cells of two questions with several answers": cells(
         several_options("s"), several_options("r")
     ),
-    "cells of memoised and other questions": cells(YESNO, REMEMBERED),
+    "cells of memoized and other questions": cells(YESNO, REMEMBERED),
     "cells of what is drawn once and other questions": cells(YESNO, ONCE),
     "parities that are no cells": parities({"questions": ["a", "b"], "parities": True}),
     "parities of one question": parities({"questions": ["a"], "cells": True, "parities": True}),
@@ -167,8 +167,8 @@ CASES = {
     "a device with two numbers": lambda _: question(
         randomizer={"kind": "simmons", "unrelated": 0.5, "noise": 0.1}
     ),
-    "memoised without a permanent stage": lambda _: question(
-        randomizer={"kind": "warner", "spinner": 0.8, "memoised": True}
+    "memoized without a permanent stage": lambda _: question(
+        randomizer={"kind": "warner", "spinner": 0.8, "memoized": True}
     ),
     "noise above a half": lambda _: question(randomizer={"kind": "bit flip", "noise": 0.5}),
     "everybody colludes": lambda _: survey(colluding=99),
@@ -177,7 +177,7 @@ CASES = {
     "a table of an unknown question": lambda _: survey(table=[{"questions": ["b"]}]),
     "a table of a question twice": lambda _: survey(table=[{"questions": ["a", "a"]}]),
     "a table of text and another": lambda _: survey(YESNO, TEXT, table=[{"questions": ["a", "t"]}]),
-    "a message of memoised and other questions": lambda _: survey(
+    "a message of memoized and other questions": lambda _: survey(
         YESNO, REMEMBERED, message=[{"questions": ["a", "m"]}]
     ),
     "regressions as text": lambda _: survey(regression="a on b"),
@@ -195,7 +195,7 @@ CASES = {
     "wanted merges of no answer": regression(merge={"b": [["yes", "maybe"]]}),
     "a wanted penalty that is not known": regression(penalty="lasso"),
     "wanted scores of no predictor": regression(predictor_scores={"b": [1, 2]}),
-    "a regression of memoised and other questions": regression(REMEMBERED, on=["m"]),
+    "a regression of memoized and other questions": regression(REMEMBERED, on=["m"]),
     "a regression across messages": regression(
         message=[{"questions": ["a"]}, {"questions": ["b"]}]
     ),

@@ -52,7 +52,7 @@ QUESTIONS = {
 MORE = {
     "multi": {"tools": 'type = "multi"\noptions = ["a", "b", "c", "d"]\nat_most = 2'},
     "amounts": {"days": 'type = "amount"\nedges = [0, 5, 20]'},
-    "memoised": {"kept": 'type = "yesno"\nmemoised = true'},
+    "memoised": {"kept": 'type = "yesno"\nmemoized = true'},
     "own": {
         "warned": 'type = "yesno"\nrandomizer = { kind = "warner", spinner = 0.8 }',
         "kept": 'type = "yesno"\nrandomizer = { kind = "bit flip", noise = 0.2 }',

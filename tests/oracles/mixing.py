@@ -8,10 +8,10 @@ import httpx
 import numpy as np
 
 from incrowd.collection.mixer import app, setup
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import parse_release
 from incrowd.collection.protocol.upload import NO_CODE, Upload, new_code
+from incrowd.collection.settings import ShufflerSettings
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
 
@@ -93,7 +93,7 @@ class Site:
     def __init__(self, folder, bundle=INVITED, invitations=0, **settings):
         self.bundle, self.collector = bundle, Collector(bundle)
         self.now = as_time(bundle.opens)
-        self.settings = Settings(folder=folder / "shuffler", **settings)
+        self.settings = ShufflerSettings(folder=folder / "shuffler", **settings)
         setup.install(self.settings, bundle, SHUFFLER)
         self.runner = asyncio.Runner()
         self.store = None

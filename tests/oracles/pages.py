@@ -19,11 +19,11 @@ import uvicorn
 import incrowd
 from incrowd.collection.collector.places import Places, new_key
 from incrowd.collection.mixer.app import application
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.mixer.init import Terms, issue, make_bundle, new_invitations
 from incrowd.collection.mixer.setup import install, open_store
 from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.protocol.bundle import TIME
+from incrowd.collection.settings import ShufflerSettings
 from tests.oracles.node import BROWSER, node
 
 ROOT = Path(__file__).parents[2]
@@ -97,7 +97,7 @@ def bundle_at(shuffler, survey, folder, **changes):
 @contextmanager
 def served(bundle, signer, folder, door, invitations):
     """A shuffler on a socket, and the codes of its invitations; the release is put into a file."""
-    settings = Settings(folder=folder / "shuffler", pause=0.1)
+    settings = ShufflerSettings(folder=folder / "shuffler", pause=0.1)
     install(settings, bundle, signer)
     store = open_store(settings)
     invited = new_invitations(store, invitations)

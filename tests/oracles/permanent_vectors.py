@@ -65,7 +65,7 @@ def joint_case(message, person, name):
     record, stream = pack(message.questions, person.encoded, 1), Recorded(name)
     kept = remembered(PERMANENT_PLAN, message, record, memory())
     made = randomize_message(PERMANENT_PLAN, message, person, stream, memory())
-    stages = {q.id: message.channels[q.id].permanent_stage for q in message.questions if q.memoised}
+    stages = {q.id: message.channels[q.id].permanent_stage for q in message.questions if q.memoized}
     return {
         "series": {id: named(message, stage) for id, stage in stages.items()},
         "record": record[0].tobytes().hex(),

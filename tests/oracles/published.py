@@ -33,10 +33,10 @@ def answers(question):
     return [tuple(int(i == j) for i in range(options)) for j in range(options)]
 
 
-def is_memoised(question):
+def is_memoized(question):
     """Whether the device draws once what every round sends, or what that is made of."""
     device = question.get("randomizer") or {}
-    return question.get("memoised", False) or device.get("memoised", False)
+    return question.get("memoized", False) or device.get("memoized", False)
 
 
 def bit_chances(question, noise):
@@ -190,10 +190,10 @@ class Message:
 
     def _person(self, answer):
         """The law of what one person adds to the collections: all copies, all rounds."""
-        memoised = list(map(is_memoised, self.questions))
-        if not any(memoised):
+        memoized = list(map(is_memoized, self.questions))
+        if not any(memoized):
             return self._repeated(self._reports(answer))
-        assert all(memoised)
+        assert all(memoized)
         stages = [bit_chances(question, self.noise) for question in self.questions]
         if self.cells:
             answer, stages = self._record(answer), [[(self.noise, 1 - self.noise)]]

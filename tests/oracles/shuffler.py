@@ -21,7 +21,7 @@ def said(name, **headers):
     return httpx.Response(kind.status, content=problem.document(kind), headers=headers)
 
 
-def travelling(answer):
+def traveling(answer):
     """The answer with a body that has yet to come, as from a network."""
     if not answer.is_closed:
         return answer
@@ -45,11 +45,11 @@ class Shuffler:
         if fault == "lost":
             raise httpx.ConnectError("no route", request=request)
         if isinstance(fault, httpx.Response):
-            return travelling(fault)
+            return traveling(fault)
         answer = self.handled(request)
         if fault == "unanswered":
             raise httpx.ReadTimeout("late", request=request)
-        return travelling(answer)
+        return traveling(answer)
 
     def handled(self, request):
         if request.url.path.endswith("/bundle"):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from sqlalchemy import event, func, select
 
-from incrowd.collection.mixer.store import grouping, tables
+from incrowd.collection.mixer.store import store as stores
+from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.upload import Upload
@@ -44,7 +45,7 @@ class Alone(Site):
     """A shuffler without a thread of its own."""
 
     def start(self):
-        with mock.patch.object(grouping, "ThreadPoolExecutor", Inline):
+        with mock.patch.object(stores, "ThreadPoolExecutor", Inline):
             super().start()
 
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import httpx
 
 from incrowd.collection.collector.app import application
-from incrowd.collection.collector.config import Settings
-from incrowd.collection.collector.progress import PATIENCE, Told
+from incrowd.collection.collector.progress import PATIENCE, PeopleCount
 from incrowd.collection.device.connection import Connection, open_client
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Signed
+from incrowd.collection.settings import CollectorSettings
 from incrowd.plans.digests import canonical
 from tests.oracles.make_vectors import INVITED, RECEIVER
 
@@ -42,7 +42,7 @@ class Shuffler:
 
 def told_by(shuffler, clock, bundle=INVITED):
     client = open_client(httpx.MockTransport(shuffler))
-    return Told(bundle, clock, Connection(client=client, patience=PATIENCE))
+    return PeopleCount(bundle, clock, Connection(client=client, patience=PATIENCE))
 
 
 def served(places, talk, *, bundle=INVITED, now=BEFORE, shuffler=None, token=TOKEN):
@@ -54,7 +54,7 @@ def served(places, talk, *, bundle=INVITED, now=BEFORE, shuffler=None, token=TOK
             places.root,
             bundle,
             RECEIVER,
-            Settings(workers=1, token=token),
+            CollectorSettings(workers=1, token=token),
             lambda: now,
             told_by(shuffler, lambda: now, bundle),
         )

@@ -25,7 +25,7 @@ QUESTIONS = [
 TABLE = [{"questions": ["a", "b"]}]
 TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
 FIXED = {"id": "f", "type": "yesno", "randomizer": {"kind": "warner", "spinner": 0.8}}
-KEPT = {"id": "k", "type": "yesno", "memoised": True}
+KEPT = {"id": "k", "type": "yesno", "memoized": True}
 
 
 def survey(*more, crowd=1000, privacy=None, **keys):
@@ -269,7 +269,7 @@ def test_the_search_counts_the_bits_that_are_sent(question, beside):
         ({"copies": 2, "explore": 0.1}, "explore: got 0.1; copies fixes what is sent"),
         ({"weights": ["q"]}, "weights: got q; no question has this id"),
         ({"question": [*QUESTIONS, TEXT], "weights": ["t"]}, "weights: got t; it is a text"),
-        ({"question": [*QUESTIONS, KEPT], "weights": ["k"]}, "weights: got k; it is memoised"),
+        ({"question": [*QUESTIONS, KEPT], "weights": ["k"]}, "weights: got k; it is memoized"),
         ({"tables": "any", "message": [{"questions": list("abcd")}]}, "tables: got any"),
         ({"tables": "pairs", "message": [{"questions": list("abc")}, {"questions": ["d"]}]},
          "message: got a, d; no message has all of these questions"),

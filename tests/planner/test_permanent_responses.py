@@ -11,10 +11,10 @@ from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.plans import fixed_channel
 from incrowd.presentation.sentences import assumption_text
-from tests.conftest import MEMOISED, choice_toml, load_survey, survey_toml, yes_no_toml
+from tests.conftest import MEMOIZED, choice_toml, load_survey, survey_toml, yes_no_toml
 
 ROUNDS = "one_if_zero = 0.25, one_if_one = 0.75"
-LOUD_MEMORY = MEMOISED.replace("0.8", "0.5")
+LOUD_MEMORY = MEMOIZED.replace("0.8", "0.5")
 PROMISE = "epsilon = 0.5\ndelta = 0.05"
 QUARTER = BitFlip.at_least(0.25)
 DRINK = Domain(3, 1, 1)
@@ -51,7 +51,7 @@ def test_the_guarantee_is_that_of_the_permanent_stage(said, copies, tmp_path):
 
 def test_without_memory_copies_are_composed(tmp_path):
     """The same device drawn afresh: three copies are three collections."""
-    said = LOUD_MEMORY.replace(", memoised = true", "")
+    said = LOUD_MEMORY.replace(", memoized = true", "")
     plan = promised(tmp_path, choice_toml(said), copies=3)
     composed = certified(Part(DRINK, QUARTER), copies=3)
     assert plan.guarantee.certified_delta == pytest.approx(composed, rel=1e-9)
@@ -68,14 +68,14 @@ def test_fresh_questions_travel_by_themselves_and_count_for_every_copy(tmp_path)
     assert plan.guarantee.certified_delta == pytest.approx(both, rel=1e-9)
     for kind in ("table", "message"):
         raw = plan.survey.model_dump(by_alias=True) | {"copies": 1}
-        with pytest.raises(SurveyError, match=f"{kind}.*is memoised"):
+        with pytest.raises(SurveyError, match=f"{kind}.*is memoized"):
             incrowd.Survey.of(raw | {kind: [{"questions": ["drinks", "old"]}]})
 
 
 WIDE = [f"o{i}" for i in range(40)]
 LINKED = 2000
 NOISE = BitFlip.at_least(0.35)
-KEPT = {"kind": "rappor", "f": 0.7, "memoised": True}
+KEPT = {"kind": "rappor", "f": 0.7, "memoized": True}
 FIRST, SECOND = ([f"{letter}{i}" for i in range(6)] for letter in "ab")
 
 
@@ -102,7 +102,7 @@ def shared(one, other):
     return len(first & second)
 
 
-def said_by(ids):
+def answers_of_releases(ids):
     """A tenth of the crowd is enough to see whether reports can be linked."""
     said = dict.fromkeys(ids, [True] * 200) | {"m": WIDE * 5}
     return pa.table(said | {"id": [str(i) for i in range(200)]})
@@ -116,7 +116,7 @@ def test_messages_that_a_permanent_response_links_are_counted_as_one():
         plan = incrowd.plan(linked_survey([*FIRST, *SECOND], message=groups))
     except IncrowdError:
         return
-    table = said_by([*FIRST, *SECOND])
+    table = answers_of_releases([*FIRST, *SECOND])
     sent = incrowd.randomize(plan, table, id="id", device_key=SECRET)
     linked = shared(*sent) > 100
     assert not linked or plan.guarantee.certified_delta >= exact_if_linked()
@@ -130,7 +130,7 @@ def test_plans_that_a_permanent_response_links_are_counted_as_one():
     except IncrowdError:
         return
     sent = [
-        incrowd.randomize(plan, said_by(ids), id="id", device_key=SECRET)[0]
+        incrowd.randomize(plan, answers_of_releases(ids), id="id", device_key=SECRET)[0]
         for plan, ids in ((first, FIRST), (second, SECOND))
     ]
     linked = shared(*sent) > 100

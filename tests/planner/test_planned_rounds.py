@@ -21,7 +21,7 @@ from incrowd.presentation.sentences import assumption_text
 from incrowd.presentation.terminal_tables import spent_line
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
-MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+MEMOIZED = {"kind": "rappor", "f": 0.5, "memoized": True}
 
 
 def asked(rounds=None, questions=({"id": "a", "type": "yesno"},), **more):
@@ -94,11 +94,11 @@ def test_a_plan_for_one_round_does_not_keep_its_promise_in_many():
     assert incrowd.verify(kept).plan_holds
 
 
-def test_memoised_responses_count_once_and_may_be_repeated():
+def test_memoized_responses_count_once_and_may_be_repeated():
     plan = incrowd.plan(
         asked(
             3,
-            [{"id": "a", "type": "yesno"}, {"id": "m", "type": "yesno", "randomizer": MEMOISED}],
+            [{"id": "a", "type": "yesno"}, {"id": "m", "type": "yesno", "randomizer": MEMOIZED}],
             privacy={"epsilon": 2.0, "delta": 1e-3},
         )
     )
@@ -166,7 +166,7 @@ def test_fewer_people_leave_fewer_rounds(weekly):
     check_left(known, weekly)
     gone = noted(weekly, 300)
     assert spent(gone).epsilon > 1.0 and spent(gone).left == 0
-    with pytest.raises(PlanError, match="after 1 of 4 rounds nothing is left"):
+    with pytest.raises(PlanError, match="after 1 of 4 rounds its guarantee covers no further"):
         check_left(gone, weekly)
 
 

@@ -29,9 +29,9 @@ from incrowd.presentation.terminal_tables import ledger_lines
 from tests.conftest import RECEIPT, grouped
 
 TOWN = {"id": "town", "type": "choice", "options": ["A", "B", "C"], "open": True}
-ILL = {"id": "ill", "type": "yesno", "memoised": True}
-RAPPOR = ILL | {"memoised": False, "randomizer": {"kind": "rappor", "f": 0.4, "memoised": True}}
-BITS = {"id": "ill", "type": "choice", "options": list("abc"), "cells": True, "memoised": True}
+ILL = {"id": "ill", "type": "yesno", "memoized": True}
+RAPPOR = ILL | {"memoized": False, "randomizer": {"kind": "rappor", "f": 0.4, "memoized": True}}
+BITS = {"id": "ill", "type": "choice", "options": list("abc"), "cells": True, "memoized": True}
 MOOD = {"id": "mood", "type": "yesno"}
 NAMED = "as if they carried names"
 
@@ -167,7 +167,7 @@ def test_rows_under_one_key_are_refused():
     laws = [dict(enumerate(np.convolve(others, own))) for own in (twice, apart)]
     assert excess(*laws, epsilon) == pytest.approx(0.52) and promised < 1e-3
     for question in (ILL, RAPPOR, BITS):
-        with pytest.raises(SurveyError, match="rows_per_person: got 2; 'ill' is memoised"):
+        with pytest.raises(SurveyError, match="rows_per_person: got 2; 'ill' is memoized"):
             asked(question, rows_per_person=2)
 
 
@@ -200,7 +200,7 @@ def test_rounds_of_other_people_are_charged_with_names_by_later_plans(panel):
     known = Ledger().with_plan(panel, 1000).with_plan(panel, 999)
     with pytest.raises(PrivacyError, match=r"have spent epsilon 3\.4"):
         later(known.asked, 1.5)
-    with pytest.raises(PlanError, match="nothing is left"):
+    with pytest.raises(PlanError, match="its guarantee covers no further"):
         check_left(known, panel)
     plan = later(known.asked, 4.0)
     assert f"(P1: ill) are charged {NAMED}" in assumption_text(plan.guarantee)
@@ -240,7 +240,7 @@ def test_a_plan_that_hides_what_the_rounds_showed_is_not_noted(panel):
     """It was made before they were counted; all crowds are as large as it says."""
     plan = later([panel.asked, panel.asked], 1.5)
     known = Ledger().with_plan(panel, 1001).with_plan(panel, 1000)
-    with pytest.raises(PlanError, match="same people in the rounds of permanent"):
+    with pytest.raises(PlanError, match="the same people gave all permanent"):
         known.with_plan(plan, 1000)
     assert Ledger().with_plan(panel, 1000).with_plan(panel, 1000).with_plan(plan, 1000)
 
@@ -338,7 +338,7 @@ def test_redraws_of_earlier_rounds_are_charged():
     assert plan.guarantee.local_epsilon == pytest.approx(
         Sent(sent.reports).local_epsilon + cost / 1000
     )
-    with pytest.raises(PlanError, match="does not count noise that was drawn again in 'P1'"):
+    with pytest.raises(PlanError, match="does not account for noise that was drawn again in 'P1'"):
         Ledger(asked=tuple(earlier)).with_plan(without, 1000)
     with pytest.raises(PrivacyError, match="have spent epsilon"):
         later([first.asked_of(1000, Collected(tail=0.01))], 2.0)

@@ -75,7 +75,7 @@ def test_every_other_way_of_sending_holds_the_regression():
 def test_a_plan_that_tears_a_regression_apart_is_refused(free):
     apart = free["none"].messages
     plan = free["logistic"]
-    with pytest.raises(PlanError, match="no message holds the table q0, q1, q2"):
+    with pytest.raises(PlanError, match="no message contains the table q0, q1, q2"):
         incrowd.Plan.loads(plan.model_copy(update={"messages": apart}).dumps())
 
 

@@ -235,7 +235,7 @@ def test_what_was_edited_is_refused(rappor, tmp_path):
 def test_ledgers_of_another_format_are_refused(rappor):
     for digest in ({}, {"digest": rappor["digest"]}):
         old = {"format": "incrowd ledger 2", "asked": rappor["asked"]} | digest
-        with pytest.raises(PlanFileError, match=r"it is of another format.*--new"):
+        with pytest.raises(PlanFileError, match=r"its format is not supported.*--new"):
             Ledger.loads(json.dumps(old), "old.json")
 
 
@@ -340,7 +340,7 @@ def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SURVEY)
     (tmp_path / "plan.json").write_text(first.dumps())
-    with pytest.warns(IncrowdWarning, match="300 people are randomised"):
+    with pytest.warns(IncrowdWarning, match="300 people are randomized"):
         incrowd.save_reports(of_people(first, 300), tmp_path / "r.parquet")
 
     def said(*arguments, code):
@@ -361,7 +361,7 @@ def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monke
     assert "--as-planned" in said("ledger", "l.json", "plan.json", code=2)
     assert "name the plan" in said("ledger", "l.json", "--as-planned", code=2)
     said("tally", "plan.json", "r.parquet", "-o", "t.json", code=0)
-    assert "come twice" in said("ledger", "l.json", "plan.json", "r.parquet", "t.json", code=2)
+    assert "occur twice" in said("ledger", "l.json", "plan.json", "r.parquet", "t.json", code=2)
     assert "300 people of the 5,000 planned" in said(
         "ledger", "l.json", "plan.json", "t.json", code=0
     )

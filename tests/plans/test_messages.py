@@ -20,7 +20,7 @@ SMOKES = YesNo(id="smokes")
 REGION = Choice(id="region", options=("north", "east", "south"))
 WORD = Text(id="word", block=4, hashes=2, cohorts=8)
 OWN = Choice(id="own", options=("a", "b"), randomizer={"kind": "k-ary", "keep": 0.75})
-KEPT = YesNo(id="kept", randomizer={"kind": "rappor", "f": 0.5, "memoised": True})
+KEPT = YesNo(id="kept", randomizer={"kind": "rappor", "f": 0.5, "memoized": True})
 SITE = Multi(id="site", options=tuple("abcde"), at_most=2)
 
 
@@ -107,7 +107,7 @@ class TestJointReport:
         alone = joint(OWN)
         assert alone.noise is None and alone.channels == {"own": KAry(3 * 2**30, 2)}
 
-    def test_memoised_responses_count_once_however_many_copies(self):
+    def test_memoized_responses_count_once_however_many_copies(self):
         assert joint(KEPT, copies=7).repeats == 1
         assert joint(KEPT, SMOKES, noise_numerator=1, copies=7).repeats == 7
 

@@ -1,4 +1,4 @@
-"""Randomisers of the questions' own that cannot be used, and what is said of them."""
+"""Randomizers of the questions' own that cannot be used, and what is said of them."""
 
 import pytest
 
@@ -38,7 +38,7 @@ WRONG = {
         "takes the randomizer 'bit flip'",
     ),
     "memory without a permanent response": (
-        yes_no_toml('kind = "warner", spinner = 0.7, memoised = true'),
+        yes_no_toml('kind = "warner", spinner = 0.7, memoized = true'),
         "only the kind 'rappor'",
     ),
 }
@@ -61,7 +61,7 @@ UNUSABLE = {
     ),
     "a report that only one answer gives": (
         'kind = "bit", one_if_zero = 0.0, one_if_one = 0.5',
-        "some report gives an answer away",
+        "some report reveals an answer",
     ),
 }
 

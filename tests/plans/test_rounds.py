@@ -5,12 +5,12 @@ import pytest
 import incrowd
 from incrowd.plans.ledger import Ledger, repeats
 
-MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+MEMOIZED = {"kind": "rappor", "f": 0.5, "memoized": True}
 PRIVACY = {"epsilon": 0.9, "delta": 0.2}
 
 
-def survey(name="weekly", f=0.5, memoised=True, extra=()):
-    asked = {"id": "a", "type": "yesno", "randomizer": MEMOISED | {"f": f, "memoised": memoised}}
+def survey(name="weekly", f=0.5, memoized=True, extra=()):
+    asked = {"id": "a", "type": "yesno", "randomizer": MEMOIZED | {"f": f, "memoized": memoized}}
     raw = {"name": name, "crowd": 300, "privacy": PRIVACY, "question": [asked, *extra]}
     return incrowd.Survey.of(raw)
 
@@ -30,7 +30,7 @@ def test_a_later_round_repeats_what_its_devices_repeat(first):
     assert repeats(again) and repeats(after(first))
 
 
-@pytest.mark.parametrize("changes", [{"name": "other"}, {"f": 0.6}, {"memoised": False}])
+@pytest.mark.parametrize("changes", [{"name": "other"}, {"f": 0.6}, {"memoized": False}])
 def test_another_survey_noise_or_fresh_noise_repeats_nothing(first, changes):
     """Wrong: the question's id alone, which is the same."""
     assert not repeats(after(first, **changes))

@@ -102,7 +102,7 @@ def test_messages_of_cells_share_one_pool_beside_the_copies_of_joint_reports():
 
 def test_permanent_sets_have_slots_of_their_own():
     """Whether a set fits must not depend on what is drawn anew beside it."""
-    asked = [{"memoised": True, **FIVE}, {**FIVE, "id": "other"}, {**TOOLS, "memoised": True}]
+    asked = [{"memoized": True, **FIVE}, {**FIVE, "id": "other"}, {**TOOLS, "memoized": True}]
     message = [{"questions": [question["id"]], "cells": True} for question in asked]
     plan = planned(asked, crowd=500, message=message)
     assert pools(plan.messages) == ((1,), (0,), (2,))

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import incrowd
-from incrowd.collection.mixer.closing import due
-from incrowd.collection.mixer.store.store import Stratum
+from incrowd.collection.mixer.keeper import due
+from incrowd.collection.mixer.store.store import StratumState
 from incrowd.collection.mixer.store.writing import OPEN
 from incrowd.encoding.records import People
 from incrowd.errors import PlanError
-from incrowd.plans.strata import grouped, label, left_out, releases, strata, told_apart
+from incrowd.plans.strata import grouped, label, left_out, releases, releases_by_answer, strata
 from incrowd.presentation.sentences import assumption_text
 
 FACULTY = {"id": "faculty", "type": "choice", "options": ["law", "arts"], "open": True}
@@ -114,7 +114,7 @@ def test_files_and_the_network_release_the_same_strata(counts, rule):
     bundle = SimpleNamespace(
         closes=CLOSES, wanted=None, least_people=asked.crowd, small_strata=asked.small_strata
     )
-    stored = [Stratum(number, OPEN, None, people) for number, people in enumerate(counts)]
+    stored = [StratumState(number, OPEN, None, people) for number, people in enumerate(counts)]
     assert grouped(asked, numbers) == due(stored, datetime.fromisoformat(CLOSES), bundle)
 
 
@@ -125,11 +125,11 @@ ALL = [(name,) for name in strata(BOTH)]
 
 
 def test_answers_are_told_apart_as_far_as_releases_do():
-    assert told_apart(BOTH, ["faculty"], ALL) == {"law": ALL[:2], "arts": ALL[2:]}
-    assert list(told_apart(BOTH, ["faculty", "abroad"], ALL)) == list(strata(BOTH))
+    assert releases_by_answer(BOTH, ["faculty"], ALL) == {"law": ALL[:2], "arts": ALL[2:]}
+    assert list(releases_by_answer(BOTH, ["faculty", "abroad"], ALL)) == list(strata(BOTH))
     merged = [ALL[0], ("law / yes", "arts / no"), ALL[3]]
-    assert list(told_apart(BOTH, ["faculty"], merged)) == ["law + arts"]
-    assert list(told_apart(BOTH, ["faculty", "abroad"], merged)) == [
+    assert list(releases_by_answer(BOTH, ["faculty"], merged)) == ["law + arts"]
+    assert list(releases_by_answer(BOTH, ["faculty", "abroad"], merged)) == [
         "law / no",
         "law / yes + arts / no",
         "arts / yes",
@@ -146,7 +146,7 @@ def test_every_release_is_read_once_and_answers_are_disjoint(cut):
     released = [tuple(n for n, c in zip(names, cut, strict=True) if c == r) for r in range(3)]
     released = [group for group in released if group]
     for ids in (["faculty"], ["abroad"], ["faculty", "abroad"]):
-        found = told_apart(BOTH, ids, released)
+        found = releases_by_answer(BOTH, ids, released)
         assert sorted(g for groups in found.values() for g in groups) == sorted(released)
         answers = [one for each in found for one in each.split(" + ")]
         assert len(set(answers)) == len(answers)

@@ -146,7 +146,7 @@ def test_the_card_says_what_a_shuffler_could_infer():
 
 
 def test_the_card_says_what_is_drawn_once():
-    kinds = {"type": "choice", "options": list("abc"), "memoised": True}
+    kinds = {"type": "choice", "options": list("abc"), "memoized": True}
     plan = local_plan({"id": "site", "cells": True, **kinds}, {"id": "day", **kinds})
     text = texts(certified_card(plan))
     assert text.count("drawn once and kept") == 2
@@ -174,7 +174,7 @@ def test_a_shuffler_that_cheats_sees_every_round():
 
 
 def test_permanent_responses_are_the_same_in_every_round():
-    kept = yes_no_question("a", randomizer=ROUNDS | {"memoised": True})
+    kept = yes_no_question("a", randomizer=ROUNDS | {"memoized": True})
     once, often = leak(kept, copies=3), leak(kept, rounds=9)
     assert often == pytest.approx(once) and once[0] == pytest.approx(once[1])
     drawn = yes_no_question("a", randomizer=ROUNDS)

@@ -86,7 +86,7 @@ def test_places_shared_out_in_any_way_give_one_tally(plans, reports, kind):
         batches = [pa.RecordBatch.from_pydict({"id": half}) for half in np.array_split(part, 2)]
         found += tallies(spark._count_places(plan, nothing, places, iter(batches)))
     assert same(reduce(add, found), whole)
-    with pytest.raises(ReportsError, match="come twice"):
+    with pytest.raises(ReportsError, match="occur twice"):
         reduce(add, [*found, found[0]])
 
 
@@ -179,7 +179,7 @@ class TestCluster:
     def test_wrong_files_are_refused(self, session, plans, reports, tmp_path):
         plan, path = plans["bits"], reports["bits"]
         wanted = plan.survey.wanted
-        with pytest.raises(ReportsError, match="come twice"):
+        with pytest.raises(ReportsError, match="occur twice"):
             spark.count_files(plan, session, [path, path], wanted)
         with pytest.raises(ReportsError, match="another plan"):
             spark.count_files(plans["text"], session, [path], wanted)

@@ -117,9 +117,9 @@ def test_amounts_beyond_the_edges_and_codes_are_noted():
     assert result.accepted
     lines = found(result, False)
     beyond = "income: 20 of 200 answers lie above the last edge, 100000, and count as 100000"
-    assert f"{beyond}; write missing = [9999999] for what stands for no answer" in lines
+    assert f"{beyond}; use missing = [9999999] for codes that mean no answer" in lines
     assert any(
-        line.startswith("hours: 99, which is often a code, in 30 rows; if") for line in lines
+        line.startswith("hours: 99, which often means no answer, in 30 rows; if") for line in lines
     )
     assert not any("income: 9999999" in line for line in lines)
     with pytest.warns(IncrowdWarning, match=beyond):
@@ -149,11 +149,11 @@ def test_ids_that_are_given():
     assert "smokes: got 'x' in 1 row, first in row 201" in lines
     assert "no column 'person'" in "\n".join(found(incrowd.check(ASKED, people(), id="person")))
     empty = incrowd.check(ASKED, people(id={7: ""}), id="id")
-    assert "row 8, id: no id; should say whose row it is" in found(empty, True)
+    assert "row 8, id: no id; should identify the person" in found(empty, True)
 
 
 def test_permanent_responses_need_ids():
-    asked = survey(YESNO | {"memoised": True}, crowd=50)
+    asked = survey(YESNO | {"memoized": True}, crowd=50)
     data = pandas.DataFrame({"a": ["yes", "no"] * 50, "id": [str(n) for n in range(100)]})
     (line,) = found(incrowd.check(asked, data), True)
     assert line.startswith("id: is missing; permanent responses need a column")

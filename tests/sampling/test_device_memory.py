@@ -10,13 +10,13 @@ import incrowd
 from incrowd.encoding.records import People
 from incrowd.errors import UsageError
 from incrowd.sampling.permanent import remembered, remembering
-from tests.conftest import DRINKS, MEMOISED, choice_toml, drinking, load_survey, survey_toml
+from tests.conftest import DRINKS, MEMOIZED, choice_toml, drinking, load_survey, survey_toml
 
 KEY, OTHER_KEY = incrowd.DeviceKey(bytes(32)), incrowd.DeviceKey(bytes([1]) * 32)
 ROWS = 100
 
 
-def remembered_bits(folder, said=MEMOISED, key=KEY, rows=ROWS, crowd=ROWS, table=None, shift=0):
+def remembered_bits(folder, said=MEMOIZED, key=KEY, rows=ROWS, crowd=ROWS, table=None, shift=0):
     """The permanent bits of some people and the true ones, shape (rows, bits)."""
     plan = incrowd.plan(load_survey(folder, survey_toml(choice_toml(said), crowd=crowd)))
     table = drinking(rows) if table is None else table
@@ -48,7 +48,7 @@ def test_another_device_or_noise_draws_anew(change, tmp_path):
     those of the larger."""
     first, truth = remembered_bits(tmp_path)
     changes = {"key": {"key": OTHER_KEY}, "id": {"shift": ROWS}, "noise": {}}
-    said = MEMOISED.replace("0.8", "0.7") if change == "noise" else MEMOISED
+    said = MEMOIZED.replace("0.8", "0.7") if change == "noise" else MEMOIZED
     other, _ = remembered_bits(tmp_path, said, **changes[change])
     flips, others = first != truth, other != truth
     q = 0.35 if change == "noise" else 0.4
@@ -70,7 +70,7 @@ def test_another_answer_draws_anew(tmp_path):
 
 def test_rounds_repeat_the_permanent_bits_and_only_those(tmp_path):
     """One-time: two rounds send the same reports. Two stages: the instantaneous one is new."""
-    for said, same in ((MEMOISED, True), (f"{MEMOISED}, one_if_zero = 0.2, one_if_one = 0.8", 0)):
+    for said, same in ((MEMOIZED, True), (f"{MEMOIZED}, one_if_zero = 0.2, one_if_one = 0.8", 0)):
         plan = incrowd.plan(load_survey(tmp_path, survey_toml(choice_toml(said), crowd=ROWS)))
         table = drinking(ROWS).select(["id", "drinks"])
         rounds = [incrowd.randomize(plan, table, id="id", device_key=KEY)[0] for _ in range(2)]
@@ -81,10 +81,10 @@ def test_rounds_repeat_the_permanent_bits_and_only_those(tmp_path):
 
 
 def test_permanent_responses_need_a_key_and_ids(tmp_path):
-    plan = incrowd.plan(load_survey(tmp_path, survey_toml(choice_toml(MEMOISED), crowd=2)))
+    plan = incrowd.plan(load_survey(tmp_path, survey_toml(choice_toml(MEMOIZED), crowd=2)))
     table = drinking(3).select(["id", "drinks"])
     with pytest.raises(UsageError, match=r"device_key.*permanent response to .drinks. needs one"):
         incrowd.randomize(plan, table, id="id")
-    with pytest.raises(UsageError, match=r"id: is missing.*several rows are several devices"):
+    with pytest.raises(UsageError, match=r"id: is missing.*several rows mean several devices"):
         incrowd.randomize(plan, table, device_key=KEY)
     assert len(incrowd.randomize(plan, table.slice(0, 1), device_key=KEY)[0]) == 1

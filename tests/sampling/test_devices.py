@@ -1,4 +1,4 @@
-"""Randomisers of the questions' own, from the survey to the estimate.
+"""Randomizers of the questions' own, from the survey to the estimate.
 
 The matrices are written out by hand. Statistical checks are at 5 standard errors: with another seed
 a right implementation fails one of 10 cells once in 170,000 times, and the seeds are fixed.
@@ -46,9 +46,9 @@ DEVICES = {
         'kind = "rappor", f = 0.4, one_if_zero = 0.1, one_if_one = 0.9',
         flip(0.1) @ flip(0.2),
     ),
-    "one-time, memoised": ('kind = "rappor", f = 0.4, memoised = true', flip(0.2)),
-    "two stages, memoised": (
-        'kind = "rappor", f = 0.4, one_if_zero = 0.1, one_if_one = 0.7, memoised = true',
+    "one-time, memoized": ('kind = "rappor", f = 0.4, memoized = true', flip(0.2)),
+    "two stages, memoized": (
+        'kind = "rappor", f = 0.4, one_if_zero = 0.1, one_if_one = 0.7, memoized = true',
         bit(0.1, 0.7) @ flip(0.2),
     ),
     "asymmetric": ('kind = "bit", one_if_zero = 0.1, one_if_one = 0.7', bit(0.1, 0.7)),
@@ -58,7 +58,7 @@ every_device = pytest.mark.parametrize("name", DEVICES)
 
 def collected(plan, table, seed=2):
     """Reports and their bits, shape (reports, bits)."""
-    key = incrowd.DeviceKey(bytes(range(32))) if plan.memoised else None
+    key = incrowd.DeviceKey(bytes(range(32))) if plan.memoized else None
     reports = incrowd.randomize(plan, table, simulation_seed=seed, id="id", device_key=key)
     bits = np.unpackbits(reports[0].packed, axis=1, count=reports[0].bits, bitorder="little")
     return reports, bits

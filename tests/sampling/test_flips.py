@@ -68,7 +68,7 @@ def test_rates_fit_at_odd_widths_and_small_noise(q, bits):
 
 
 def looks_independent(flips, q):
-    """Neighbouring bits of a row, and the same bit of neighboring rows, are uncorrelated.
+    """Neighboring bits of a row, and the same bit of neighboring rows, are uncorrelated.
 
     `flips` is (rows, bits) of 0 and 1. False alarms: 5.7e-7 for each of 2 bits - 1 correlations.
     """

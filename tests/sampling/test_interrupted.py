@@ -58,7 +58,7 @@ def test_a_damaged_end_of_the_file(plans, small_batches, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 
 
-@pytest.mark.parametrize("label", ["randomising", "shuffling"])
+@pytest.mark.parametrize("label", ["randomizing", "shuffling"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(28, "disk full")])
 def test_interrupted_in_either_pass(plans, small_batches, answers_file, tmp_path, label, error):
     """Nothing is left, and a file that was there before stays as it was."""
@@ -86,7 +86,7 @@ def test_outputs_that_cannot_be(plans, small_batches, answers_file, tmp_path):
             randomize_files(plans["bits"], answers_file, output)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "message-1.parquet").write_text("reports")
-    with pytest.raises(UsageError, match="holds reports already"):
+    with pytest.raises(UsageError, match="already contains reports"):
         randomize_files(plans["messages"], answers_file, tmp_path / "full")
 
 

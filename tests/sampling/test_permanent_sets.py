@@ -137,7 +137,7 @@ def test_where_there_is_no_room_the_law_is_that_of_the_sets_which_fit():
 
 
 def survey(crowd=300, **changes):
-    said = {"type": "multi", "at_most": 2, "options": OPTIONS, "cells": True, "memoised": True}
+    said = {"type": "multi", "at_most": 2, "options": OPTIONS, "cells": True, "memoized": True}
     fresh = {"id": "a", "type": "choice", "options": OPTIONS, "cells": True}
     raw = {"name": "weekly", "crowd": crowd, "privacy": {"epsilon": 12.0, "analysis": "local"}}
     return incrowd.Survey.of(raw | grouped([{"id": "m", **said}, fresh]) | changes)
@@ -223,7 +223,7 @@ def errors(reports, noise, true):
 def test_the_second_round_is_estimated_without_bias_and_with_its_errors(monkeypatch):
     """40 crowds of 300 with devices of their own: the mean errors and their sum of squares, false
     alarms 1e-6. Wrong: all devices with one secret, whose noise is the same."""
-    said = {"type": "choice", "options": list("abc"), "cells": True, "memoised": True}
+    said = {"type": "choice", "options": list("abc"), "cells": True, "memoized": True}
     privacy = {"epsilon": 4.0, "analysis": "local"}
     plan = incrowd.plan(survey(**grouped([{"id": "m", **said}]), privacy=privacy))
     true = np.array([150, 100, 50]) / 300

@@ -135,7 +135,7 @@ def test_a_sampler_that_forgets_a_stage_is_rejected():
 
 
 def pairs_fit(reports, chance):
-    """Neighbouring bits of reports of the same answer are independent (chi-square, 4 classes)."""
+    """Neighboring bits of reports of the same answer are independent (chi-square, 4 classes)."""
     codes = 2 * reports[:, 0].astype(int) + reports[:, 1]
     law = np.outer([1 - chance, chance], [1 - chance, chance]).ravel()
     return stats.chisquare(np.bincount(codes, minlength=4), law * len(codes)).pvalue > FALSE_ALARM

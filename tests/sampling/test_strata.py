@@ -297,7 +297,7 @@ def test_a_stratum_below_the_crowd_is_found(made, reports):
         ((), "of no stratum"),
         (("history",), "the plan's strata are law, arts"),
         (("arts", "arts"), "the plan's strata are"),
-        (("arts", "law"), "merges no strata"),
+        (("arts", "law"), "does not merge strata"),
     ],
 )
 def test_names_that_the_plan_does_not_have_are_refused(made, reports, strata, said):
@@ -318,7 +318,7 @@ def test_a_file_with_another_name_in_it_is_refused(made, reports, tmp_path):
     """The names are under the digest of the file."""
     law, *_ = incrowd.save_reports(reports, tmp_path / "reports")
     rewritten(law, strata=json.dumps(["music"]))
-    with pytest.raises(ReportsError, match="the digest does not fit"):
+    with pytest.raises(ReportsError, match="the digest does not match"):
         incrowd.load_reports(tmp_path / "reports")
 
 

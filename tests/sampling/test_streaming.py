@@ -154,7 +154,7 @@ def test_ids_are_looked_at_over_the_whole_file(plans, small_batches, tmp_path):
 
 
 def test_permanent_responses_need_ids(small_batches, tmp_path):
-    randomizer = {"kind": "rappor", "f": 0.5, "memoised": True}
+    randomizer = {"kind": "rappor", "f": 0.5, "memoized": True}
     question = {"id": "a", "type": "yesno", "randomizer": randomizer}
     raw = {"name": "m", "crowd": 1000, "privacy": {"epsilon": 8.0}, "question": [question]}
     made, key = incrowd.plan(incrowd.Survey.of(raw)), incrowd.DeviceKey(bytes(32))
@@ -206,7 +206,7 @@ def test_the_progress_bars_know_their_totals(plans, small_batches, answers_file,
         size, unit = ROWS, "rows"
     reports = sum(len(part) for part in incrowd.load_reports(tmp_path / "out"))
     assert shown == [
-        (f"randomising, {unit}", size, size),
+        (f"randomizing, {unit}", size, size),
         ("shuffling, reports", reports, reports),
     ]
 

@@ -164,7 +164,7 @@ class Wrong(NamedTuple):
 
 WORD = Text(id="word", block=4, hashes=2, cohorts=8)
 DEVICE = YesNo(id="own", randomizer={"kind": "warner", "spinner": 0.8})
-KEPT = YesNo(id="kept", memoised=True)
+KEPT = YesNo(id="kept", memoized=True)
 OPEN = YesNo(id="town", open=True)
 LARGE = [Choice(id=f"l{n}", options=tuple(map(str, range(900)))) for n in range(4)]
 
@@ -176,7 +176,7 @@ LARGE = [Choice(id=f"l{n}", options=tuple(map(str, range(900)))) for n in range(
         Wrong([DEVICE], "'own' has its own randomizer"),
         Wrong([A, OPEN], "'town' is open"),
         Wrong([M, C, ALL], "'m' and 'all' both allow several answers at once"),
-        Wrong([A, KEPT], "some of its questions are memoised and others are not"),
+        Wrong([A, KEPT], "some of its questions are memoized and others are not"),
         Wrong(LARGE, "they have 656,100,000,000 cells, more than 4,294,967,296"),
     ],
 )
@@ -269,8 +269,8 @@ def test_questions_with_two_answers_have_parities(asked):
         ([A, ALL], "'all' does not"),
         ([A, Text(id="t", block=16, cohorts=4)], "'t' does not"),
         (
-            [A, YesNo(id="once", memoised=True)],
-            "some of its questions are memoised and others are not",
+            [A, YesNo(id="once", memoized=True)],
+            "some of its questions are memoized and others are not",
         ),
         ([A, TWO, YesNo(id="open", open=True)], "'open' is open"),
     ],

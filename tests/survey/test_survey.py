@@ -110,12 +110,12 @@ DEVICES = [
     ({"kind": "warner", "epsilon": float("nan")}, "randomizer.epsilon of a: got nan; should be"),
     ({"kind": "bit flip", "noise": 0.5}, "randomizer.noise of a: got 0.5; should be less than 0.5"),
     (
-        {"kind": "rappor", "f": 0.5, "memoised": "no"},
-        "randomizer.memoised of a: got 'no'; should be true or false",
+        {"kind": "rappor", "f": 0.5, "memoized": "no"},
+        "randomizer.memoized of a: got 'no'; should be true or false",
     ),
     (
-        {"kind": "warner", "spinner": 0.7, "memoised": True},
-        "randomizer.memoised of a: got True; only the kind 'rappor'",
+        {"kind": "warner", "spinner": 0.7, "memoized": True},
+        "randomizer.memoized of a: got True; only the kind 'rappor'",
     ),
     ({"kind": "k-ary", "keep": 0.7}, "randomizer.kind of a: got 'k-ary'; it needs a question with"),
 ]

@@ -1,5 +1,5 @@
 import type { Encoded } from "./encode.js"
-import { allowsSeveral, answersOf, bitsOf, isMemoised, type Question } from "./questions.js"
+import { allowsSeveral, answersOf, bitsOf, isMemoized, type Question } from "./questions.js"
 
 /** Of a question of which one option at most can be chosen. */
 export const NONE_CHOSEN = "none chosen"
@@ -28,7 +28,7 @@ const hasAny = (questions: Question[]): boolean => questions.length > 1 && quest
 /** Whether some questions have cells that this client can send. */
 export const haveCells = (questions: Question[]): boolean =>
   questions.every((question) => question.type !== "text" && !question.randomizer && !question.open) &&
-  questions.every((question) => isMemoised(question) === isMemoised(questions[0])) &&
+  questions.every((question) => isMemoized(question) === isMemoized(questions[0])) &&
   questions.filter(allowsSeveral).length < 2 &&
   combinations(questions) <= MOST_CELLS
 

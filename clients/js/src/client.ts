@@ -5,7 +5,7 @@ import type { Answers } from "./encode.js"
 import { IncrowdError } from "./errors.js"
 import { parseCode, parseLink, type Link } from "./link.js"
 import { browserStore, keptKey, type KeyStore } from "./permanent.js"
-import { isMemoised } from "./questions.js"
+import { isMemoized } from "./questions.js"
 import { randomOrder, systemWords } from "./random.js"
 import { plaintexts } from "./reports.js"
 import { seal } from "./seal.js"
@@ -31,14 +31,14 @@ export async function fetchSurvey(link: string | Link, patience: Patience = PATI
 }
 
 /**
- * The upload of one person: her answers randomised, sealed for the collector, in random order among dummies. The
+ * The upload of one person: her answers randomized, sealed for the collector, in random order among dummies. The
  * noise is drawn here, once: send these bytes, and keep them until they were taken. Nothing is sent yet.
  */
 export async function sealAnswers(survey: Survey, answers: Answers, options: SealOptions = {}): Promise<Bytes> {
   const { bundle, digest } = survey
   const start = concat(digest, codeField(survey, options.code), stratumField(survey, answers, options.stratum))
-  const memoised = bundle.plan.survey.question.some(isMemoised)
-  const key = memoised ? await keptKey(storeOf(options)) : null
+  const memoized = bundle.plan.survey.question.some(isMemoized)
+  const key = memoized ? await keptKey(storeOf(options)) : null
   const made = await plaintexts(bundle.plan, bundle.slots, answers, systemWords, key)
   const order = randomOrder(made.length, systemWords)
   const sealed = await seal(bundle.key_configuration, digest, order.map((at) => made[at]))

@@ -1,6 +1,6 @@
 import { cellCount, haveCells, haveParities } from "./cells.js"
 import { refuse } from "./errors.js"
-import { bitsOf, checkQuestion, isMemoised, type Question } from "./questions.js"
+import { bitsOf, checkQuestion, isMemoized, type Question } from "./questions.js"
 
 /**
  * Questions that travel together in one report, or as the cells of their table, or as the parities of all pairs.
@@ -57,12 +57,12 @@ export function checkPlan(plan: Plan): void {
   })
 }
 
-/** Whether the questions of a message can travel as it says: a device for each, memoised ones by themselves. */
+/** Whether the questions of a message can travel as it says: a device for each, memoized ones by themselves. */
 function fits(plan: Plan, { questions, noise_numerator: noise, cells, copies, parities }: Message): boolean {
   const all = plan.survey.question.filter(({ id }) => questions.includes(id))
   if (all.some(({ open }) => open)) return false
-  if (all.some(({ memoised, randomizer, type }) => memoised && (randomizer || copies > 1 || type === "text"))) return false
-  const alike = all.every((question) => isMemoised(question) === isMemoised(all[0]))
+  if (all.some(({ memoized, randomizer, type }) => memoized && (randomizer || copies > 1 || type === "text"))) return false
+  const alike = all.every((question) => isMemoized(question) === isMemoized(all[0]))
   if (cells) return noise !== null && copies === 1 && (parities ? haveParities(all) : haveCells(all))
   return !parities && alike && (noise !== null || all.every(({ randomizer }) => randomizer))
 }

@@ -9,7 +9,7 @@ interface Common {
   readonly optional: boolean
   readonly randomizer: Randomizer | null
   /** Whether the noise of the plan is drawn once for each device and answer, and repeated in every round. */
-  readonly memoised?: boolean
+  readonly memoized?: boolean
   /** Whether the answer travels in clear: it makes the person's stratum, and stands in no message. */
   readonly open?: boolean
   /** What people read, where the survey says it; labels by the answers. */
@@ -34,7 +34,7 @@ export type Question = YesNo | Choice | Multi | NumberQuestion | Amount | Text
 /** A device with fixed probabilities, as a survey names it (docs/protocol.md, "Randomizers"). */
 export interface Randomizer {
   readonly kind: string
-  readonly memoised?: boolean
+  readonly memoized?: boolean
   readonly epsilon?: number | null
   readonly noise?: number | null
   readonly spinner?: number | null
@@ -70,8 +70,8 @@ const kinds: { readonly [T in Question["type"]]: Kind<Extract<Question, { type: 
     answers: ({ edges }) => edges.map(twelveDigits),
     oneBit: true,
     wrong: (question) =>
-      !(areEdges(question.edges) && !isMemoised(question)) &&
-      `the amount "${question.id}" has no rising edges, or is memoised, so that every round would tell another edge`,
+      !(areEdges(question.edges) && !isMemoized(question)) &&
+      `the amount "${question.id}" has no rising edges, or is memoized, so that every round would tell another edge`,
   },
   text: { answers: () => [] },
 }
@@ -121,7 +121,7 @@ export function bitsOf(question: Question): number {
   return answers === 2 && kindOf(question).oneBit ? 1 : answers
 }
 
-export const isMemoised = (question: Question): boolean => Boolean(question.memoised || question.randomizer?.memoised)
+export const isMemoized = (question: Question): boolean => Boolean(question.memoized || question.randomizer?.memoized)
 
 /** Refuses a question that this client would not ask as it says. */
 export function checkQuestion(question: Question): void {

@@ -4,7 +4,7 @@ import { bitsFor, encodeAll, type Answers, type Encoded } from "./encode.js"
 import { bernoulli, lanesOf } from "./flip.js"
 import { permanentBits, permanentFlips, permanentNoise, seriesOf } from "./permanent.js"
 import { plaintextBytes, questionsOf, reportBits, type Message, type Plan } from "./plan.js"
-import { isMemoised } from "./questions.js"
+import { isMemoized } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
 import { respond } from "./respond.js"
 import { pools } from "./slots.js"
@@ -59,7 +59,7 @@ export async function reportsOf(
   return reports
 }
 
-/** A record: the bits of all answers, of text in freshly drawn cohorts, of memoised questions as they stay. */
+/** A record: the bits of all answers, of text in freshly drawn cohorts, of memoized questions as they stay. */
 async function record(
   plan: Plan,
   message: Message,
@@ -73,7 +73,7 @@ async function record(
   )
   const parts = questions.map(async (question, i) => {
     const bits = await bitsFor(question, encoded.get(question.id)!, cohorts[i])
-    if (!isMemoised(question)) return bits
+    if (!isMemoized(question)) return bits
     const noise = permanentNoise(message, question)
     return permanentBits(key!, seriesOf(plan, message, noise), question, bits, noise)
   })
@@ -92,7 +92,7 @@ async function reportsOfCells(
   const questions = questionsOf(plan, message)
   const chosen = cellsOf(questions, encoded, message.parities)
   const noise = message.noise_numerator!
-  if (isMemoised(questions[0])) return permanentCells(plan, message, chosen, key!, slots)
+  if (isMemoized(questions[0])) return permanentCells(plan, message, chosen, key!, slots)
   const flips = await inParts(cellCount(questions, message.parities), (_, size) => lanesOf(bernoulli(size, noise, draw)))
   return asReports(plan, message, chosen, flips)
 }

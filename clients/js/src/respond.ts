@@ -1,6 +1,6 @@
 import { bitFlip, channelOf, type Channel } from "./channels.js"
 import type { Message } from "./plan.js"
-import { bitsOf, cohortBits, isMemoised, type Question } from "./questions.js"
+import { bitsOf, cohortBits, isMemoized, type Question } from "./questions.js"
 import type { Draw } from "./random.js"
 
 /** Bits of a record that go through one channel. */
@@ -10,7 +10,7 @@ interface Segment {
   readonly channel: Channel
 }
 
-/** Records, each through the channels of a message. Memoised questions hold their permanent responses already. */
+/** Records, each through the channels of a message. Memoized questions hold their permanent responses already. */
 export function respond(rows: boolean[][], message: Message, questions: Question[], draw: Draw): boolean[][] {
   const found = rows.map((row) => [...row])
   for (const { start, stop, channel } of segmentsOf(message, questions)) {
@@ -38,9 +38,9 @@ function segmentsOf(message: Message, questions: Question[]): Segment[] {
 
 /** What is left to be drawn of a question's randomness. */
 function left(message: Message, question: Question): Channel | null {
-  if (!question.randomizer) return isMemoised(question) ? null : bitFlip(message.noise_numerator!)
+  if (!question.randomizer) return isMemoized(question) ? null : bitFlip(message.noise_numerator!)
   const channel = channelOf(question.randomizer, bitsOf(question), question.id)
-  return isMemoised(question) ? channel.again! : channel
+  return isMemoized(question) ? channel.again! : channel
 }
 
 const sameFlip = (a: Channel, b: Channel): boolean => a.flip !== undefined && a.flip === b.flip

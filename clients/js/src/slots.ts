@@ -1,5 +1,5 @@
 import { questionsOf, type Plan } from "./plan.js"
-import { isMemoised } from "./questions.js"
+import { isMemoized } from "./questions.js"
 
 /** A law on whole numbers: `chance[i]` belongs to `first + i`; what is left out is below 1e-40 of the largest. */
 interface Law {
@@ -7,7 +7,7 @@ interface Law {
   readonly chance: Float64Array
 }
 
-/** The binomial law, from its mode outwards by the ratio of neighbours, which loses no digits. */
+/** The binomial law, from its mode outwards by the ratio of neighbors, which loses no digits. */
 function binomial(trials: number, chance: number): Law {
   const mode = Math.min(trials, Math.floor((trials + 1) * chance))
   const odds = chance / (1 - chance)
@@ -58,4 +58,4 @@ export function pools(plan: Plan): number[][] {
 }
 
 const isPermanentSet = (plan: Plan, i: number): boolean =>
-  plan.messages[i].cells && isMemoised(questionsOf(plan, plan.messages[i])[0])
+  plan.messages[i].cells && isMemoized(questionsOf(plan, plan.messages[i])[0])

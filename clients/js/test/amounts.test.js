@@ -95,10 +95,10 @@ test("all answers are looked at before anything is drawn", () => {
 for (const edges of [...no_edges, [], [0, Infinity]])
   test(`no edges of an amount: ${edges}`, () => assert.throws(() => checkPlan(planOf({ ...HOURS, edges })), { code: "bundle-refused" }))
 
-test("an amount is memoised in no survey, and open in none", () => {
-  const memoised = { kind: "rappor", f: 0.5, memoised: true }
+test("an amount is memoized in no survey, and open in none", () => {
+  const memoized = { kind: "rappor", f: 0.5, memoized: true }
   checkPlan(planOf(HOURS))
-  for (const wrong of [{ randomizer: memoised }, { open: true }])
+  for (const wrong of [{ randomizer: memoized }, { open: true }])
     assert.throws(() => checkPlan(planOf({ ...HOURS, ...wrong })), { code: "bundle-refused" })
 })
 

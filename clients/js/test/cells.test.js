@@ -70,7 +70,7 @@ for (const [why, change] of Object.entries({
   "of a question with a randomizer of its own": question("smokes", { randomizer: { kind: "bit flip", noise: 0.1 } }),
   "of text": question("smokes", { type: "text", block: 16, hashes: 1, cohorts: 4 }),
   "of an open question": question("smokes", { open: true }),
-  "of one question that is drawn once and one that is not": question("smokes", { memoised: true }),
+  "of one question that is drawn once and one that is not": question("smokes", { memoized: true }),
   "that say whether three answers differ": message(9, { questions: ["insured", "hours", "region"] }),
   "that are pairs of one question": message(9, { questions: ["smokes"] }),
   "that are pairs in a joint report": message(9, { cells: false }),

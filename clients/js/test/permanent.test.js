@@ -30,7 +30,7 @@ for (const [why, wrong] of Object.entries({
   "with copies, which would all be the same": changed({}, { copies: 2 }),
   "with a randomizer of its own": changed({ randomizer: { kind: "bit flip", noise: 0.1 } }, {}),
   "of text, whose cohort is another one in every round": changed({ type: "text", block: 16, hashes: 1, cohorts: 4 }, {}),
-  "beside a question that is drawn again": changed({ memoised: false }, {}),
+  "beside a question that is drawn again": changed({ memoized: false }, {}),
 }))
   test(`noise that is drawn once is refused ${why}`, () => assert.throws(() => checkPlan(wrong), { code: "bundle-refused" }))
 
@@ -75,7 +75,7 @@ test("what is drawn once stands in two uploads, and what is not does not", async
 
 test("50,000 cells that are drawn once take no second", async () => {
   const options = Array.from({ length: 50000 }, (_, i) => `o${i}`)
-  const question = { id: "q", type: "choice", options, optional: false, randomizer: null, memoised: true }
+  const question = { id: "q", type: "choice", options, optional: false, randomizer: null, memoized: true }
   const message = { questions: ["q"], cells: true, copies: 1, noise_numerator: 2 ** 25 }
   const wide = { survey: { name: "wide", question: [question] }, messages: [message] }
   const begun = performance.now()

@@ -1,4 +1,4 @@
-"""What everything that a person sends guarantees in a crowd: one function for every analysis."""
+"""Certificates for everything that a person sends, in a crowd, by any analysis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from incrowd.accountant.search import CLOSE, MIDDLE, Family, log_signal, smalles
 from incrowd.accountant.worst import delta
 from incrowd.errors import PrivacyError
 
-# What it costs that devices draw again until their reports fit into the slots of an upload.
+# The cost of devices that draw again until their reports fit into the slots of an upload.
 
 
 class Redrawn(NamedTuple):
@@ -45,11 +45,12 @@ class Redrawn(NamedTuple):
 
 
 def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn:
-    """(epsilon - N ln(1 - t), delta (1 - t)^-N): the guarantee given that everybody's fits.
+    """Return (epsilon - N ln(1 - t), delta (1 - t)^-N): the guarantee given that all reports fit.
 
-    epsilon, delta: of the reports as drawn the first time. tail: at most the chance t that one
-    person's do not fit, whatever she answers. crowd: the people N that the guarantee counts on;
-    others are as good as known, and cost nothing. At t = 0 nothing changes.
+    epsilon, delta: of the reports as drawn the first time. tail: an upper bound t of the
+    probability that one person's reports do not fit, whatever she answers. crowd: the people N that
+    the guarantee counts on; others are treated as known, and cost nothing. At t = 0 nothing
+    changes.
 
     Proof. Let P and Q be the laws of the reports of N people in two collections that differ in
     one person's answers, F the event that everybody's fit: P(F) and Q(F) are at least (1 - t)^N.
@@ -67,7 +68,7 @@ def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn
 
 
 def redraw_cost(by: Analysis, sent: Sent, crowd: int) -> float:
-    """What the redraws of earlier rounds add to epsilon, and to ln delta: -N ln(1 - t) for each.
+    """Return what redraws in earlier rounds add to epsilon, and to ln delta: -N ln(1 - t) for each.
 
     N is the crowd of an analysis that counts on one; `local` charges a person's own redraws itself.
     Each round is conditioned by itself, and the rounds are independent, so that the costs add up.
@@ -96,14 +97,13 @@ class Certificate:
 def certify(
     analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float
 ) -> Certificate:
-    """delta at epsilon for everything a person sends, each report in a crowd of its own; of
-    alternatives the largest.
+    """Certify delta at epsilon for everything a person sends, each report in a separate crowd.
 
-    sent: a `Sent`, or a schema for one report, or a channel for one report of one question.
-    crowd: honest people, the same number for every report; `local` counts on none. Noise that was
-    drawn again is charged (`redraw_cost`). Raises
-    PrivacyError for an unknown analysis, one that cannot do what is sent, a crowd below 2 or an
-    epsilon out of range.
+    sent: a `Sent`, a schema for one report, or a channel for one report of one question; for
+    alternatives the largest delta is certified. crowd: the number of honest people, the same for
+    every report; `local` needs none. Noise that was drawn again is charged (`redraw_cost`). Raises
+    PrivacyError for an unknown analysis, one that does not support what is sent, a crowd below 2 or
+    an epsilon out of range.
     """
     by = registered(analysis)
     if by.shuffled:
@@ -112,27 +112,28 @@ def certify(
     possible = tuple(dict.fromkeys(alternatives(sent)))
     cost = redraw_cost(by, possible[0], crowd)
     certificates = (by.certificate(s, crowd, max(epsilon - cost, 0.0)) for s in possible)
-    delta, worst, least = max(certificates, key=lambda found: found.delta.upper)
+    delta, worst, least = max(certificates, key=lambda result: result.delta.upper)
     if cost:
         upper = delta.upper * math.exp(cost) if epsilon >= cost else 1.0
         delta = Bounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
-    said = (worst, by.assumption, by.proved, least or by.name)
-    return Certificate(analysis, epsilon, delta, *said)
+    basis = (worst, by.assumption, by.proved, least or by.name)
+    return Certificate(analysis, epsilon, delta, *basis)
 
 
 def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STEPS) -> PrivacyCurve:
-    """The privacy curve of everything one person sends, each report in a crowd of its own.
+    """Return the privacy curve of everything one person sends, each report in a separate crowd.
 
-    Pessimistic. analysis: `shuffle`, `seat`, `blanket` or `exact` (for one bit), which take the
-    largest delta over all pairs of records at every epsilon (a convex curve again), or `outlier`,
-    which takes the pair that is worst for one report. steps: grid points for a standard deviation
-    of a collection's privacy loss.
-    Raises PrivacyError as `certify` does.
+    The curve is an upper bound. analysis: `shuffle`, `seat`, `blanket` or `exact` (for one bit),
+    which take the largest delta over all pairs of records at every epsilon (again a convex curve),
+    or `outlier`, which takes the pair that is worst for one report. steps: grid points per standard
+    deviation of a collection's privacy loss. Raises PrivacyError as `certify` does.
     """
     by = registered(analysis)
     if not isinstance(by, Composing):
-        known = [name for name, one in ANALYSES.items() if isinstance(one, Composing)]
-        raise PrivacyError.of("analysis", analysis, f"it makes no curve; use {' or '.join(known)}")
+        names = [name for name, one in ANALYSES.items() if isinstance(one, Composing)]
+        raise PrivacyError.of(
+            "analysis", analysis, f"it has no privacy curve; use {' or '.join(names)}"
+        )
     return by.curve(as_sent(sent), crowd, steps)
 
 
@@ -146,13 +147,13 @@ def smallest_noise(
     epsilon: float,
     delta: float,
 ) -> BitFlip:
-    """The smallest noise n / 2^32 for which what is sent gives (epsilon, delta), certified.
+    """Return the smallest noise n / 2^32 for which what is sent has (epsilon, delta), certified.
 
-    family: everything one person sends, for a bit flip; more noise has to give more privacy. The
-    same noise on all questions of k reports is
-    `lambda flip: Sent.of(Schema.uniform(domains, flip), k)`. `local` asks for delta = 0. Of
-    alternatives the one with the largest signal is calibrated first; that noise mostly does for the
-    others. Raises PrivacyError if no noise below 1/2 gives it, saying what is reachable.
+    family: maps a bit flip to everything one person sends; more noise has to give more privacy. For
+    the same noise on all questions of k reports use `lambda flip: Sent.of(Schema.uniform(domains,
+    flip), k)`. `local` requires delta = 0. Of alternatives, the one with the largest signal is
+    calibrated first; its noise is usually enough for the others. Raises PrivacyError, saying what
+    is reachable, if no noise below 1/2 is enough.
     """
     by, possible = registered(analysis), alternatives(family(MIDDLE))
     cost = redraw_cost(by, possible[0], crowd)
@@ -163,19 +164,19 @@ def smallest_noise(
     def of(i: int) -> Family:
         return lambda flip: alternatives(family(flip))[i]
 
-    found = by.noise(of(first), *promise)
+    noise = by.noise(of(first), *promise)
     for i in others:
-        if by.bound(as_sent(of(i)(found)), *promise[:2]) > promise[2]:
-            found = max(found, by.noise(of(i), *promise))
-    return found
+        if by.bound(as_sent(of(i)(noise)), *promise[:2]) > promise[2]:
+            noise = max(noise, by.noise(of(i), *promise))
+    return noise
 
 
 def clearly_keeps(
     analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float, delta: float
 ) -> bool:
-    """Whether what is sent gives (epsilon, delta) by a bound that is proved, but quick and loose.
+    """Whether a proved, but quick and loose, bound gives (epsilon, delta).
 
-    If not, a certificate may still give it.
+    If it does not, a certificate may still.
     """
     by, possible = registered(analysis), alternatives(sent)
     check_promise(crowd, epsilon, delta)
@@ -187,15 +188,15 @@ def clearly_keeps(
 def smallest_noise_for_eta(
     analysis: str, family: Family, crowd: int, epsilon: float, eta: float
 ) -> BitFlip:
-    """The smallest noise for which P[privacy ratio > e^epsilon] is at most eta, as `eta` finds it.
+    """Return the smallest noise for which P[privacy ratio > e^epsilon], by `eta`, is at most eta.
 
-    family: as in `smallest_noise`. Raises PrivacyError if no noise below 1/2 gives it.
+    family: as in `smallest_noise`. Raises PrivacyError if no noise below 1/2 is enough.
     """
-    found = registered(analysis)
+    by = registered(analysis)
     check_promise(crowd, epsilon, eta)
 
     def bound(sent: Sent) -> float:
-        return found.eta(sent, crowd, epsilon)
+        return by.eta(sent, crowd, epsilon)
 
     return smallest(family, crowd, epsilon, eta, [(bound, CLOSE)])
 
@@ -203,7 +204,7 @@ def smallest_noise_for_eta(
 def smallest_epsilon(
     analysis: str, sent: Alternatives | Sendable, crowd: int, delta: float
 ) -> float:
-    """The smallest epsilon at which the certified delta is at most `delta`, rounded up.
+    """Return the smallest epsilon at which the certified delta is at most `delta`, rounded up.
 
     Raises PrivacyError if delta is not between 0 and 1, or lies below what can be computed.
     """
@@ -213,12 +214,12 @@ def smallest_epsilon(
     return max(by.epsilon(one, crowd, delta * math.exp(-cost)) for one in possible) + cost
 
 
-# What a noise guarantees, by every analysis: the accountant's answers.
+# Assessments: delta and eta of a noise, by any analysis.
 
 
 @dataclass(frozen=True)
 class Order:
-    """One order of the papers' own pair: records as far apart as allowed, the crowd at one."""
+    """One order of the papers' pair: records as far apart as allowed, and the crowd holding one."""
 
     delta: float
     eta: float
@@ -229,10 +230,10 @@ class Assessment:
     """What a noise gives in a crowd at epsilon, by one analysis.
 
     delta: upper is certified. eta: P[privacy ratio > e^epsilon]; for `blanket` a bound for every
-    collection, for `outlier` the largest found (numerical), else exact. by: the analysis that
-    bounded delta, which `shuffle` chooses. worst: of each kind of report. presence, absence: the
-    papers' own pair in a homogeneous crowd, in either order; None with several reports, or with
-    channels that are no bit flips.
+    collection, for `outlier` numerical, else exact. by: the analysis that bounded delta, which
+    `shuffle` chooses. worst: the worst pair for each kind of report. presence, absence: the papers'
+    pair in a homogeneous crowd, in either order; None with several reports, or with channels other
+    than bit flips.
     """
 
     analysis: str
@@ -250,7 +251,7 @@ class Assessment:
 
 
 def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessment:
-    """delta and eta at epsilon for everything a person sends, by one analysis.
+    """Return delta and eta at epsilon for everything a person sends, by one analysis.
 
     crowd: honest people. Raises PrivacyError for values out of range, an unknown analysis, or a
     crowd too large for `exact`.
@@ -260,9 +261,9 @@ def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessm
     check_epsilon(epsilon)
     (bounds, worst, least), chance = by.figures(sent, crowd, epsilon)
     presence, absence = (_papers_order(sent, first, crowd, epsilon) for first in (True, False))
-    said = (worst, by.assumption, by.proved, least or by.name)
+    basis = (worst, by.assumption, by.proved, least or by.name)
     return Assessment(
-        by.name, epsilon, crowd, sent.copies, bounds, chance, *said, presence, absence
+        by.name, epsilon, crowd, sent.copies, bounds, chance, *basis, presence, absence
     )
 
 
@@ -278,6 +279,7 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
 
 
 def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
-    """Certified bounds of delta at every epsilon, for the analyses that scale to any crowd."""
+    """Return certified bounds of delta at every epsilon, for the analyses that scale to any
+    crowd."""
     sent = as_sent(sent)
     return {name: by.bounds(sent, crowd, epsilons) for name, by in ANALYSES.items() if by.scalable}

@@ -1,4 +1,4 @@
-"""What a certificate says of itself, in codes and numbers: what it assumes, and the worst pair.
+"""The assumptions and the worst pair of a certificate, as codes and numbers.
 
 The words for people are in `incrowd.presentation.sentences`.
 """
@@ -27,7 +27,7 @@ WorstCode = Literal[
     "any-crowd",  # of one bit: either answer, in any crowd
     "collection",  # x, x' and the records of all others, written out
     "no-crowd",  # the farthest pair; no crowd hides it
-    "crowd-too-small",  # as if the report had a name: hardly any other report hides it
+    "crowd-too-small",  # the crowd is too small to hide the report
     "beyond-local",  # none: all reports together leak less than epsilon without a crowd
 ]
 

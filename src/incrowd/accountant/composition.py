@@ -264,11 +264,11 @@ def sampled(delta: Delta, step: float, dense: int, enough: float, most: int) -> 
     After `dense` points only every fourth is computed, and ever fewer farther out; the chord in
     e^epsilon bounds the others.
     """
-    index, found = [0], [delta(0.0)]
-    while found[-1] > enough and index[-1] < most:
+    index, bounds = [0], [delta(0.0)]
+    while bounds[-1] > enough and index[-1] < most:
         wide = max(SPARSE, index[-1] // WIDER)
         index.append(index[-1] + (1 if index[-1] < dense else wide))
-        found.append(min(delta(index[-1] * step), found[-1]))
+        bounds.append(min(delta(index[-1] * step), bounds[-1]))
     every = np.arange(index[-1] + 1)
-    chords = np.interp(np.exp(step * every), np.exp(step * np.array(index)), found)
+    chords = np.interp(np.exp(step * every), np.exp(step * np.array(index)), bounds)
     return np.asarray(chords)

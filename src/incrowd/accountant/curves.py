@@ -148,18 +148,18 @@ def all_dots(
     tolerance = TOLERANCE * min(1.0, math.sqrt(FEW / sum(counts))) * max(STEPS / steps, 1.0) ** 2
     finest = math.sqrt(variance / sum(counts)) / _rounded(steps)
     enough = NEGLIGIBLE / 2 ** math.ceil(math.log2(sum(counts)))
-    found = [(linked_dots(sent.linked, step), 1)] if sent.linked else []
+    dots = [(linked_dots(sent.linked, step), 1)] if sent.linked else []
     for (schema, count), spread in zip(sent.reports, spreads, strict=True):
         channel = by.bit(schema)
         if channel is not None:
             grid = 1 / _rounded(1 / finest), enough
             within = 0.0 if search else tolerance
-            found.append((_bit_dots(channel, crowd, *grid, within), count))
+            dots.append((_bit_dots(channel, crowd, *grid, within), count))
             continue
-        own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
-        dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
-        found.append((_dots(by, schema, crowd, count, own, dense, enough, search), count))
-    return found
+        fine = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
+        dense = math.ceil(fine * (DENSE + DEEP * spread / math.sqrt(variance)))
+        dots.append((_dots(by, schema, crowd, count, fine, dense, enough, search), count))
+    return dots
 
 
 def linked_dots(linked: Counts, step: float) -> Dots:
@@ -171,12 +171,12 @@ def linked_dots(linked: Counts, step: float) -> Dots:
     highest = Sent((), linked).local_epsilon
     step = max(step, highest / MOST_GRID)
     last = 2 * math.ceil(highest / (2 * step) + 1)  # an even number of steps, for `coarser`
-    found = np.zeros(last + 1)
+    deltas = np.zeros(last + 1)
     inside = step * np.arange(math.ceil(highest / step))
-    found[: len(inside)] = [
+    deltas[: len(inside)] = [
         max(local_ratios.delta(one.ratios, epsilon) for one in candidates) for epsilon in inside
     ]
-    dots = np.minimum(np.minimum.accumulate(found), 1.0)
+    dots = np.minimum(np.minimum.accumulate(deltas), 1.0)
     return Dots(dots, dots, step, candidates[0].pair)
 
 
@@ -224,16 +224,16 @@ def _dots(
 ) -> Dots:
     """enough: a delta that needs no more dots."""
     spread = _spread(by, schema, crowd)
-    found = by.orders(schema, crowd, spread * math.sqrt(count), search)
+    orders = by.orders(schema, crowd, spread * math.sqrt(count), search)
     grid = (spread / steps, dense, enough, MOST_GRID)
-    forward = sampled(found.forward, *grid)
-    same = found.backward is found.forward
-    backward = forward if same else sampled(found.backward, *grid)
+    forward = sampled(orders.forward, *grid)
+    same = orders.backward is orders.forward
+    backward = forward if same else sampled(orders.backward, *grid)
     if same:
-        return Dots(forward, forward, spread / steps, found.worst)
+        return Dots(forward, forward, spread / steps, orders.worst)
     length = max(len(forward), len(backward))
     dots = (_padded(forward, length), _padded(backward, length))
-    return Dots(*dots, spread / steps, found.worst)
+    return Dots(*dots, spread / steps, orders.worst)
 
 
 def symmetric(ratios: Ratios) -> bool:

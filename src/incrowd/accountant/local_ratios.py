@@ -25,8 +25,8 @@ def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
     """
     if takes_answers(channel):
         return tuple((x, other) for x, other in channel.pairs)
-    found = farthest(domain)
-    return (max(found, key=sum),) if channel.alike else found
+    largest = farthest(domain)
+    return (max(largest, key=sum),) if channel.alike else largest
 
 
 @lru_cache(maxsize=1024)

@@ -79,10 +79,10 @@ class Report(NamedTuple):
 class Order:
     """x against x' at epsilon. weight: w; excess: c - 1, rounded down, which raises delta.
 
-    kept, lost: P(1|x), P(0|x). stray, rest: P(1|x'), P(0|x').
+    direct, lost: P(1|x), P(0|x). stray, rest: P(1|x'), P(0|x').
     """
 
-    kept: float
+    direct: float
     lost: float
     stray: float
     rest: float
@@ -93,12 +93,12 @@ class Order:
     def of(cls, channel: Bit, x: int, epsilon: float) -> Order | None:
         """x against the other answer; None if no report reveals as much as epsilon: delta = 0."""
         reports = channel.matrix[:, [x, int(not x)]]
-        (lost, rest), (kept, stray) = sorted(reports, key=lambda row: row[0] - row[1])
-        weight = _weight(kept, stray, epsilon)
+        (lost, rest), (direct, stray) = sorted(reports, key=lambda row: row[0] - row[1])
+        weight = _weight(direct, stray, epsilon)
         if weight <= 0:
             return None
         excess = min(math.expm1(epsilon) / weight, LARGEST) * (1 - PHASE)
-        return cls(*map(float, (kept, lost, stray, rest, weight, excess)))
+        return cls(*map(float, (direct, lost, stray, rest, weight, excess)))
 
     @property
     def log_c(self) -> float:
@@ -109,9 +109,9 @@ class Order:
     def reports(self) -> tuple[Report, Report]:
         """The tilted reports of who holds x, counted from 1 down, and of who holds x'."""
         c = 1 + self.excess
-        own, others = self.kept + self.lost / c, self.rest + self.stray * c
+        same, others = self.direct + self.lost / c, self.rest + self.stray * c
         return (
-            Report(self.lost / c / own, self.kept / own, -1),
+            Report(self.lost / c / same, self.direct / same, -1),
             Report(self.stray * c / others, self.rest / others, 1),
         )
 
@@ -120,14 +120,14 @@ class Order:
         """ln E[c^report] of the same, before the tilt."""
         c = 1 + self.excess
         fall = self.lost * self.excess / c
-        own = math.log1p(-fall) if fall < 1 / 2 else math.log(self.kept + self.lost / c)
-        return own, math.log1p(self.stray * self.excess)
+        same = math.log1p(-fall) if fall < 1 / 2 else math.log(self.direct + self.lost / c)
+        return same, math.log1p(self.stray * self.excess)
 
 
-def _weight(kept: float, stray: float, epsilon: float) -> float:
-    """kept - e^epsilon stray, to the last digit of double precision."""
+def _weight(direct: float, stray: float, epsilon: float) -> float:
+    """direct - e^epsilon stray, to the last digit of double precision."""
     with localcontext(prec=DIGITS):
-        return float(Decimal(float(kept)) - Decimal(epsilon).exp() * Decimal(float(stray)))
+        return float(Decimal(float(direct)) - Decimal(epsilon).exp() * Decimal(float(stray)))
 
 
 class Grid(NamedTuple):
@@ -173,11 +173,11 @@ def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:
     `upper` is never below delta: the chance of what is cut and a bound of all rounding are added
     (1e-10 of delta, about, in a crowd of 10^9). `lower` has them taken off.
     """
-    found = np.empty((2, len(same)))
+    bounds = np.empty((2, len(same)))
     for first in range(0, len(same), ROWS):
         rows = slice(first, first + ROWS)
-        found[:, rows] = _block(order, same[rows].astype(float), other[rows].astype(float))
-    return Deltas(*found)
+        bounds[:, rows] = _block(order, same[rows].astype(float), other[rows].astype(float))
+    return Deltas(*bounds)
 
 
 def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -206,19 +206,21 @@ def _drops(
 
     Places are counted from `same`, the number of ones without noise.
     """
-    own, stray = order.reports
-    variance = same * own.hit * own.miss + other * stray.hit * stray.miss
-    mean = other * stray.hit - same * own.hit
+    same_report, stray = order.reports
+    variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
+    mean = other * stray.hit - same * same_report.hit
     center = np.rint(mean)
     grid = Grid.of(float(variance.min()), float(variance.max()))
     t, kernel = grid.frequency, grid.kernel(order.excess, order.log_c)
-    exponent = np.outer(same, own.log_transform(t)) + np.outer(other, stray.log_transform(t))
+    exponent = np.outer(same, same_report.log_transform(t)) + np.outer(
+        other, stray.log_transform(t)
+    )
     exponent -= 1j * np.outer(center - mean, t)
     shifts = np.exp(-1j * np.outer(t, NEAR))
     drop = (np.exp(exponent) @ (kernel[:, None] * shifts)).real
-    moved = float((other * stray.hit + same * own.hit).max())
+    largest_move = float((other * stray.hit + same * same_report.hit).max())
     largest = np.exp(-float(variance.min()) * (1 - np.cos(t)))
-    rounding = PHASE * float(np.abs(kernel) @ (largest * (1 + LOG_CUT + moved * t)))
+    rounding = PHASE * float(np.abs(kernel) @ (largest * (1 + LOG_CUT + largest_move * t)))
     return drop, CUT + rounding, center
 
 
@@ -254,7 +256,7 @@ class WorstCrowd(NamedTuple):
     ones: int
 
 
-class Found(NamedTuple):
+class Interval(NamedTuple):
     """The same for one order of the answers; same: how many of the others hold x."""
 
     lower: float
@@ -303,17 +305,17 @@ def worst_crowd(
     """
     check_crowd(crowd)
     check_epsilon(epsilon)
-    found = [WorstCrowd(0.0, 0.0, 1, 0)]
+    crowds = [WorstCrowd(0.0, 0.0, 1, 0)]
     for x in (1,) if channel.symmetric else (1, 0):  # symmetric: reversed bits are the other order
         order = Order.of(channel, x, epsilon)
         if order is not None:
             lower, upper, same = _worst_same(order, crowd - 1, tolerance)
-            found.append(WorstCrowd(lower, upper, x, same if x else crowd - 1 - same))
-    best = max(found, key=lambda one: one.lower)
-    return best._replace(upper=max(one.upper for one in found))
+            crowds.append(WorstCrowd(lower, upper, x, same if x else crowd - 1 - same))
+    best = max(crowds, key=lambda one: one.lower)
+    return best._replace(upper=max(one.upper for one in crowds))
 
 
-def _worst_same(order: Order, others: int, tolerance: float) -> Found:
+def _worst_same(order: Order, others: int, tolerance: float) -> Interval:
     """The largest delta of one order, breadth first: every interval that may hold it is halved."""
     cells, lower, settled, same = Cells.cover(others, WORST_FIRST_CELLS), 0.0, 0.0, 0
     while True:
@@ -328,14 +330,14 @@ def _worst_same(order: Order, others: int, tolerance: float) -> Found:
         settled = max(settled, float(bounds[~undecided].max(initial=0.0)))
         left = int(undecided.sum())
         if not left or left > WORST_MOST_CELLS:
-            return Found(lower, max(settled, float(bounds[undecided].max(initial=0.0))), same)
+            return Interval(lower, max(settled, float(bounds[undecided].max(initial=0.0))), same)
         cells = cells.where(undecided).halves
 
 
 # The whole privacy curve of one bit, for every crowd at once; a crowd of 10^9 costs no more.
 #
 # Notation as in `one_bit_frequencies`: f is the law of T, the number of ones that the others send.
-# With one's own report P(t) = kept f(t-1) + lost f(t) ones are seen, or Q(t) = stray f(t-1) + rest
+# With her own report P(t) = direct f(t-1) + lost f(t) ones are seen, or Q(t) = stray f(t-1) + rest
 # f(t). P/Q rises with t, since f is log-concave. So H(alpha) = sum of max(0, P - alpha Q) is
 # piecewise linear in alpha, with a corner at each alpha = P(t)/Q(t), where
 #
@@ -424,13 +426,13 @@ def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[
     if order is None:
         yield np.zeros(len(excess))
         return
-    for hit, miss in ((order.kept, order.lost), (order.stray, order.rest)):
+    for hit, miss in ((order.direct, order.lost), (order.stray, order.rest)):
         spread = math.sqrt(others * hit * miss)
         low, high = (others * hit + sign * (WINDOW * spread + WINDOW**2) for sign in (-1, 1))
         first, last = max(math.floor(low), 0), min(math.ceil(high), others)
         law = np.exp(log_binomial(others, math.log(miss), math.log(hit), first, last))
         before, at = np.append(0.0, law), np.append(law, 0.0)
-        chances = np.stack([order.kept * before + order.lost * at, before * order.stray])
+        chances = np.stack([order.direct * before + order.lost * at, before * order.stray])
         chances[1] += order.rest * at
         ratio = chances[0] / np.maximum(chances[1], SMALLEST)
         beyond = np.append(np.cumsum(chances[:, ::-1], axis=1)[:, ::-1], np.zeros((2, 1)), axis=1)
@@ -447,8 +449,8 @@ def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
     dots = min(math.ceil(REACH * typical_spread(channel, crowd) / step), most)
     while dots < most and homogeneous_curve(channel, crowd, step, dots)[-1] > enough:
         dots = min(2 * dots, most)
-    found = int(np.sum(homogeneous_curve(channel, crowd, step, dots) > enough)) + 1
-    return int(min(found, dots)) | 1
+    length = int(np.sum(homogeneous_curve(channel, crowd, step, dots) > enough)) + 1
+    return int(min(length, dots)) | 1
 
 
 def typical_spread(channel: Bit, crowd: int) -> float:
@@ -501,12 +503,12 @@ def sub_crowds(
     if start is None:
         return np.zeros((len(same), len(excess)))
     same, other = same.astype(float), other.astype(float)
-    gap = start.kept - start.stray
-    # H(alpha) = 1 - alpha up to lost / rest, and 0 from kept / stray on
+    gap = start.direct - start.stray
+    # H(alpha) = 1 - alpha up to lost / rest, and 0 from direct / stray on
     ends = np.array([-gap / start.rest, gap / start.stray]) * (1 + PHASE)
     heights = np.array([gap / start.rest * (1 + PHASE), 0.0])
     corners = [Corners(*(np.tile(end, (len(same), 1)) for end in (ends, heights)))]
-    variance = same * start.kept * start.lost + other * start.stray * start.rest
+    variance = same * start.direct * start.lost + other * start.stray * start.rest
     spread = gap / math.sqrt(max(float(variance.max()), 1.0))
     for order in _tilts(channel, x, spread, math.log1p(float(excess[-1]))):
         corners.append(_corners(order, same, other))
@@ -517,28 +519,28 @@ def sub_crowds(
 
 def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[Order]:
     """Orders at epsilons that lie APART, as far as the last one or the local epsilon."""
-    apart = min(APART * spread, MOST_APART)
-    wanted = np.arange(apart / 2, min(last, max(channel.losses)) + APART * spread, apart)
+    gap = min(APART * spread, MOST_APART)
+    wanted = np.arange(gap / 2, min(last, max(channel.losses)) + APART * spread, gap)
     orders = (Order.of(channel, x, float(epsilon)) for epsilon in wanted)
     return [order for order in orders if order is not None]
 
 
 def _corners(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
     """Of the places near the middle of a tilt; crowds whose tilted sums spread alike together."""
-    own, stray = order.reports
-    variance = same * own.hit * own.miss + other * stray.hit * stray.miss
+    same_report, stray = order.reports
+    variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
     octave = np.floor(np.log2(np.maximum(variance, 1.0)))
-    found = Corners(*np.empty((2, len(same), PLACES)))
+    corners = Corners(*np.empty((2, len(same), PLACES)))
     for rows in (octave == one for one in np.unique(octave)):
-        found.excess[rows], found.height[rows] = _alike(order, same[rows], other[rows])
-    return found
+        corners.excess[rows], corners.height[rows] = _alike(order, same[rows], other[rows])
+    return corners
 
 
 def _alike(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
     """P(t)/Q(t) lies between bounds `low` and `high`, and H at the higher one is at most what the
     line of t has at the lower one. Where digits end, alpha = 0 and H = 1."""
     chances, c = _chances(order, same, other), 1 + order.excess
-    gap, error = order.kept - order.stray, chances.error
+    gap, error = order.direct - order.stray, chances.error
     usable = chances.at > SURE * error
     at = np.where(usable, chances.at, 1.0)
     before = np.where(usable, np.maximum(chances.before, 0.0), 1.0)
@@ -549,8 +551,8 @@ def _alike(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
     high = excess_of(c * (before + error) / (at - error) * (1 + PHASE))
     low = excess_of(c * np.maximum(before - error, 0.0) / (at + error) * (1 - PHASE))
     beyond = chances.beyond - np.sign(low) * chances.beyond_error
-    own = c * (before + error) * (gap - low * order.stray)
-    height = own - low * beyond + PHASE * (c * before * gap + np.abs(low) * chances.beyond)
+    line = c * (before + error) * (gap - low * order.stray)
+    height = line - low * beyond + PHASE * (c * before * gap + np.abs(low) * chances.beyond)
     height = np.where(usable, np.maximum(height, 0.0), 0.0)
     height = height * _scale(order, same, other, chances.places)
     return Corners(
@@ -569,16 +571,18 @@ def _scale(order: Order, same: np.ndarray, other: np.ndarray, places: np.ndarray
 
 def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
     """By the inverse transform, as `one_bit_frequencies` does it; places counted from `same`."""
-    own, stray = order.reports
-    variance = same * own.hit * own.miss + other * stray.hit * stray.miss
+    same_report, stray = order.reports
+    variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
     narrowest, widest = float(variance.min()), float(variance.max())
-    mean = other * stray.hit - same * own.hit
+    mean = other * stray.hit - same * same_report.hit
     center = np.rint(mean)
     span = math.ceil(SPAN * math.sqrt(widest)) + LEAST_SPAN
     offsets = np.rint(np.linspace(-span, span, PLACES))
     grid = Grid.of(narrowest, widest, span + 1)
     t = grid.frequency
-    exponent = np.outer(same, own.log_transform(t)) + np.outer(other, stray.log_transform(t))
+    exponent = np.outer(same, same_report.log_transform(t)) + np.outer(
+        other, stray.log_transform(t)
+    )
     transform = np.exp(exponent - 1j * np.outer(center - mean, t))
     point, later = grid.kernels(order.log_c)
     kernels = np.stack([point * np.exp(1j * t), point, point + later], axis=1)
@@ -587,8 +591,8 @@ def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
     )
     values = transform.real @ shifted.real - transform.imag @ shifted.imag
     before, at, above = values.reshape(len(same), 3, -1).transpose(1, 0, 2)
-    moved = float((other * stray.hit + same * own.hit).max())
-    rounding = PHASE * np.exp(-narrowest * (1 - np.cos(t))) * (1 + LOG_CUT + moved * t)
+    largest_move = float((other * stray.hit + same * same_report.hit).max())
+    rounding = PHASE * np.exp(-narrowest * (1 - np.cos(t))) * (1 + LOG_CUT + largest_move * t)
     errors = float(np.abs(point) @ rounding), float(np.abs(point + later) @ rounding)
     places = center[:, None] + offsets
     return Chances(before, at, above, CUT + errors[0], CUT_BEYOND + errors[1], places)
@@ -657,11 +661,11 @@ def one_bit(channel: BitFlip, crowd: int, epsilon: float) -> OneBit:
     """
     tilt = _Tilt.of(channel, crowd, epsilon)
     size = min(BLOCK, crowd)
-    found = np.zeros((2, crowd))
+    figures = np.zeros((2, crowd))
     if tilt is not None:
         for first in [*range(0, crowd - size, size), crowd - size]:
-            found[:, first : first + size] = tilt.block(first, size)
-    return OneBit(*found)
+            figures[:, first : first + size] = tilt.block(first, size)
+    return OneBit(*figures)
 
 
 def one_bit_at(channel: BitFlip, crowd: int, epsilon: float, ones: int) -> tuple[float, float]:
@@ -777,8 +781,8 @@ def _convolved(one: Window, other: Window) -> Window:
 def _kernels(size: int, one: Law, zero: Law) -> np.ndarray:
     """Bin(j, one) * Bin(size - 1 - j, zero), columns j = 0, ..., size - 1, all counts."""
     powers = [[np.ones(1)], [np.ones(1)]]
-    for found, law in zip(powers, (one, zero), strict=True):
+    for power, law in zip(powers, (one, zero), strict=True):
         for _ in range(size - 1):
-            found.append(np.convolve(found[-1], law))
+            power.append(np.convolve(power[-1], law))
     columns = [np.convolve(powers[0][j], powers[1][size - 1 - j]) for j in range(size)]
     return np.stack(columns, axis=1)

@@ -93,8 +93,8 @@ def add(one: tuple[Relation, ...], other: tuple[Relation, ...]) -> tuple[Relatio
     return maximal({(int(a), int(b), int(e)) for a, b, e in np.unique(sums, axis=0)})
 
 
-def maximal(found: set[Relation]) -> tuple[Relation, ...]:
+def maximal(relations: set[Relation]) -> tuple[Relation, ...]:
     """The relations that no other one exceeds or equals in every count."""
-    array = np.array(sorted(found, reverse=True))
+    array = np.array(sorted(relations, reverse=True))
     keep = [bool(np.all(array >= row, axis=1).sum() == 1) for row in array]
     return tuple((int(a), int(b), int(e)) for a, b, e in array[keep])

@@ -157,11 +157,11 @@ def outlier_candidates(schema: Schema) -> list[Candidate]:
 
 
 def _by_noise(schema: Schema) -> dict[BitFlip, Questions]:
-    found: dict[BitFlip, Questions] = {}
+    questions: dict[BitFlip, Questions] = {}
     for part, count in schema.parts:
         channel = flip_of(part, "outlier")
-        found[channel] = (*found.get(channel, ()), (part.domain, count))
-    return found
+        questions[channel] = (*questions.get(channel, ()), (part.domain, count))
+    return questions
 
 
 @lru_cache(maxsize=256)
@@ -172,18 +172,18 @@ def _sums(questions: Questions, kind: RelationKey | None) -> tuple[Relation, ...
     """
     total: tuple[Relation, ...] = ((0, 0, 0),)
     for domain, count in questions:
-        found = outlier_ratios.relations(domain) if kind is None else _of_kind(domain, kind)
+        relations = outlier_ratios.relations(domain) if kind is None else _of_kind(domain, kind)
         for _ in range(count):
             if kind is None and len(total) > MOST_MIXED:
                 return total
-            total = outlier_ratios.add(total, found)
+            total = outlier_ratios.add(total, relations)
     return total
 
 
 def _of_kind(domain: Domain, kind: RelationKey) -> tuple[Relation, ...]:
     """The largest relation of a kind, and the largest in which x = x'."""
-    found = outlier_ratios.relations(domain)
-    return max(found, key=kind), max(found, key=lambda r: (r[2], -r[0] - r[1]))
+    relations = outlier_ratios.relations(domain)
+    return max(relations, key=kind), max(relations, key=lambda r: (r[2], -r[0] - r[1]))
 
 
 KINDS: tuple[RelationKey, ...] = (
@@ -208,7 +208,7 @@ def papers_pair(schema: Schema, presence: bool) -> Ratios:
     Raises PrivacyError for a channel that is no bit flip.
     """
     by_noise = _by_noise(schema)
-    bits = [sum(domain.distance * n for domain, n in found) for found in by_noise.values()]
+    bits = [sum(domain.distance * n for domain, n in questions) for questions in by_noise.values()]
     chosen = tuple((far, 0, 0) if presence else (0, far, 0) for far in bits)
     return independent(_relation_factors(tuple(by_noise), chosen))
 
@@ -240,5 +240,5 @@ def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
     For a homogeneous crowd. Exact where the reports have few kinds, else numerical.
     """
     law = ratios.law(epsilon)
-    own = Law(law.value, ratios.log_mass + ratios.log_a)
-    return min(positive_chance(own, law, crowd - 1), 1.0)
+    report = Law(law.value, ratios.log_mass + ratios.log_a)
+    return min(positive_chance(report, law, crowd - 1), 1.0)

@@ -66,19 +66,19 @@ class Part(NamedTuple):
 
 
 def check_part(part: Part) -> None:
-    """Raises PrivacyError for a channel that does not fit the domain, or hides nothing."""
+    """Raises PrivacyError for a channel that does not fit the domain, or reveals an answer."""
     domain, channel = part
     if takes_answers(channel):
         if domain != (channel.options, 1, 1):
             allowed = (
-                f"it is for a choice of {channel.options} options; use it for no other question"
+                f"it is for a choice of {channel.options} options; use it only for such a question"
             )
             raise PrivacyError.of("channel", InWords(channel), allowed)
     elif channel.numerators.shape != (2, 2):
         allowed = "no analysis supports it; use a channel of one bit, or of answers, such as k-ary"
         raise PrivacyError.of("channel", InWords(channel), allowed)
     if channel.epsilon == math.inf:
-        allowed = "some report would give an answer away; add noise"
+        allowed = "some report would reveal an answer; add noise"
         raise PrivacyError.of("channel", InWords(channel), allowed)
 
 
@@ -91,9 +91,9 @@ def flip_of(part: Part, analysis: str) -> BitFlip:
 
 
 def as_flip(channel: AnyChannel) -> BitFlip | None:
-    """The bit flip that tells exactly as much as a symmetric channel of one bit; None if none does.
+    """Return the bit flip that reveals exactly as much as a symmetric one-bit channel, if any.
 
-    Below p = 1/2 it is the one of the reversed reports, so use it for privacy, not to estimate.
+    Below p = 1/2 it is that of the reversed reports: use it for privacy, not for estimates.
     """
     if is_flip(channel):
         return channel
@@ -134,12 +134,12 @@ def at_most_flip(part: Part) -> Part:
 def farthest(domain: Domain) -> tuple[tuple[int, int], ...]:
     """The largest pairs (|x minus x'|, |x' minus x|) of two allowed records."""
     _, _, most = domain
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for u in range(most, -1, -1):
         v = max((v for v in range(most + 1) if _allowed(domain, u, v)), default=-1)
-        if v > (found[-1][1] if found else -1):
-            found.append((u, v))
-    return tuple(found)
+        if v > (pairs[-1][1] if pairs else -1):
+            pairs.append((u, v))
+    return tuple(pairs)
 
 
 def _allowed(domain: Domain, u: int, v: int) -> bool:
@@ -216,11 +216,11 @@ Counts = tuple[tuple[Schema, int], ...]  # how many independent reports of each 
 class Sent:
     """Everything one person sends: schemas, and how many independent reports of each.
 
-    reports: each goes to a collection, and so has a crowd, of its own. Reports of one person that
-    share a collection tell no more, since mixing only hides (docs/mathematics.md#composition).
+    reports: each goes to a separate collection, with a separate crowd. Reports of one person that
+    share a collection reveal no more, since mixing only hides (docs/mathematics.md#composition).
     linked: reports that count as if they carried the person's name: no crowd hides them. redraws:
-    the sum of -ln(1 - t) over rounds in which noise was drawn again with a chance of at most t for
-    each person (docs/mathematics.md#composition).
+    the sum of -ln(1 - t) over rounds in which noise was drawn again with a probability of at most t
+    per person (docs/mathematics.md#composition).
     """
 
     reports: Counts
@@ -229,14 +229,15 @@ class Sent:
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Sent:
-        """So many reports of one schema. Raises PrivacyError unless there is at least one."""
+        """Return `copies` reports of one schema. Raises PrivacyError unless there is at least
+        one."""
         if copies < 1:
             raise PrivacyError.of("copies", copies, "should be at least 1")
-        found = ((schema, copies),)
-        return cls((), found) if linked else cls(found)
+        reports = ((schema, copies),)
+        return cls((), reports) if linked else cls(reports)
 
     def also(self, other: Sent) -> Sent:
-        """Both; reports of equal schemas are counted together."""
+        """Return both together; reports of equal schemas are counted together."""
         return Sent(
             _together(self.reports, other.reports),
             _together(self.linked, other.linked),
@@ -245,12 +246,12 @@ class Sent:
 
     @property
     def every(self) -> Counts:
-        """The reports that a crowd hides, and those that none does."""
+        """All reports, hidden by a crowd or not."""
         return self.reports + self.linked
 
     @property
     def single(self) -> Schema | None:
-        """The schema, if there is one report only, and a crowd hides it."""
+        """The schema, if there is only one report and a crowd hides it; else None."""
         return self.reports[0][0] if self.reports and self.copies == 1 else None
 
     @property
@@ -282,17 +283,18 @@ def _together(one: Counts, other: Counts) -> Counts:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """What one person sends, where it depends on which of her answers change what they show in.
+    """What one person sends, if the affected reports depend on which of her answers change.
 
-    Her change shows in no more than one of these; a promise has to hold for all. Two can be equal,
-    as for equal noise: the same places are for the same changes whatever the noise
-    (docs/mathematics.md#parities).
+    A change affects at most the reports of one alternative; a guarantee has to hold for all. Two
+    can be equal, for instance with equal noise: the order of the alternatives does not depend on
+    the noise (docs/mathematics.md#parities).
     """
 
     each: tuple[Sent, ...]
 
     def also(self, other: AnySent) -> Alternatives:
-        """Both; which of her answers change here says nothing of which change there."""
+        """Return both together; the answers that change in one do not determine those in the
+        other."""
         pairs = product(self.each, alternatives(other))
         return Alternatives(tuple(one.also(two) for one, two in pairs))
 

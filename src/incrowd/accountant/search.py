@@ -92,17 +92,17 @@ def smallest(
     def height(bound: Bound) -> Height:
         return lambda flip: excess(_unless_beyond(bound, as_sent(family(flip))))
 
-    def excess(found: float) -> float:
-        above = math.log(gaussian_signal(epsilon, found)) - goal
-        return above if found <= wanted else max(above, NARROW)  # signals end before numbers do
+    def excess(value: float) -> float:
+        above = math.log(gaussian_signal(epsilon, value)) - goal
+        return above if value <= wanted else max(above, NARROW)  # signals end before numbers do
 
-    found, slope = _guess(family, crowd, goal)
+    flip, slope = _guess(family, crowd, goal)
     for bound, close in phases:
-        holding, slope = first_below(height(bound), found, slope, -excess(wanted * close))
-        found = holding or MOST
+        holding, slope = first_below(height(bound), flip, slope, -excess(wanted * close))
+        flip = holding or MOST
     if holding is None:
         raise _unreachable(family, bound, wanted)
-    return found
+    return flip
 
 
 def _unless_beyond(bound: Bound, sent: Sent) -> float:
@@ -138,10 +138,10 @@ def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
     reached = f"at best, the bound is {bound(most) / wanted:.3g} times the wanted one"
     if not fixed:
         return PrivacyError.of(
-            "privacy", PROMISE, f"no noise below 1/2 keeps it; {reached}; promise less"
+            "privacy", PROMISE, f"no noise below 1/2 achieves it; {reached}; promise less"
         )
     allowed = (
-        f"no noise on the other questions keeps it; {reached}, from the fixed randomizers alone "
+        f"no noise on the other questions achieves it; {reached}, from the fixed randomizers alone "
         f"({fixed}); give them more noise, or promise less"
     )
     return PrivacyError.of("privacy", PROMISE, allowed)
@@ -158,20 +158,19 @@ def _fixed(family: Family) -> str:
 def smallest_local(family: Family, epsilon: float) -> BitFlip:
     """The smallest noise whose local epsilon is at most epsilon, exactly: by bisection."""
 
-    def found(numerator: int) -> float:
+    def local(numerator: int) -> float:
         return as_sent(family(BitFlip(numerator))).local_epsilon
 
     failing, holding = 0, MOST.numerator
-    if found(holding) > epsilon:
+    if local(holding) > epsilon:
         fixed = _fixed(family)
         alone = f" from the fixed randomizers alone ({fixed})" if fixed else ""
-        reached = (
-            f"no noise below 1/2 keeps it: it is {found(holding):.4g} at least{alone}; allow more"
-        )
-        raise PrivacyError.of("privacy", InWords(f"a local epsilon of {epsilon:.6g}"), reached)
+        reached = f"at least {local(holding):.4g} remains{alone}"
+        allowed = f"no noise below 1/2 achieves it: {reached}; allow more"
+        raise PrivacyError.of("privacy", InWords(f"a local epsilon of {epsilon:.6g}"), allowed)
     while holding - failing > 1:
         middle = (failing + holding) // 2
-        failing, holding = (failing, middle) if found(middle) <= epsilon else (middle, holding)
+        failing, holding = (failing, middle) if local(middle) <= epsilon else (middle, holding)
     return BitFlip(holding)
 
 
@@ -204,18 +203,18 @@ def first_below(
     failing, holding = 0, MOST.numerator + 1
     channel, last = start, None
     for _ in range(MOST_STEPS):
-        found = height(channel)
-        if found > 0:
+        excess = height(channel)
+        if excess > 0:
             failing = max(failing, channel.numerator)
         else:
             holding = min(holding, channel.numerator)
-        if -close <= found <= 0 or _narrow(failing, holding, min(-close / slope, HARDLY)):
+        if -close <= excess <= 0 or _narrow(failing, holding, min(-close / slope, HARDLY)):
             break
         if last and last[0] != channel:
-            secant = (found - last[1]) / (channel.logit - last[0].logit)
+            secant = (excess - last[1]) / (channel.logit - last[0].logit)
             slope = secant if secant < 0 else slope
-        last = channel, found
-        channel = _next(channel, -(found + close / 2) / slope, failing, holding)
+        last = channel, excess
+        channel = _next(channel, -(excess + close / 2) / slope, failing, holding)
     return (BitFlip(holding) if holding <= MOST.numerator else None), slope
 
 

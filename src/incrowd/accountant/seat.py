@@ -81,12 +81,12 @@ def kinds(channel: AnyChannel) -> tuple[Kind, ...]:
     if takes_answers(channel):
         return tuple(_of_answers(channel))
     log_chance = np.log(channel.matrix)
-    found = [
+    result = [
         Kind(x != z, other != z, _ratios(log_chance[:, x], log_chance[:, other], log_chance[:, z]))
         for z in ((0,) if channel.alike else (0, 1))
         for x, other in DIFFER[z]
     ]
-    return tuple(found)
+    return tuple(result)
 
 
 def _ratios(
@@ -198,10 +198,10 @@ def largest(classes: np.ndarray) -> np.ndarray:
     """
     classes = np.unique(classes, axis=0)
     classes = classes[np.argsort(-classes.sum(axis=1), kind="stable")]  # those exceeded come later
-    parts, kept = classes.reshape(len(classes), -1, 3), np.zeros(len(classes), dtype=bool)
+    parts, maximal = classes.reshape(len(classes), -1, 3), np.zeros(len(classes), dtype=bool)
     for i, one in enumerate(parts):
-        kept[i] = not _exceed(parts[:i][kept[:i]], one).any()
-    return np.asarray(classes[kept])
+        maximal[i] = not _exceed(parts[:i][maximal[:i]], one).any()
+    return np.asarray(classes[maximal])
 
 
 def _exceed(parts: np.ndarray, one: np.ndarray) -> np.ndarray:
@@ -257,23 +257,23 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: 
     check_epsilon(epsilon)
     if epsilon >= schema.local_epsilon:
         return Bound(0.0, WorstPair(code="beyond-local"))
-    found = seats(schema, most)
-    laws = [ratios.law(epsilon) for ratios in found.ratios]
+    data = seats(schema, most)
+    laws = [ratios.law(epsilon) for ratios in data.ratios]
     without = max(
-        local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.alone
+        local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in data.alone
     )
-    if (crowd - 1) * math.log1p(-found.common) > math.log(HARDLY):
+    if (crowd - 1) * math.log1p(-data.common) > math.log(HARDLY):
         return Bound(min(without, 1.0), WorstPair(code="crowd-too-small"))
-    members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
+    members = Crowd(laws, data.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
-    return Bound(value, found.classes[place])
+    return Bound(value, data.classes[place])
 
 
 @lru_cache(maxsize=16)
 def seats(schema: Schema, most: int = 0) -> Seats:
     """The common mass, the classes and the pairs of a schema; most: as in `bound`."""
     groups = _few_enough(schema)
-    classes = list(product(*(_rows(channel, found) for channel, found in groups.items())))
+    classes = list(product(*(_rows(channel, questions) for channel, questions in groups.items())))
     if 0 < most < len(classes):
         classes = [classes[place] for place in np.argsort(-_signals(groups))[:most]]
     atoms = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
@@ -290,7 +290,7 @@ def _few_enough(schema: Schema) -> Groups:
     """
     groups = _grouped((_plain(part), count) for part, count in schema.parts)
     if _number(groups) > MOST_CLASSES:
-        parts = [(Part(d, c), n) for c, found in groups.items() for d, n in found]
+        parts = [(Part(d, c), n) for c, questions in groups.items() for d, n in questions]
         groups = _grouped((at_most_flip(part), count) for part, count in parts)
     while _number(groups) > MOST_CLASSES:
         groups = _nearest_joined(groups)
@@ -317,7 +317,7 @@ def _grouped(parts: Iterator[tuple[Part, int]]) -> Groups:
 
 
 def _number(groups: Groups) -> int:
-    return math.prod(len(of_questions(found, channel)) for channel, found in groups.items())
+    return math.prod(len(of_questions(questions, channel)) for channel, questions in groups.items())
 
 
 def _nearest_joined(groups: Groups) -> Groups:
@@ -332,7 +332,7 @@ def _nearest_joined(groups: Groups) -> Groups:
             "questions", InWords(f"{_number(groups):,} classes of records"), allowed
         )
     less, more = min(pairwise(flips), key=lambda p: p[1].logit - p[0].logit)
-    joined = {channel: found for channel, found in groups.items() if channel != more}
+    joined = {channel: questions for channel, questions in groups.items() if channel != more}
     return joined | {less: groups[less] + groups[more]}
 
 
@@ -340,8 +340,8 @@ def _common(groups: Groups) -> float:
     """gamma of the whole report, rounded down: that of independent questions multiplies."""
     log_common = sum(
         count * math.log(_question_common(domain, channel))
-        for channel, found in groups.items()
-        for domain, count in found
+        for channel, questions in groups.items()
+        for domain, count in questions
     )
     return math.exp(log_common) * (1 - PROBABILITY)
 
@@ -359,9 +359,9 @@ def _rows(channel: AnyChannel, questions: Questions) -> list[Row]:
 def _signals(groups: Groups) -> np.ndarray:
     """E[(A - B)^2] of every class, in the order of `product`: what it tells in a large crowd."""
     logs = np.zeros((1, 3))
-    for channel, found in groups.items():
+    for channel, questions in groups.items():
         moments = np.array([_log_moments(kind.ratios) for kind in kinds(channel)])
-        rows = of_questions(found, channel) @ moments
+        rows = of_questions(questions, channel) @ moments
         logs = (logs[:, None] + rows[None]).reshape(-1, 3)
     squares = np.exp(np.minimum(logs, EXPONENT_TO_MULTIPLY))
     return np.asarray(squares[:, 0] + squares[:, 1] - 2 * squares[:, 2])
@@ -378,10 +378,10 @@ def _log_moments(ratios: Ratios) -> tuple[float, float, float]:
 
 def _of_class(groups: Groups, rows: Rows) -> Ratios:
     """The ratios of a class, from its counts for each channel."""
-    found = ONE
+    ratios = ONE
     for channel, row in zip(groups, rows, strict=True):
-        found = _both(found, _of_channel(channel, row))
-    return found
+        ratios = _both(ratios, _of_channel(channel, row))
+    return ratios
 
 
 @lru_cache(maxsize=1024)
@@ -413,14 +413,14 @@ def _repeated(channel: AnyChannel, place: int, count: int) -> Ratios:
 
 
 def _worst_pair(groups: Groups, rows: Rows) -> WorstPair:
-    found = [
+    counts = [
         (kind, count)
         for channel, row in zip(groups, rows, strict=True)
         for kind, count in zip(kinds(channel), row, strict=True)
     ]
-    x = sum(count for kind, count in found if kind.x)
-    other = sum(count for kind, count in found if kind.other)
-    both = sum(count for kind, count in found if kind.x and kind.other)
+    x = sum(count for kind, count in counts if kind.x)
+    other = sum(count for kind, count in counts if kind.other)
+    both = sum(count for kind, count in counts if kind.x and kind.other)
     return WorstPair(
         code="relation",
         x=x,

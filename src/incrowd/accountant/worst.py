@@ -40,8 +40,8 @@ def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERAN
     below, blur = above, ratios.blur(epsilon, crowd)
     if blur > BLURRED:
         below, blur = positive_part(ratios.law(epsilon, side=-1), crowd, tolerance), 0.0
-    found = (below.lower * (1 - 4 * blur), below.estimate, above.upper)
-    return Bounds(*(min(value / crowd, 1.0) for value in found))
+    bounds = (below.lower * (1 - 4 * blur), below.estimate, above.upper)
+    return Bounds(*(min(value / crowd, 1.0) for value in bounds))
 
 
 def worst_delta(
@@ -59,10 +59,10 @@ def worst_delta(
             break
         if upper_bound(law, crowd) / crowd <= upper:
             continue
-        found = delta(candidate.ratios, crowd, epsilon, tolerance)
-        upper = max(upper, found.upper)
-        if found.estimate > bounds.estimate:
-            best, bounds = candidate, found
+        candidate_bounds = delta(candidate.ratios, crowd, epsilon, tolerance)
+        upper = max(upper, candidate_bounds.upper)
+        if candidate_bounds.estimate > bounds.estimate:
+            best, bounds = candidate, candidate_bounds
     return Worst(Bounds(bounds.lower, bounds.estimate, upper), best)
 
 

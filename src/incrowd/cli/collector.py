@@ -73,14 +73,14 @@ def run(
       incrowd collector run collector --bundle bundle.json
     """
     from incrowd.collection.collector.app import application
-    from incrowd.collection.collector.config import load_settings
     from incrowd.collection.collector.dashboard import PATH as DASHBOARD
     from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
     from incrowd.collection.collector.places import Places, load_private
     from incrowd.collection.machine import protect, system
     from incrowd.collection.service import listening, log_discreetly, serve
+    from incrowd.collection.settings import load_collector_settings
 
-    places, settings = Places(folder), load_settings(folder)
+    places, settings = Places(folder), load_collector_settings(folder)
     collected = keep_bundle(places, bundle)
     if is_complete(places, collected, system()) and not places.private.exists():
         say("everything is opened and the private key is destroyed; there is nothing left to do")
@@ -107,12 +107,12 @@ def check(folder: Folder, json: AsJson = False) -> None:
     Example:
       incrowd collector check collector
     """
-    from incrowd.collection.collector import checks
-    from incrowd.collection.collector.config import load_settings
+    from incrowd.collection.collector import keeper
     from incrowd.collection.collector.keeper import keep_bundle
     from incrowd.collection.collector.places import Places
     from incrowd.collection.machine import system
+    from incrowd.collection.settings import load_collector_settings
 
     places = Places(folder)
-    load_settings(folder)
-    print_findings(checks.check(places, keep_bundle(places, None), system()), json)
+    load_collector_settings(folder)
+    print_findings(keeper.check_machine(places, keep_bundle(places, None), system()), json)

@@ -265,6 +265,6 @@ def print_findings(findings: Sequence[Finding], json: bool) -> None:
         print_json([finding._asdict() for finding in findings])
     else:
         for finding in findings:
-            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.said}")
+            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.text}")
     if not all(finding.good for finding in findings):
         raise typer.Exit(1)

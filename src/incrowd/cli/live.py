@@ -24,8 +24,7 @@ import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import make_folder
 from incrowd.collection.collector.receipt import received
-from incrowd.collection.rehearsal import Rehearsed, crowd_of, rehearse, what_each_saw
-from incrowd.collection.visiting import Visit
+from incrowd.collection.rehearsal import Rehearsed, Visit, crowd_of, rehearse, what_each_saw
 from incrowd.encoding.records import People
 from incrowd.errors import UsageError
 from incrowd.files import write_text

@@ -54,11 +54,10 @@ def open_sealed(
     """
     from incrowd.collection.claims import bundle_guarantee
     from incrowd.collection.collector.collections import open_release
-    from incrowd.collection.collector.opening import cores
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
     from incrowd.collection.collector.taking import read_start
-    from incrowd.collection.machine import protect
+    from incrowd.collection.machine import cores, protect
     from incrowd.collection.protocol.bundle import Bundle
     from incrowd.files import destroy
 

@@ -111,8 +111,8 @@ class Setting:
         if self.survey is None:
             return Sent.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
         questions = self.survey.randomized
-        permanent = [question for question in questions if question.memoised]
-        fresh = [question for question in questions if not question.memoised]
+        permanent = [question for question in questions if question.memoized]
+        fresh = [question for question in questions if not question.memoized]
         groups = ((fresh, self.copies * self.survey.rounds), (permanent, 1))
         return reduce(Sent.also, (self._of(*each, channel) for each in groups if each[0]))
 

@@ -105,7 +105,7 @@ def send(
         check_answers(answers)
     elif not (show or withdraw):
         raise UsageError.of("answers", MISSING, "name a file with your answers")
-    connection = Connection(patience=Patience(whole=patience), told=say)
+    connection = Connection(patience=Patience(whole=patience), notify=say)
     with working("fetching the bundle and checking its plan"):
         device = Device.of(
             where, memory or Path(typer.get_app_dir("incrowd")), connection=connection

@@ -48,11 +48,11 @@ def init(
     Example:
       incrowd shuffler init plan.json collection.toml shuffler
     """
-    from incrowd.collection.mixer.config import load_settings
     from incrowd.collection.mixer.init import Terms, make_bundle
     from incrowd.collection.mixer.setup import install
     from incrowd.collection.protocol.addresses import Link, short
     from incrowd.collection.protocol.upload import upload_length
+    from incrowd.collection.settings import load_shuffler_settings
     from incrowd.presentation.data import promise_facts  # slow to load
     from incrowd.presentation.sentences import (
         against_sentence,
@@ -60,7 +60,7 @@ def init(
         guarantee_symbols,
     )
 
-    terms, settings = Terms.load(collection), load_settings(folder)
+    terms, settings = Terms.load(collection), load_shuffler_settings(folder)
     result = make_bundle(certified(plan), terms)
     install(settings, result.bundle, result.private)
     bundle, guarantee = result.bundle, result.guarantee
@@ -104,11 +104,11 @@ def run(folder: Folder) -> None:
     """
     from incrowd.collection.machine import protect
     from incrowd.collection.mixer.app import application
-    from incrowd.collection.mixer.config import load_settings
     from incrowd.collection.mixer.setup import open_store
     from incrowd.collection.service import listening, log_discreetly, serve
+    from incrowd.collection.settings import load_shuffler_settings
 
-    settings = load_settings(folder)
+    settings = load_shuffler_settings(folder)
     protect()
     log_discreetly()
     store = open_store(settings)
@@ -130,9 +130,9 @@ def check(folder: Folder, json: AsJson = False) -> None:
       incrowd shuffler check shuffler
     """
     from incrowd.collection.mixer import setup
-    from incrowd.collection.mixer.config import load_settings
+    from incrowd.collection.settings import load_shuffler_settings
 
-    settings = load_settings(folder)
+    settings = load_shuffler_settings(folder)
     print_findings(setup.check(settings, setup.open_store(settings)), json)
 
 
@@ -159,10 +159,10 @@ def invitations(
     Example:
       incrowd invitations 9000 -o codes.csv --page codes.html
     """
-    from incrowd.collection.mixer.config import load_settings
     from incrowd.collection.mixer.init import issue, new_invitations
     from incrowd.collection.mixer.setup import open_store
     from incrowd.collection.protocol.addresses import checked_address, short
+    from incrowd.collection.settings import load_shuffler_settings
     from incrowd.presentation.receipts import invitations_page
 
     if number < 1:
@@ -172,7 +172,7 @@ def invitations(
             checked_address(survey_page.rstrip("/"))
         except ValueError as error:
             raise UsageError.of("survey_page", survey_page, str(error)) from None
-    store = open_store(load_settings(shuffler))
+    store = open_store(load_shuffler_settings(shuffler))
     rows = new_invitations(store, number, survey_page)
     with replaced(output, mode=PRIVATE) as temporary:
         with temporary.open("w", encoding="utf-8", newline="") as file:

@@ -1,1 +1,2 @@
-"""Anonymous collection: devices, a shuffler that cannot read, a collector that cannot know who."""
+"""Anonymous collection: devices, a shuffler that cannot read reports, a collector that cannot
+see who sent them."""

@@ -1,4 +1,4 @@
-"""What bundles and releases state that a guarantee depends on, and the guarantee itself."""
+"""The facts in bundles and releases that a guarantee depends on, and the guarantee itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incrowd.plans.slots import slots, tail
 
 
 def claims_of(bundle: Bundle) -> Claims:
-    """What a bundle states."""
+    """Return the facts that a bundle states."""
     return Claims(
         bundle=bundle.digest.hex(),
         codes=bundle.codes,
@@ -25,7 +25,7 @@ def claims_of(bundle: Bundle) -> Claims:
 
 
 def claims_of_plan(plan: Plan) -> Claims:
-    """What a bundle for a plan will state if different parties mix and open; not yet which."""
+    """Return what a bundle for a plan will state, if different parties mix and open reports."""
     places = slots(plan)
     return Claims(
         bundle="0" * 64,
@@ -38,7 +38,7 @@ def claims_of_plan(plan: Plan) -> Claims:
 
 
 def release_of(header: Header, bundle: Bundle, people: int) -> Release:
-    """What is known of a release once it is opened. people: whose reports it holds, at most."""
+    """Return the facts of an opened release. people: the most people its reports can be from."""
     id = hashlib.sha256(DOMAIN + header.encoded).hexdigest()
     return Release(claims=claims_of(bundle), id=id, strata=header.strata, people=people)
 
@@ -46,6 +46,6 @@ def release_of(header: Header, bundle: Bundle, people: int) -> Release:
 def bundle_guarantee(
     bundle: Bundle, people: int | None = None, *, repeated: bool = False, contradicted: bool = False
 ) -> Guarantee:
-    """What holds for whoever answers a collection. The arguments are those of `guarantee_of`."""
+    """Return the guarantee for people who answer a collection; arguments as for `guarantee_of`."""
     claims = [claims_of(bundle)]
     return guarantee_of(bundle.plan, people, claims, repeated=repeated, contradicted=contradicted)

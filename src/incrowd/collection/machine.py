@@ -1,8 +1,9 @@
-"""What a service's machine is like, and what nobody gets of its memory."""
+"""Checks of the machine that runs a service, and the protection of its memory."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import resource
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -10,33 +11,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-# The time, passed in wherever something depends on it.
-
-
 Clock = Callable[[], datetime]
 
 
 def system() -> datetime:
-    """Now, in UTC, by the clock of this machine."""
+    """Return the current time of this machine, in UTC."""
     return datetime.now(UTC)
 
 
 UNSYNCHRONIZED = 0x40  # of adjtimex(2), STA_UNSYNC
 TIMEX_BYTES = 208
-OTHERS = 0o077  # modes that let anybody else read, write or enter
+OTHERS = 0o077  # modes that let other users read, write or enter
 SWAPS, CORES = Path("/proc/swaps"), Path("/proc/sys/kernel/core_pattern")
 
 
 class Finding(NamedTuple):
-    """What was looked at, whether it is as it should be, and what was found or would work."""
+    """The result of a check: its subject, whether it passed, and the state or the remedy."""
 
     subject: str
     good: bool
-    said: str
+    text: str
 
 
 def protect() -> None:
-    """Nobody gets the memory of this process: no core dumps, no debugger of the same user."""
+    """Protect the memory of this process: no core dumps, no debugger of the same user."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     library = ctypes.CDLL(None)
     if hasattr(library, "prctl"):
@@ -44,27 +42,31 @@ def protect() -> None:
 
 
 def modes(paths: Iterable[Path]) -> Iterator[Finding]:
-    """Whether files and folders, as far as they exist, are their owner's alone."""
+    """Check that only the owner can access the files and folders that exist."""
     for path in paths:
         if path.exists():
             mode = path.stat().st_mode & 0o777
-            said = f"mode {mode:o}" if not mode & OTHERS else f"mode {mode:o}; chmod go= {path}"
-            yield Finding(f"permissions of {path.name}", not mode & OTHERS, said)
+            text = f"mode {mode:o}" if not mode & OTHERS else f"mode {mode:o}; run chmod go= {path}"
+            yield Finding(f"permissions of {path.name}", not mode & OTHERS, text)
 
 
 def memory() -> Iterator[Finding]:
-    """Whether what a service holds in memory can reach a disk."""
+    """Check whether the memory of a service can reach a disk."""
     swaps = SWAPS.read_text().splitlines()[1:] if SWAPS.exists() else []
-    said = "none" if not swaps else "memory can be written to disk; swapoff -a, or encrypt it"
-    yield Finding("swap", not swaps, said)
+    text = (
+        "none"
+        if not swaps
+        else "memory can be written to disk; run swapoff -a, or encrypt the swap space"
+    )
+    yield Finding("swap", not swaps, text)
     pattern = CORES.read_text().strip() if CORES.exists() else ""
     piped = pattern.startswith("|")
-    said = "a program takes them; services give it none" if piped else "none"
-    yield Finding("core dumps", True, said)
+    text = "a program collects them, but the services do not produce any" if piped else "none"
+    yield Finding("core dumps", True, text)
 
 
 def clock() -> Iterator[Finding]:
-    """Whether the kernel knows that its clock is right."""
+    """Check whether the kernel reports a synchronized clock."""
     buffer = ctypes.create_string_buffer(TIMEX_BYTES)
     library = ctypes.CDLL(None)
     state = library.adjtimex(buffer) if hasattr(library, "adjtimex") else -1
@@ -74,7 +76,12 @@ def clock() -> Iterator[Finding]:
 
 
 def room(folder: Path, needed: int) -> Iterator[Finding]:
-    """Whether a folder's disk has room for three times the crowd, which takes so many bytes."""
+    """Check the free space of a folder's disk. needed: bytes for three times the crowd."""
     free = shutil.disk_usage(folder).free
-    said = f"{free >> 20:,} MiB free, {needed >> 20:,} MiB for three times the crowd"
-    yield Finding("disk", free >= needed, said)
+    text = f"{free >> 20:,} MiB free, {needed >> 20:,} MiB for three times the crowd"
+    yield Finding("disk", free >= needed, text)
+
+
+def cores() -> int:
+    """Return how many processes can run at the same time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

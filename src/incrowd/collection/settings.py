@@ -1,12 +1,13 @@
-"""How a service is run: a TOML file in its folder, and the environment above it."""
+"""The settings of the services: a TOML file in the folder, overridden by the environment."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -14,19 +15,21 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from incrowd.collection.machine import cores
 from incrowd.errors import InWords, UsageError
 from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
-OURS, SERVICES = "INCROWD_", ("INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_")
-GENERAL = {"INCROWD_DEBUG"}  # of every command
+OURS = "INCROWD_"
+SHUFFLER_PREFIX, COLLECTOR_PREFIX = "INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_"
+GENERAL = {"INCROWD_DEBUG"}  # for every command
 UNKNOWN = InWords("is not a known setting")
 
 
 class ServiceSettings(BaseSettings):
-    """What the settings of all services share. A field with `repr=False` is never shown.
+    """Base class of the settings. The value of a field with `repr=False` is never shown.
 
-    The constructor takes its arguments and nothing else; `load` reads file and environment.
+    The constructor uses its arguments only; `load` reads the file and the environment.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
@@ -39,7 +42,7 @@ class ServiceSettings(BaseSettings):
         *_: PydanticBaseSettingsSource,
         **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The arguments alone."""
+        """Return the constructor's arguments as the only source."""
         return (init_settings,)
 
 
@@ -47,10 +50,10 @@ S = TypeVar("S", bound=ServiceSettings)
 
 
 def load(kind: type[S], file: Path, **arguments: Any) -> S:
-    """Settings: those of a TOML file, if there is one, then variables that begin with the prefix.
+    """Return the settings of a TOML file (if it exists), overridden by environment variables.
 
-    arguments: settings that neither of them may state. Raises UsageError for an unknown setting,
-    an invalid value, or a file that is not TOML.
+    arguments: settings that may not occur in file or environment. Raises UsageError for an unknown
+    setting, an invalid value, or a file that is not TOML.
     """
     prefix = kind.model_config["env_prefix"]
     names = kind.model_fields.keys() - arguments.keys()
@@ -71,9 +74,104 @@ def load(kind: type[S], file: Path, **arguments: Any) -> S:
 
 
 def _check_variables(variables: set[str], prefix: str) -> None:
-    """The other service's variables are allowed; one that belongs to no service is a mistake."""
-    others = tuple(service for service in SERVICES if service != prefix)
+    """Raise UsageError for a variable that belongs to no service."""
+    others = tuple(service for service in (SHUFFLER_PREFIX, COLLECTOR_PREFIX) if service != prefix)
     for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
             raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))
+
+
+SHUFFLER_FILE = "shuffler.toml"
+
+
+class ShufflerSettings(ServiceSettings):
+    """The settings of a shuffler.
+
+    folder: contains the bundle, the signing key and releases that wait for the collector. secret:
+    the file of the store's key, best on a volume in memory without backups. database: an
+    SQLAlchemy URL; by default SQLite in the folder. host, port: the address to listen on, behind
+    a proxy with certificates. body_seconds: time limit for receiving an upload. pause: seconds
+    between two checks for work. memory: bytes of uploads that are received at the same time.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=SHUFFLER_PREFIX)
+
+    folder: Path
+    secret: Path | None = None
+    database: str | None = Field(default=None, repr=False)  # it can contain a password
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, lt=1 << 16)
+    body_seconds: float = Field(default=20.0, gt=0)
+    pause: float = Field(default=10.0, gt=0)
+    memory: int = Field(default=1 << 28, ge=1)
+
+    @property
+    def secret_file(self) -> Path:
+        """The file of the store's key."""
+        return self.secret or self.folder / "store.key"
+
+    @property
+    def url(self) -> str:
+        """The SQLAlchemy URL of the database."""
+        return self.database or f"sqlite:///{(self.folder / 'store.sqlite').absolute()}"
+
+    @property
+    def signing_file(self) -> Path:
+        """The file of the private Ed25519 key."""
+        return self.folder / "signing.key"
+
+    @property
+    def bundle_file(self) -> Path:
+        """The file of the bundle."""
+        return self.folder / "bundle.json"
+
+    @property
+    def releases(self) -> Path:
+        """The folder of releases that wait for the collector."""
+        return self.folder / "releases"
+
+
+def load_shuffler_settings(folder: Path) -> ShufflerSettings:
+    """Return the settings of a folder: shuffler.toml, if it exists, then INCROWD_SHUFFLER_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(ShufflerSettings, folder / SHUFFLER_FILE, folder=folder)
+
+
+COLLECTOR_FILE = "collector.toml"
+
+
+def _token(text: str) -> str:
+    """Return a token. Raises ValueError if it is too short or not valid in a header or link."""
+    if not re.fullmatch(r"[A-Za-z0-9._~-]{20,200}", text):
+        raise ValueError(
+            "should be 20 or more random letters and digits; `openssl rand -hex 16` makes one"
+        )
+    return text
+
+
+class CollectorSettings(ServiceSettings):
+    """The settings of a collector.
+
+    host, port: the address to listen on, behind a proxy with certificates. workers: processes that
+    open reports; by default one per core. piece_seconds: the longest pause while a release
+    arrives. token: the password of the dashboard; without a token there is no dashboard.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=COLLECTOR_PREFIX)
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8081, ge=0, lt=1 << 16)
+    workers: int = Field(default_factory=cores, ge=1, le=1024)
+    piece_seconds: float = Field(default=60.0, gt=0)
+    token: Annotated[str, AfterValidator(_token)] | None = Field(default=None, repr=False)
+
+
+def load_collector_settings(folder: Path) -> CollectorSettings:
+    """Return the settings of a folder: collector.toml, if it exists, then INCROWD_COLLECTOR_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(CollectorSettings, folder / COLLECTOR_FILE)

@@ -19,7 +19,7 @@ from incrowd.survey.question import TABLE_SEPARATOR
 
 
 @dataclass(frozen=True)
-class Asked:
+class DraftQuestion:
     """A question as it will be written.
 
     keys: of the survey file, in order. remarks: comments above it. undecided: what the data or
@@ -31,11 +31,11 @@ class Asked:
     remarks: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
 
-    def noting(self, *remarks: str) -> Asked:
+    def noting(self, *remarks: str) -> DraftQuestion:
         """The same with more comments."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
-    def doubting(self, doubt: str) -> Asked:
+    def doubting(self, doubt: str) -> DraftQuestion:
         """The same with something more that was not decided."""
         return replace(self, undecided=(*self.undecided, doubt))
 
@@ -48,7 +48,7 @@ class LeftOut:
     reason: str
 
 
-Found = Asked | LeftOut
+Found = DraftQuestion | LeftOut
 
 
 # Words for yes and no, and what the names of columns say.
@@ -212,7 +212,7 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
         return LeftOut(name, "it is empty, or holds only codes for no answer")
     if column.labels and set(values) <= set(column.labels):
         missing = (*column.missing, *no_answers(column.counts, column.labels))
-        return labelled(name, {c: w for c, w in column.labels.items() if c not in missing})
+        return labeled(name, {c: w for c, w in column.labels.items() if c not in missing})
     if len(values) == 1:
         return LeftOut(name, "all who answered say the same")
     if column.lists:
@@ -235,11 +235,11 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     return _listed(name, {"type": "choice"}, values)
 
 
-def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> Asked:
+def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> DraftQuestion:
     """A question among some values; those that a survey may not have are codes for visible ones."""
     words = {value: cleaned(value) if hidden(value) else value for value in values}
     codes = {"values": words} if any(map(hidden, values)) else {}
-    return Asked(name, {**keys, "options": sorted({*words.values()})} | codes)
+    return DraftQuestion(name, {**keys, "options": sorted({*words.values()})} | codes)
 
 
 def _as_written(values: Sequence[str]) -> str:
@@ -253,12 +253,12 @@ def _as_written(values: Sequence[str]) -> str:
     return ""
 
 
-def yes_no(name: str, meaning: Mapping[str, str]) -> Asked:
+def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
     """A yes/no question; meaning: of each code, if it is written in any."""
-    return Asked(name, {"type": "yesno"} | ({"values": dict(meaning)} if meaning else {}))
+    return DraftQuestion(name, {"type": "yesno"} | ({"values": dict(meaning)} if meaning else {}))
 
 
-def labelled(name: str, labels: Mapping[str, str]) -> Found:
+def labeled(name: str, labels: Mapping[str, str]) -> Found:
     """A question whose codes have labels, which are its answers."""
     words = {code: cleaned(label or code) for code, label in labels.items()}
     options = list(dict.fromkeys(words.values()))
@@ -266,10 +266,10 @@ def labelled(name: str, labels: Mapping[str, str]) -> Found:
         return LeftOut(name, "it has fewer than two answers")
     if meaning := yes_and_no(options):
         return _spoken(yes_no(name, {code: meaning[word] for code, word in words.items()}), meaning)
-    return Asked(name, {"type": "choice", "options": options, "values": words})
+    return DraftQuestion(name, {"type": "choice", "options": options, "values": words})
 
 
-def _spoken(found: Asked, meaning: Mapping[str, str]) -> Asked:
+def _spoken(found: DraftQuestion, meaning: Mapping[str, str]) -> DraftQuestion:
     """With the file's own words for yes and no, if they are not these."""
     labels = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
     return replace(found, keys={**found.keys, "labels": labels}) if labels else found
@@ -286,12 +286,12 @@ def _is_id_column(column: Column, counts: Mapping[str, int]) -> bool:
     return rows >= FEWEST_ROWS and distinct == rows and not fractions
 
 
-def _numbers(column: Column, counts: Mapping[float, int]) -> Asked:
+def _numbers(column: Column, counts: Mapping[float, int]) -> DraftQuestion:
     """A few whole numbers are codes or small amounts: the user has to decide."""
     values, apart = sorted(counts), spikes(counts)
     if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
         options = [str(int(value)) for value in values]
-        made = Asked(column.name, {"type": "choice", "options": options})
+        made = DraftQuestion(column.name, {"type": "choice", "options": options})
         listed = ", ".join(options)
         return made.doubting(
             f"{listed}: if these are codes, give the options names, and say in values which code "
@@ -299,7 +299,7 @@ def _numbers(column: Column, counts: Mapping[float, int]) -> Asked:
         )
     inner = np.array([value for value in values if value not in apart])
     found = edges(inner, np.array([counts[value] for value in inner]))
-    made = Asked(column.name, {"type": "number", "edges": found})
+    made = DraftQuestion(column.name, {"type": "number", "edges": found})
     for value in apart:
         made = made.doubting(
             f"{value:.15g} is in {counts[value]:,} rows, far from all other numbers: "
@@ -341,7 +341,7 @@ def _multi(column: Column, counts: Mapping[str, int]) -> Found:
     return made.noting("at_most is the longest answer: fewer need less noise.")
 
 
-def _remarked(made: Asked, counts: Mapping[str, int]) -> Asked:
+def _remarked(made: DraftQuestion, counts: Mapping[str, int]) -> DraftQuestion:
     """With what should be looked at before it is used."""
     options, meaning = made.keys.get("options", ()), made.keys.get("values", {})
     people = Counter[str]()

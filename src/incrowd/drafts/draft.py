@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from incrowd.drafts.columns import Asked, Found, LeftOut
+from incrowd.drafts.columns import DraftQuestion, Found, LeftOut
 from incrowd.drafts.writing import body, start
 from incrowd.survey.words import LANGUAGE
 
@@ -27,9 +27,9 @@ class Draft:
     language: str = LANGUAGE
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[DraftQuestion, ...]:
         """The questions."""
-        return tuple(each for each in self.found if isinstance(each, Asked))
+        return tuple(each for each in self.found if isinstance(each, DraftQuestion))
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from incrowd.drafts.columns import Asked, Found, LeftOut, is_id, labelled, yes_no
+from incrowd.drafts.columns import DraftQuestion, Found, LeftOut, is_id, labeled, yes_no
 from incrowd.drafts.draft import Draft
 from incrowd.drafts.missing import number
 from incrowd.drafts.xlsform import numbers
@@ -84,7 +84,7 @@ def _typed(name: str, kind: str, row: Row, choices: Mapping[str, str]) -> Found:
     if kind in ("yesno", "truefalse"):
         return yes_no(name, {})
     if kind in ("radio", "dropdown"):
-        return labelled(name, choices)
+        return labeled(name, choices)
     if kind == "slider":
         low, high = number(row.get("low", "")), number(row.get("high", ""))
         return numbers(name, low or _SLIDER[0], high or _SLIDER[1])
@@ -99,10 +99,10 @@ def _choices(text: str) -> dict[str, str]:
     return {code.strip(): label.strip() or code.strip() for code, _, label in pairs if code.strip()}
 
 
-def _box(row: Row, code: str, label: str) -> Asked:
+def _box(row: Row, code: str, label: str) -> DraftQuestion:
     """A checkbox is a column of 1 and 0 in REDCap's files."""
     text = " ".join(filter(None, (_label(row), f"({label})")))
-    made = Asked(f"{row['field_name']}___{code.lower()}", {"text": text, "type": "yesno"})
+    made = DraftQuestion(f"{row['field_name']}___{code.lower()}", {"text": text, "type": "yesno"})
     if branching := row.get("branching"):
         return made.noting(
             f"Asked only if {branching}: in the data others stand as 0, which is no."
@@ -122,7 +122,7 @@ def _worded(column: Found, row: Row) -> Found:
     keys |= column.keys
     if row.get("required", "").lower() != "y":
         keys["optional"] = True
-    made = Asked(column.id, keys, column.remarks, column.undecided)
+    made = DraftQuestion(column.id, keys, column.remarks, column.undecided)
     if branching := row.get("branching"):
         return made.noting(f"Asked only if {branching}: then it is optional.")
     return made

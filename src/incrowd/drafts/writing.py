@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from incrowd.drafts.columns import Asked, LeftOut
+from incrowd.drafts.columns import DraftQuestion, LeftOut
 from incrowd.survey import Codes, Multi, Number
 from incrowd.survey.words import LANGUAGE
 
@@ -39,7 +39,7 @@ def start(
     yield "# local_epsilon = 8.0"
 
 
-def body(asked: Sequence[Asked], left_out: Sequence[LeftOut]) -> Iterator[str]:
+def body(asked: Sequence[DraftQuestion], left_out: Sequence[LeftOut]) -> Iterator[str]:
     """The lines of the questions; with those before them the file loads as it is."""
     for each in asked:
         yield from _question(each)
@@ -54,7 +54,7 @@ def body(asked: Sequence[Asked], left_out: Sequence[LeftOut]) -> Iterator[str]:
         yield from map(_left_out, left_out)
 
 
-def _regression(asked: Sequence[Asked]) -> Iterator[str]:
+def _regression(asked: Sequence[DraftQuestion]) -> Iterator[str]:
     """Of the first yes/no question on the next two that can explain something."""
     first = next((each for each in asked if each.keys.get("type") == "yesno"), None)
     others = [each for each in asked if each is not first and _explains(each)]
@@ -66,7 +66,7 @@ def _regression(asked: Sequence[Asked]) -> Iterator[str]:
         yield f"# on = [{', '.join(quoted(each.id) for each in others[:2])}]"
 
 
-def _explains(asked: Asked) -> bool:
+def _explains(asked: DraftQuestion) -> bool:
     """Whether a question has few answers, of which a person gives one."""
     options = asked.keys.get("options", ())
     return asked.keys.get("type") in PREDICTING and len(options) <= MOST_LEVELS
@@ -76,7 +76,7 @@ def _left_out(gone: LeftOut) -> str:
     return f"# {quoted(gone.id)}: {_one_line(gone.reason)}"
 
 
-def _question(asked: Asked) -> Iterator[str]:
+def _question(asked: DraftQuestion) -> Iterator[str]:
     yield ""
     yield from (f"# {_one_line(remark)}" for remark in asked.remarks)
     yield from (f"# DECIDE: {_one_line(doubt)}." for doubt in asked.undecided)

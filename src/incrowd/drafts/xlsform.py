@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from incrowd.drafts.columns import Asked, Found, LeftOut, even, is_id, labelled
+from incrowd.drafts.columns import DraftQuestion, Found, LeftOut, even, is_id, labeled
 from incrowd.drafts.draft import Draft
 from incrowd.survey.words import LANGUAGE, in_language
 
@@ -176,7 +176,9 @@ def _found(row: Row, choices: Mapping[str, Mapping[str, Table]], spoken: Languag
     return made
 
 
-def _worded(made: Asked, row: Row, words: Mapping[str, Table], spoken: Languages) -> Asked:
+def _worded(
+    made: DraftQuestion, row: Row, words: Mapping[str, Table], spoken: Languages
+) -> DraftQuestion:
     """With its text, help and labels, in every language of the form that has a tag."""
     text, help = spoken.words(row, "label"), spoken.words(row, "hint")
     said = {"text": text, "help": help}
@@ -203,25 +205,25 @@ def _words(said: Table, main: str) -> str | Table:
 
 def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> Found:
     if kind == "select_one":
-        return labelled(name, codes)
+        return labeled(name, codes)
     if kind == "select_multiple":
         return _multi(name, codes, constraint)
     if kind in ("integer", "decimal", "range"):
         return numbers(name, _bound(_LOW, constraint), _bound(_HIGH, constraint))
     if kind in ("acknowledge", "trigger"):
-        return Asked(name, {"type": "yesno", "values": {"OK": "yes"}, "optional": True})
+        return DraftQuestion(name, {"type": "yesno", "values": {"OK": "yes"}, "optional": True})
     return LeftOut(name, f"answers of type {kind} cannot be counted as shares")
 
 
 def _multi(name: str, codes: Mapping[str, str], constraint: str) -> Found:
-    found = labelled(name, codes)
+    found = labeled(name, codes)
     if isinstance(found, LeftOut):
         return found
     options = list(dict.fromkeys(codes.values()))
     counted = _COUNTED.search(constraint)
     most = int(counted[2]) - (counted[1] == "<") if counted else len(options)
     keys = {"type": "multi", "options": options, "at_most": max(1, min(most, len(options)))}
-    made = Asked(name, keys | {"values": dict(codes)})
+    made = DraftQuestion(name, keys | {"values": dict(codes)})
     if counted:
         return made
     return made.doubting("at_most is all of the options: fewer need less noise")
@@ -232,11 +234,11 @@ def _bound(pattern: re.Pattern[str], constraint: str) -> float | None:
     return float(found[1]) if found else None
 
 
-def numbers(name: str, low: float | None, high: float | None) -> Asked:
+def numbers(name: str, low: float | None, high: float | None) -> DraftQuestion:
     """A number between two bounds, as far as they are known."""
     if low is not None and high is not None and high > low:
-        made = Asked(name, {"type": "number", "edges": even(low, high)})
+        made = DraftQuestion(name, {"type": "number", "edges": even(low, high)})
         return made.noting("Edges are even: choose those that you report.")
     start = 0 if low is None else low
-    made = Asked(name, {"type": "number", "edges": [start + each for each in GUESSED]})
+    made = DraftQuestion(name, {"type": "number", "edges": [start + each for each in GUESSED]})
     return made.doubting("nothing says what numbers there are: set the edges")

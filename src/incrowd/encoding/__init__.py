@@ -1,1 +1,1 @@
-"""Answers <-> bits."""
+"""Encode answers from files and data frames as bits."""

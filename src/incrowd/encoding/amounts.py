@@ -1,4 +1,4 @@
-"""Amounts: the edges beside a number, and the chance of the upper one that keeps its mean.
+"""Amounts: the edges around a number, and the probability of the upper one that preserves the mean.
 
 Proof: docs/mathematics.md#amounts.
 """
@@ -14,10 +14,11 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR
 
 
 def between(edges: Sequence[float], numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The place of the edge below each number, and 2^32 times the chance of the next one.
+    """Return the index of the edge below each number, and 2^32 times the probability of the next.
 
-    The chance is (x - a) / (b - a) between the edges a and b, rounded to a whole number over 2^32:
-    the mean is kept up to (b - a) / 2^33. A number outside of the edges is moved to the nearest.
+    The probability is (x - a) / (b - a) between the edges a and b, rounded to a multiple of 2^-32,
+    so that the mean is preserved up to (b - a) / 2^33. A number outside the edges moves to the
+    nearest.
     """
     ends = np.array(edges)
     inside = np.clip(numbers, ends[0], ends[-1])
@@ -26,7 +27,7 @@ def between(edges: Sequence[float], numbers: np.ndarray) -> tuple[np.ndarray, np
     return below, np.rint(share * DENOMINATOR).astype(np.int64)
 
 
-# Amounts outside of their edges, which count as the nearest: how many, and which may be codes.
+# Amounts outside the edges, which count as the nearest edge: how many, and which may be codes.
 
 
 MOST_DIGITS = 15  # of whole numbers that a floating-point number holds exactly
@@ -34,7 +35,7 @@ NINES = frozenset(10**digits - 1 for digits in range(1, MOST_DIGITS + 1))
 
 
 def beside_nines(nines: int) -> frozenset[int]:
-    """Codes that are used together with 9, 99, 999 and so on: 7 and 8, 97, 98, 77 and 88."""
+    """Return the codes used together with 9, 99, 999 and so on: 7 and 8, 97, 98, 77 and 88."""
     same_digit = {nines // 9 * 7, nines // 9 * 8}
     return frozenset({nines, nines - 1, nines - 2} | same_digit)
 
@@ -45,7 +46,7 @@ FAR = 3  # times as large as any answer: then nines stand for no answer
 
 
 class Outside(NamedTuple):
-    """How many answered, with amounts below the first edge and above the last one; which codes."""
+    """The number of answers, of amounts below the first and above the last edge; likely codes."""
 
     answers: int = 0
     below: int = 0
@@ -53,13 +54,13 @@ class Outside(NamedTuple):
     codes: frozenset[int] = frozenset()
 
     def and_of(self, more: Outside) -> Outside:
-        """Of both together."""
+        """Return the sum of both."""
         answers, below = self.answers + more.answers, self.below + more.below
         return Outside(answers, below, self.above + more.above, self.codes | more.codes)
 
 
 def outside(edges: Sequence[float], numbers: np.ndarray) -> Outside:
-    """Those of some numbers that are not between the edges."""
+    """Count the numbers that are not between the edges."""
     below, above = numbers < edges[0], numbers > edges[-1]
     codes = CODES.intersection(numbers[below | above].tolist())
     likely = frozenset(int(code) for code in codes if is_code(code, edges))
@@ -67,9 +68,9 @@ def outside(edges: Sequence[float], numbers: np.ndarray) -> Outside:
 
 
 def is_code(number: float, others: Collection[float]) -> bool:
-    """Whether one of CODES stands for no answer, among other answers or the edges for them.
+    """Whether one of CODES means no answer, given other answers or their edges.
 
-    A negative one where all others are not negative, nines far above all others, each among words.
+    A negative code does if no other number is negative; nines do if they are far above all others.
     """
     if number in NEGATIVE:
         return min(others, default=0) >= 0

@@ -1,4 +1,4 @@
-"""Answers from files of every kind and from data frames, as Arrow tables."""
+"""Answers from files of every supported format and from data frames, as Arrow tables."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def load_answers(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> pa.Table:
-    """Read the columns of a survey's questions from a file or a data frame, one row a person.
+    """Read the columns of a survey's questions from a file or a data frame, one row per person.
 
-    answers: a file (CSV, JSON lines, Parquet, Arrow, SPSS, Stata, Excel), or one that is open for
-    reading; or a data frame of pandas, polars, duckdb, Arrow or any that narwhals knows. id:
-    a column of text that says whose row it is, to be read as well. format, encoding: of a file,
-    where its name and content do not tell. sheet: of a workbook, by default the first. Cells of
-    CSV and JSON are kept as text; an empty cell is a missing answer. Other columns are ignored.
-    Raises AnswersError if it cannot be read, is empty, or lacks a question's column.
+    answers: a file (CSV, JSON lines, Parquet, Arrow, SPSS, Stata, Excel), a file object open for
+    reading, or a data frame of pandas, polars, duckdb, Arrow or any that narwhals supports. id: a
+    text column that identifies people, read as well. format, encoding: of a file, if its name and
+    content do not show them. sheet: of a workbook, by default the first. Cells of CSV and JSON stay
+    text; an empty cell is a missing answer. Other columns are ignored. Raises AnswersError if the
+    answers cannot be read, are empty, or lack a question's column.
     """
     if is_frame(answers):
         table = as_table(answers, lambda names: check_names(names, survey, id))
@@ -49,24 +49,24 @@ def load_answers(
 
 
 def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 << 17) -> Pieces:
-    """The wanted columns piece by piece, at most so many rows and about PIECE_BYTES in each.
+    """Yield the wanted columns in pieces of at most `rows` rows and about PIECE_BYTES.
 
-    Beside a piece stands how much was read up to its end: bytes of CSV, rows of anything else.
-    CSV and Parquet are read as they are needed, the others whole.
+    With each piece comes how much was read up to its end: bytes of CSV, rows of other formats. CSV
+    and Parquet are read lazily, other formats at once.
     """
     return reader(source.kind).pieces(source, Request(survey, id), rows, PIECE_BYTES)
 
 
 def column_names(source: Source, survey: Survey, id: str | None = None) -> list[str]:
-    """The names of all columns of a file, in order. Raises AnswersError if it cannot be read."""
+    """Return the names of all columns of a file. Raises AnswersError if it cannot be read."""
     with readable(source.name):
         return reader(source.kind).columns(source, Request(survey, id))
 
 
 def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.Table:
-    """The columns of the survey's questions, in order, and that of the ids.
+    """Return the columns of the survey's questions, in order, and that of the ids.
 
-    Raises AnswersError if a column is missing or stands twice, or if there are no rows.
+    Raises AnswersError if a column is missing or occurs twice, or if there are no rows.
     """
     names = check_names(table.column_names, survey, id)
     check_rows(table.num_rows)
@@ -80,10 +80,10 @@ def check_rows(rows: int) -> None:
 
 
 def texts(answers: pa.Table, id: str) -> pa.Array:
-    """The ids of the rows, byte for byte as they stand in the file; whole numbers as digits.
+    """Return the ids of the rows, byte for byte as in the file; whole numbers as digits.
 
     Raises AnswersError unless there is one such column, with an id in every row, and of a type
-    whose values have one text only: a floating-point number does not tell 1.10 from 1.1.
+    whose values have a unique text: floating-point numbers do not distinguish 1.10 from 1.1.
     """
     check_once("id", [id], answers.column_names)
     kind = answers.schema.field(id).type
@@ -94,7 +94,7 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     missing = pc.equal(pc.fill_null(names, ""), "").to_numpy(zero_copy_only=False)
     if missing.any():
         field = f"row {int(np.argmax(missing)) + 1}, {id}"
-        raise AnswersError.of(field, InWords("no id"), "should say whose row it is")
+        raise AnswersError.of(field, InWords("no id"), "should identify the person")
     return names
 
 
@@ -104,14 +104,14 @@ def _has_one_text(kind: pa.DataType) -> bool:
     return bool(text or types.is_integer(kind) or types.is_null(kind))
 
 
-# Answers from files of any size, a bounded number of rows at a time.
+# Files of any size, a bounded number of rows at a time.
 
 
 class Batches(NamedTuple):
-    """Answers piece by piece.
+    """Answers in pieces.
 
-    size, unit: how much there is to read, in bytes (CSV) or rows. tables: of the
-    questions' columns, each with how much was read since the table before.
+    size, unit: how much there is to read, in bytes (CSV) or rows. tables: the questions' columns,
+    each table with how much was read since the previous one.
     """
 
     size: int
@@ -127,11 +127,10 @@ def load_batches(
     format: str | None = None,
     encoding: str | None = None,
 ) -> Batches:
-    """Read a file of answers, `rows` at a time, at the end what is left.
+    """Read a file of answers, `rows` at a time; the last table may be shorter.
 
-    Where answers are long there are fewer rows in a table. What a cell means and what is an error
-    are as in `load_answers`; an error further back in the file is raised when the tables come to
-    it.
+    If answers are long, a table has fewer rows. Cells and errors are as in `load_answers`; an error
+    further back in the file is raised when the iteration reaches it.
     """
     source = source_of(answers, format, encoding)
     with readable(source.name):
@@ -141,7 +140,7 @@ def load_batches(
 
 
 def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]]:
-    """Pieces of any size as tables of `rows` rows, or of PIECE_BYTES, at the end what is left."""
+    """Regroup pieces into tables of `rows` rows, or of PIECE_BYTES; the last may be shorter."""
     held, seen, position = pa.table({}), 0, 0
     with readable(name):
         for batch, position in read:
@@ -155,11 +154,12 @@ def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]
         yield held, position - seen
 
 
-# All columns of a file or a data frame, with what it says of them.
+# All columns of a file or a data frame, with their labels.
 
 
 def load_data(answers: Source | Any) -> Data:
-    """All of a file, held in memory, or of a data frame. Raises AnswersError as `load_answers`."""
+    """Load all of a file, or of a data frame, into memory. Raises AnswersError as
+    `load_answers`."""
     if is_frame(answers):
         return Data(as_table(answers))
     source: Source = answers

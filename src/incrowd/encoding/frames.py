@@ -15,18 +15,18 @@ from incrowd.encoding.sources import Source
 from incrowd.errors import AnswersError, IncrowdError, InWords
 
 Chosen = Callable[[Sequence[str]], list[str]]  # of the names of all columns
-WORKS = "name a file, or hand over a data frame of pandas, polars, duckdb or Arrow"
+WORKS = "name a file, or pass a data frame of pandas, polars, duckdb or Arrow"
 
 
 def is_frame(answers: object) -> bool:
-    """Whether answers are to be taken as they are: neither a path nor a file to read."""
+    """Whether the answers are in memory, and not a path or a file to read."""
     return not (isinstance(answers, str | os.PathLike | Source) or hasattr(answers, "read"))
 
 
 def as_table(frame: Any, chosen: Chosen | None = None) -> pa.Table:
-    """All columns of a data frame, or those that are chosen of their names.
+    """Return a data frame as an Arrow table, all columns or those that `chosen` picks by name.
 
-    Raises AnswersError for what is no data frame, or has a column of things that are no answers.
+    Raises AnswersError for anything but a data frame, and for columns that cannot be converted.
     """
     if isinstance(frame, pa.Table):
         return frame.select(chosen(frame.column_names)) if chosen else frame
@@ -55,7 +55,7 @@ def _eager(frame: nw.DataFrame[Any], chosen: Chosen | None) -> pa.Table:
 
 
 def _column(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
-    """A column; of a mixture of types, each value as the text that it would be in a file."""
+    """Return a column; if types are mixed, each value as the text that it would be in a file."""
     try:
         column = series.to_arrow()
     except (pa.ArrowException, TypeError, ValueError):
@@ -67,7 +67,7 @@ def _column(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
 
 
 def _stream(frame: Any) -> pa.Table:
-    """What hands itself over as an Arrow stream."""
+    """Read an object that exports an Arrow stream."""
     if not hasattr(frame, "__arrow_c_stream__"):
         raise _no_frame(frame)
     return pa.RecordBatchReader.from_stream(frame).read_all()
@@ -80,5 +80,5 @@ def _no_frame(frame: object) -> IncrowdError:
 def _twice(frame: Any) -> IncrowdError:
     names = list(map(str, frame.columns))
     name = next(name for name in names if names.count(name) > 1)
-    found = InWords(f"{names.count(name)} columns {name!r}")
-    return AnswersError.of("answers", found, "there should be exactly one; rename the others")
+    shown = InWords(f"{names.count(name)} columns {name!r}")
+    return AnswersError.of("answers", shown, "there should be exactly one; rename the others")

@@ -1,4 +1,4 @@
-"""Files of known margins: TOML, or CSV with a row for each answer."""
+"""Files of known margins: TOML, or CSV with one row per answer."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ EXAMPLE = (
 
 
 def load_margins(path: str | Path) -> dict[str, Any]:
-    """Known margins from a file: for each question the share or number of people of each answer.
+    """Load known margins: for each question the share or number of people of each answer.
 
-    `.csv`: the columns question, answer and people (or share), with commas, semicolons or tabs
-    between them; any other ending: TOML, a table for
-    each question. Questions of one margin, and their answers, are joined by " | ". What the margins
-    say is checked when they are used. Raises UsageError if the file cannot be read as that.
+    `.csv`: the columns question, answer and people (or share), separated by commas, semicolons or
+    tabs; any other ending: TOML, with a table for each question. Questions of one margin, and their
+    answers, are joined by " | ". The margins are validated when they are used. Raises UsageError if
+    the file cannot be read.
     """
     path = Path(path)
     _log.info("reading %s, margins", path)
@@ -53,8 +53,8 @@ def _of_csv(text: str, path: Path) -> dict[str, Any]:
     read = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
     names = [name for name in ("people", "share") if name in (read.fieldnames or ())]
     if len(names) != 1 or not {"question", "answer"} <= set(read.fieldnames or ()):
-        found = ", ".join(read.fieldnames or ()) or "none"
-        raise UsageError.of("margins", str(path), f"its columns are {found}; {EXAMPLE}")
+        columns = ", ".join(read.fieldnames or ()) or "none"
+        raise UsageError.of("margins", str(path), f"its columns are {columns}; {EXAMPLE}")
     margins: dict[str, Any] = {}
     rows = list(read)
     numbers = [row[names[0]] for row in rows]

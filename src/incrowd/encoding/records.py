@@ -1,4 +1,4 @@
-"""Answers to packed records: bit i of a record stands in byte i // 8 at place i % 8."""
+"""Encode answers as packed records: bit i of a record is bit i % 8 of byte i // 8."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from incrowd.survey.crossings import Block, cell_answers
 
 SHOWN = 5  # mistakes listed for each column; the rest is counted
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
-# What other software writes for no answer; only a survey can say that it means that.
+# What other software writes for no answer; it counts as that only if the survey says so.
 NO_ANSWERS = {"na", "n/a", "nan", "null", ".", "-", "?", "#n/a", *map(str, CODES)}
 
 
 class Encoded(NamedTuple):
-    """The answers to one question: which bits are set, as rows and places within the question.
+    """The encoded answers to one question: the set bits, as rows and places within the question.
 
-    words: of a text question the answers themselves, since its bits depend on the cohort. up: of
-    an amount, times 2^32, the chance that the place is the next one (-1 is no bit); until that is
-    drawn, one for each row. outside: of all answers that were encoded, amounts beyond the edges.
+    words: the answers to a text question, since its bits depend on the cohort. up: for an amount
+    that is not rounded yet, one entry per row: 2^32 times the probability that the place is the
+    next one (place -1 is no bit). outside: the amounts outside the edges.
     """
 
     rows: np.ndarray
@@ -54,7 +54,7 @@ class Encoded(NamedTuple):
     outside: Outside = Outside()
 
     def drawn(self, up: np.ndarray) -> Encoded:
-        """The set bits of an amount when it is known who is rounded up."""
+        """Return the set bits of an amount. up: 1 for rows that are rounded up, else 0."""
         places = self.places + up
         return Encoded(self.rows[places >= 0], places[places >= 0])
 
@@ -68,10 +68,10 @@ def encode(
     before: int = 0,
     codes: Sequence[Codes] = (),
 ) -> dict[str, Encoded]:
-    """The set bits of every question, by its id; rows in rising order.
+    """Return the set bits of every question, by its id; rows ascending.
 
-    before: how many rows of the file come before these; errors count them as well. codes: how the
-    answers to some questions are written.
+    before: how many rows of the file come before these; errors count them as well. codes: the codes
+    for the answers to some questions.
     Raises AnswersError with the rows and values of every kind of mistake: unknown options,
     missing answers, values below the first edge.
     """
@@ -87,16 +87,16 @@ def encode(
 
 
 def taken(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
-    """The answers of some of `number` rows, in that order; one may come several times."""
+    """Return the answers of some of `number` rows, in the given order, possibly with repeats."""
     if encoded.words is not None:
         return encoded._replace(words=encoded.words[rows])
     starts = np.searchsorted(encoded.rows, np.arange(number + 1))
     sizes = np.diff(starts)[rows]
     new_rows = np.repeat(np.arange(len(rows)), sizes)
     within = np.arange(len(new_rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    kept = np.repeat(starts[:-1][rows], sizes) + within
-    up = None if encoded.up is None else encoded.up[kept]
-    return Encoded(new_rows, encoded.places[kept], up=up)
+    chosen = np.repeat(starts[:-1][rows], sizes) + within
+    up = None if encoded.up is None else encoded.up[chosen]
+    return Encoded(new_rows, encoded.places[chosen], up=up)
 
 
 def pack(
@@ -105,18 +105,18 @@ def pack(
     rows: int,
     cohorts: Mapping[str, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Records of the questions' bits, in order: uint8, shape (rows, ceil(L / 8)).
+    """Return records of the questions' bits, in order: uint8, shape (rows, ceil(L / 8)).
 
-    cohorts: of every text question, int64, shape (rows,).
+    cohorts: for every text question, int64, shape (rows,).
     """
     bits = np.zeros((rows, sum(question.bits for question in questions)), bool)
     start = 0
     for question in questions:
-        found = encoded[question.id]
+        answers = encoded[question.id]
         if takes_words(question):
-            found = _hashed(question, found, (cohorts or {})[question.id])
-        assert found.up is None, f"{question.id} is not rounded yet"
-        bits[found.rows, start + found.places] = True
+            answers = _hashed(question, answers, (cohorts or {})[question.id])
+        assert answers.up is None, f"{question.id} is not rounded yet"
+        bits[answers.rows, start + answers.places] = True
         start += question.bits
     return np.packbits(bits, axis=1, bitorder="little")
 
@@ -127,8 +127,8 @@ def set_cells(
     encoded: Mapping[str, Encoded],
     rows: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cells that each person is in (`incrowd.survey.crossings`): rows and cell numbers, int64,
-    sorted by row and then by number. blocks: of the cells."""
+    """Return the cells that each person is in (`incrowd.survey.crossings`): rows and cell numbers,
+    int64, sorted by row and then by number. blocks: of the cells."""
     several = next((encoded[q.id] for q in questions if q.many), None)
     one_each = {q.id: _place(q, encoded[q.id], rows) for q in questions if not q.many}
     people, numbers = [], []
@@ -152,17 +152,18 @@ def set_cells(
 
 
 def _place(question: AnyQuestion, encoded: Encoded, rows: int) -> np.ndarray:
-    """The place of each person's only answer on the question's axis of cells, shape (rows,)."""
+    """Return the place of each person's only answer on the question's axis of cells, shape
+    (rows,)."""
     assert encoded.up is None, f"{question.id} is not rounded yet"
     answers = len(cell_answers(question))
-    no_bit = 0 if question.bits == 1 else answers - 1  # of who says no, or has chosen none
+    no_bit = 0 if question.bits == 1 else answers - 1  # for people who say no, or choose no option
     places = np.full(rows, no_bit, np.int64)
     places[encoded.rows] = encoded.places + (question.bits == 1)
     return places
 
 
 def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:
-    """The bits of each word in its cohort, after those that say which cohort it is."""
+    """Return the bits of each word in its cohort, after the bits with the cohort's number."""
     assert encoded.words is not None
     blocks = places(encoded.words.tolist(), cohorts, question.id, question.hashes, question.block)
     starts = question.cohort_bits + question.block * np.arange(question.hashes)
@@ -174,11 +175,11 @@ def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:
 
 
 class Reading(NamedTuple):
-    """A column as the answers to a question: what can be encoded, and in which rows is what not.
+    """A column read as answers to a question: what can be encoded, and which rows cannot.
 
-    answers: the cells, codes replaced; null where there is no answer. wrong, missing: masks of the
-    rows that hold something else, and of those without an answer. allowed: what would work in the
-    place of what is wrong. choices: what an answer or a code may be. problems: of the whole column.
+    answers: the cells, codes replaced; null for no answer. wrong, missing: masks of the rows with
+    wrong answers, and without an answer. allowed: what would work instead of a wrong answer.
+    choices: the allowed answers and codes. problems: those of the whole column.
     """
 
     encoded: Encoded
@@ -191,17 +192,17 @@ class Reading(NamedTuple):
 
 
 def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> Reading:
-    """The answers to a question in the cells of a column, which are written in codes."""
+    """Read the cells of a column, which may be codes, as answers to a question."""
     try:
         column, unknown = decoded(question, codes, _without_empty(question, cells))
         encoded, wrong, allowed = question.read(Cells(column))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         nowhere = np.zeros(len(cells), bool)
-        problem = _no_such_type(question, cells, "holds no answers to the question")
+        problem = _no_such_type(question, cells, "cannot hold answers to the question")
         return Reading(_NOTHING, cells, nowhere, nowhere, problems=(problem,))
     problems: tuple[Problem, ...] = ()
     if same := _same_number(question, column.type):
-        reason = f"cannot tell which of the options the number {same} is"
+        reason = f"does not distinguish the options that are the number {same}"
         problems = (_no_such_type(question, cells, reason),)
     if codes.values and unknown.any():
         allowed = f"use one of {code_list(codes)}"
@@ -218,7 +219,7 @@ def _encoded(
     before: int,
     problems: list[Problem],
 ) -> Encoded:
-    """One question's set bits; adds what is wrong to `problems`."""
+    """Return one question's set bits; append mistakes to `problems`."""
     cells = cells.combine_chunks()
     read = read_column(question, codes, cells)
     problems += read.problems
@@ -230,7 +231,8 @@ def _encoded(
 
 
 def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
-    """Empty cells in quotation marks, and space alone, are missing; for `multi` they mean none."""
+    """Make quoted empty cells and blank cells missing; for `multi` they mean that no option
+    applies."""
     coded = pa.types.is_dictionary(cells.type)  # of Parquet files and categories
     kind = cells.type.value_type if coded else cells.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
@@ -252,7 +254,8 @@ def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Probl
 
 
 def _same_number(question: AnyQuestion, kind: pa.DataType) -> Decimal | None:
-    """A number that two options are, if the column is of numbers: was 7 the answer 7 or 007?"""
+    """Return a number that two options share, if the column has numbers: was 7 the answer 7 or
+    007?"""
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
     numbers = Counter(map(_decimal, question.choices))
@@ -260,7 +263,7 @@ def _same_number(question: AnyQuestion, kind: pa.DataType) -> Decimal | None:
 
 
 def _decimal(option: str) -> Decimal | None:
-    """The number that an option is, if it is one: numbers of several spellings are equal."""
+    """Return an option as a number, if it is one: several spellings of a number are equal."""
     try:
         number = Decimal(option)
     except InvalidOperation:
@@ -268,19 +271,19 @@ def _decimal(option: str) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _with_no_answer(question: AnyQuestion, found: Encoded, missing: np.ndarray) -> Encoded:
-    """A missing answer sets the last bit alone; of a text question it is a word."""
-    if found.words is not None:
-        return found._replace(words=np.where(missing, NO_ANSWER, found.words))
-    kept = ~missing[found.rows]
-    rows = np.concatenate([found.rows[kept], np.flatnonzero(missing)])
+def _with_no_answer(question: AnyQuestion, encoded: Encoded, missing: np.ndarray) -> Encoded:
+    """Encode missing answers: they set only the last bit; for a text question they are a word."""
+    if encoded.words is not None:
+        return encoded._replace(words=np.where(missing, NO_ANSWER, encoded.words))
+    answered = ~missing[encoded.rows]
+    rows = np.concatenate([encoded.rows[answered], np.flatnonzero(missing)])
     last = np.full(np.count_nonzero(missing), len(question.answers) - 1)
-    places = np.concatenate([found.places[kept], last])
+    places = np.concatenate([encoded.places[answered], last])
     order = np.argsort(rows, kind="stable")
-    if found.up is None:
+    if encoded.up is None:
         return Encoded(rows[order], places[order])
-    up = np.concatenate([found.up[kept], np.zeros(len(last), np.int64)])
-    return Encoded(rows[order], places[order], up=up[order], outside=found.outside)
+    up = np.concatenate([encoded.up[answered], np.zeros(len(last), np.int64)])
+    return Encoded(rows[order], places[order], up=up[order], outside=encoded.outside)
 
 
 DROP = "drop the row, or set optional = true in the survey"
@@ -292,67 +295,68 @@ def _mistakes(
     wrong: np.ndarray,
     allowed: str,
     before: int,
-    known: Sequence[str] = (),
+    choices: Sequence[str] = (),
 ) -> Iterator[Problem]:
-    """The first few wrong rows, counted from 1 without the header, and how many more.
+    """Yield the first few wrong rows, counted from 1 without the header, and how many more.
 
-    known: what would be an answer, one of which may have been meant.
+    choices: the allowed answers, one of which may have been meant.
     """
     rows = np.flatnonzero(wrong)
     for row in islice(rows, SHOWN):
         value = column[int(row)].as_py()
         shown = InWords("the answer is missing") if value is None else value
-        yield Problem(f"row {before + row + 1}, {id}", shown, hint(value, known) + allowed)
+        yield Problem(f"row {before + row + 1}, {id}", shown, hint(value, choices) + allowed)
     if len(rows) > SHOWN:
         yield Problem(id, InWords(f"{len(rows):,} rows have this mistake"), allowed)
 
 
-def hint(value: object, known: Sequence[str]) -> str:
-    """What a wrong answer may have been: another spelling, or no answer at all."""
-    if not known or not isinstance(value, str | int | float):
+def hint(value: object, choices: Sequence[str]) -> str:
+    """Return a hint what a wrong answer may mean: another spelling, or no answer; else ""."""
+    if not choices or not isinstance(value, str | int | float):
         return ""
     text = (as_text(value) or "nan").strip()
     if text.casefold() in NO_ANSWERS:
         null = "" if isinstance(value, str) or value == value else "make it null, or "
         return f'if it stands for no answer, {null}add missing = ["{text}"] to the question; '
-    return likely(value, known) if isinstance(value, str) else ""
+    return likely(value, choices) if isinstance(value, str) else ""
 
 
 Answered = tuple[Encoded, np.ndarray, str]
 
 
 def _one_of(codes: np.ndarray) -> Encoded:
-    """One bit for each row; none for the code -1."""
+    """Return one set bit per row; none for the code -1."""
     rows = np.flatnonzero(codes >= 0)
     return Encoded(rows, codes[rows].astype(np.int64))
 
 
 def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
-    """Index of each text among the values, -1 where it is none of them."""
-    return by_value(column, lambda found: index(texts_of(found), values), -1)
+    """Return the index of each text among the values, -1 if it is not one of them."""
+    return by_value(column, lambda texts: index(texts_of(texts), values), -1)
 
 
-_YES_OR_NO = "use yes or no, true or false, 1 or 0; or write in values what other codes mean"
+_YES_OR_NO = "use yes or no, true or false, 1 or 0; or define other codes in values"
 
 
 class Cells(NamedTuple):
-    """A column of a file, its codes replaced: what the types of questions read it as."""
+    """A column of a file with its codes replaced, and how each type of question reads it."""
 
     column: pa.Array
 
     def one_of(self, answers: Sequence[str]) -> Answered:
-        """One of some answers, by name."""
+        """Read one of the answers, by name."""
         codes = _codes(self.column, answers)
         return _one_of(codes), codes < 0, f"use one of {_listed(answers)}"
 
     def yes_or_no(self, optional: bool) -> Answered:
-        """Yes or no, in any of the usual spellings."""
+        """Read yes or no, in any of the usual spellings."""
         answer = by_value(self.column, _no_or_yes, -1)
         place = answer if optional else answer - 1  # the one bit is set for yes
         return _one_of(place), answer < 0, _YES_OR_NO
 
     def some_of(self, options: Sequence[str], most: int) -> Answered:
-        """A list column, or text with the options between semicolons; "none" means none."""
+        """Read a list column, or text with options separated by semicolons; "none" means no
+        option."""
         if is_list(self.column.type):
             return _lists(self.column, options, most)
         rows, values = distinct(self.column)
@@ -360,7 +364,7 @@ class Cells(NamedTuple):
         return taken(encoded, len(values) + 1, rows), np.append(wrong, False)[rows], allowed
 
     def bins(self, edges: Sequence[float]) -> Answered:
-        """The bin of each number; text that is not a number is as wrong as one below all edges."""
+        """Read the bin of each number; other text, and numbers below all edges, are wrong."""
         numbers = _floats(self.column)
         bins = np.searchsorted(edges, numbers, side="right") - 1
         wrong = (bins < 0) | ~np.isfinite(numbers)
@@ -368,23 +372,23 @@ class Cells(NamedTuple):
         return _one_of(np.where(wrong, -1, bins)), wrong, allowed
 
     def between(self, edges: Sequence[float], one_bit: bool) -> Answered:
-        """The edge below each number, and the chance of the one above it; see `Encoded`."""
+        """Read the edge below each number, and the probability of the next one; see `Encoded`."""
         numbers = _floats(self.column)
         wrong = ~np.isfinite(numbers)
-        known = np.flatnonzero(~wrong)
-        below, up = between(edges, numbers[known])
+        answered = np.flatnonzero(~wrong)
+        below, up = between(edges, numbers[answered])
         places = below - one_bit  # the one bit is set for the upper
-        encoded = Encoded(known, places, up=up, outside=outside(edges, numbers[known]))
+        encoded = Encoded(answered, places, up=up, outside=outside(edges, numbers[answered]))
         return encoded, wrong, f"use a number{_point(self.column)}"
 
     def words(self) -> Answered:
-        """The words, normalized; their bits are found when the cohort is known."""
+        """Read words, normalized; their bits depend on the cohort and are computed later."""
         words = by_value(self.column, _normalized, "")
         return _NOTHING._replace(words=words), words == "", "should hold a word"
 
 
 def _no_or_yes(column: pa.Array) -> np.ndarray:
-    """0 for no, 1 for yes, -1 for anything else."""
+    """Return 0 for no, 1 for yes, -1 for anything else."""
     return index(without_point(pc.utf8_lower(texts_of(column))), NO + YES) // len(NO)
 
 
@@ -400,13 +404,13 @@ def _lists(column: pa.Array, options: Sequence[str], most: int) -> Answered:
 
 
 def _point(column: pa.Array) -> str:
-    """What to say where somebody writes decimals after a comma."""
+    """Return a hint for messages if decimals are written after a comma."""
     comma = pa.types.is_string(column.type) and pc.any(pc.match_substring(column, ",")).as_py()
     return ", with a point before the decimals" if comma else ""
 
 
-def _normalized(found: pa.Array) -> np.ndarray:
-    texts = pc.fill_null(pc.cast(found, pa.string()), "").to_pylist()
+def _normalized(column: pa.Array) -> np.ndarray:
+    texts = pc.fill_null(pc.cast(column, pa.string()), "").to_pylist()
     return np.array([normalize(text) for text in texts], object)
 
 
@@ -433,14 +437,14 @@ def _listed(options: Sequence[str], most: int = 12) -> str:
     return shown if len(options) <= most else f"{shown}, ... ({len(options)} options)"
 
 
-# The answers of people, encoded: what is randomised for each message.
+# The encoded answers of people, which are randomized for each message.
 
 
 PEOPLE_SHOWN = 5
 
 
 class People(NamedTuple):
-    """The encoded answers of some people to every question, by its id."""
+    """The encoded answers of people to every question, by its id. number: of the people."""
 
     number: int
     encoded: Mapping[str, Encoded]
@@ -455,28 +459,29 @@ class People(NamedTuple):
         return cls(checked.num_rows, encode(survey.questions, checked, before, survey.codes))
 
     def strata(self, survey: Survey) -> np.ndarray:
-        """The number of the stratum of each person, 0 where no question is open."""
+        """Return the number of each person's stratum, 0 if no question is open."""
         codes = {question.id: self._codes(question) for question in survey.open}
         return stratum_numbers(survey, codes, self.number)
 
     def _codes(self, question: AnyQuestion) -> np.ndarray:
-        """Which of its answers each person gave to a question of exactly one answer."""
-        found = self.encoded[question.id]
+        """Return the index of each person's answer to a question with exactly one answer."""
+        encoded = self.encoded[question.id]
         codes = np.zeros(self.number, np.int64)
-        codes[found.rows] = found.places + (question.bits < len(question.answers))  # no is no bit
+        codes[encoded.rows] = encoded.places + (
+            question.bits < len(question.answers)
+        )  # no is no bit
         return codes
 
     def take(self, rows: np.ndarray) -> People:
-        """Some of the people, in that order; one may come several times."""
-        found = {id: taken(each, self.number, rows) for id, each in self.encoded.items()}
-        return People(len(rows), found)
+        """Return some of the people, in the given order, possibly with repeats."""
+        encoded = {id: taken(each, self.number, rows) for id, each in self.encoded.items()}
+        return People(len(rows), encoded)
 
 
 def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
-    """The answers without repeated ids: one row for each person, who sends one set of reports.
+    """Return the answers without repeated ids: one row per person, who sends one set of reports.
 
-    Ids are text, equal if their bytes are. Raises AnswersError as `texts`, or if rows of one id
-    differ.
+    Ids are text and compared by bytes. Raises AnswersError as `texts`, or if rows of one id differ.
     """
     names = texts(answers, id)
     codes = pc.dictionary_encode(names).indices.to_numpy()
@@ -487,10 +492,10 @@ def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
 
 
 def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: np.ndarray) -> None:
-    """Raises AnswersError unless every row says what the first of its id says."""
+    """Raises AnswersError unless every row equals the first row of its id."""
     again = np.flatnonzero(first != np.arange(len(first)))
-    said, before = (answers.take(pa.array(rows)).to_pylist() for rows in (again, first[again]))
-    wrong = [row for row, one, other in zip(again, said, before, strict=True) if one != other]
+    repeats, before = (answers.take(pa.array(rows)).to_pylist() for rows in (again, first[again]))
+    wrong = [row for row, one, other in zip(again, repeats, before, strict=True) if one != other]
     problems = [
         Problem(
             f"rows {first[row] + 1} and {row + 1}",

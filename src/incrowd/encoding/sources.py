@@ -1,4 +1,4 @@
-"""Where answers come from: a file, or bytes that can be read once only."""
+"""Where answers come from: a file, or bytes that can be read only once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import pyarrow as pa
 from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
 
-# What kind of file holds the answers: by what it begins with, and by its name.
+# The format of a file, from its first bytes and its name.
 
 
-HEAD_BYTES = 1 << 16  # of a file, looked at to see what it is
+HEAD_BYTES = 1 << 16  # of a file, inspected to detect its format
 COMPRESSED = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -30,7 +30,7 @@ COMPRESSED = {
 _ZIP = b"PK\x03\x04"
 _OLD_STATA = {version: b"\x01" for version in range(0x69, 0x74)}  # then the order of bytes, 1
 _SAVE = "save its table as CSV, Parquet or .xlsx"
-# Files that people have as well, and what works in their place.
+# Other file formats that people have, and what would work instead.
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": ("an old Excel file", "save it as .xlsx or CSV"),
     b"%PDF": ("a PDF file", ""),
@@ -53,26 +53,26 @@ _FOREIGN = {
 
 
 def codec(head: bytes) -> str | None:
-    """How a file is compressed, by what it begins with."""
+    """Return how a file is compressed, from its first bytes."""
     return next((name for magic, name in COMPRESSED.items() if head.startswith(magic)), None)
 
 
 def kind_of(name: str, head: bytes, format: str | None, encoding: str | None) -> str:
-    """The kind of format, for a file of that name that begins so, compression taken off.
+    """Return the format of a file, from its name and its first (decompressed) bytes.
 
-    format: what it is said to be. Raises AnswersError for a file of another kind, also if its
-    name or `format` says another one than what is in it.
+    format: the one declared by the user. Raises AnswersError for unsupported files, and if the
+    content does not match the name or the declared format.
     """
-    found = _by_content(name, head)
-    said = format or _by_name(name)
-    if found is None and said in (None, "csv", "jsonl"):
+    content = _by_content(name, head)
+    declared = format or _by_name(name)
+    if content is None and declared in (None, "csv", "jsonl"):
         _check_text(name, head, encoding)
-        return _text_kind(name, head, said, format)
-    if found is None and head and FORMATS[said or "csv"].magic:
-        raise _disagrees(name, said, format, "text" if _is_text(head) else "other bytes")
-    if found and said and said != found:
-        raise _disagrees(name, said, format, f"{FORMATS[found].spoken} data")
-    return found or said or "csv"
+        return _text_kind(name, head, declared, format)
+    if content is None and head and FORMATS[declared or "csv"].magic:
+        raise _disagrees(name, declared, format, "text" if _is_text(head) else "binary data")
+    if content and declared and declared != content:
+        raise _disagrees(name, declared, format, f"{FORMATS[content].spoken} data")
+    return content or declared or "csv"
 
 
 def _by_name(name: str) -> str | None:
@@ -84,7 +84,8 @@ def _by_name(name: str) -> str | None:
 
 
 def _by_content(name: str, head: bytes) -> str | None:
-    """What a file of bytes is; None for text. Raises AnswersError if it is none that we read."""
+    """Return the format of a binary file; None for text. Raises AnswersError if it is not
+    supported."""
     if head.startswith(_ZIP):
         return _in_zip(name, head)
     for format in FORMATS.values():
@@ -105,7 +106,7 @@ def _in_zip(name: str, head: bytes) -> str:
         return "xlsx"
     if b"opendocument.spreadsheet" in head[:200]:
         raise AnswersError.of("answers", name, "it is an OpenDocument table; save it as .xlsx")
-    raise AnswersError.of("answers", name, "it is a zip archive; unpack it, and name what is in it")
+    raise AnswersError.of("answers", name, "it is a zip archive; unpack it, and name a file in it")
 
 
 def _is_text(head: bytes) -> bool:
@@ -113,7 +114,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def _check_text(name: str, head: bytes, encoding: str | None) -> None:
-    """Raises AnswersError for bytes that are no text, or in an encoding that has to be named."""
+    """Raises AnswersError for bytes that are not text, or whose encoding has to be named."""
     if encoding is None and head.startswith((b"\xff\xfe", b"\xfe\xff")):
         allowed = "it is text in UTF-16; save it as UTF-8, or use encoding='utf-16'"
         raise AnswersError.of("answers", name, allowed)
@@ -121,38 +122,42 @@ def _check_text(name: str, head: bytes, encoding: str | None) -> None:
         raise AnswersError.of("answers", name, f"the file format is not recognized; {name_one()}")
 
 
-def _text_kind(name: str, head: bytes, said: str | None, format: str | None) -> str:
-    """CSV or JSON lines, which begin with a brace, or a bracket if they are one list."""
+def _text_kind(name: str, head: bytes, declared: str | None, format: str | None) -> str:
+    """Return "csv", or "jsonl" for text that begins with a brace, or a bracket if it is one
+    list."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     begins = b"".join(start.split())[:2] in (b'{"', b"[{", b"{}")
-    found = "jsonl" if begins else "csv"
-    if said is None or not start or format == said == "csv":
-        return said or found
-    if said != found:
-        raise _disagrees(name, said, format, "JSON" if begins else "no JSON")
-    return said
+    content = "jsonl" if begins else "csv"
+    if declared is None or not start or format == declared == "csv":
+        return declared or content
+    if declared != content:
+        raise _disagrees(name, declared, format, "JSON" if begins else "other text")
+    return declared
 
 
-def _disagrees(name: str, said: str | None, format: str | None, found: str) -> IncrowdError:
-    spoken = FORMATS[said or "csv"].spoken
+def _disagrees(name: str, declared: str | None, format: str | None, content: str) -> IncrowdError:
+    spoken = FORMATS[declared or "csv"].spoken
     if format:
-        shown = InWords(f"is to be {spoken}, and holds {found}")
+        shown = InWords(f"is declared as {spoken}, but contains {content}")
         return AnswersError.of(name, shown, "leave out the format, or name another file")
-    shown = InWords(f"is called {Path(name).suffix}, and holds {found}")
+    shown = InWords(f"ends in {Path(name).suffix}, but contains {content}")
     return AnswersError.of(name, shown, "rename it, or name another file")
 
 
 _log = logging.getLogger(__name__)
 ROW_BYTES = 1 << 20  # of the longest row of a CSV file
-TOO_LONG, NO_UTF8 = "straddling object", "invalid UTF8"  # the reader's words for it
-OTHER_ENCODING = "it is in another encoding; save it as UTF-8, or name it, as encoding='latin-1'"
+TOO_LONG, NO_UTF8 = "straddling object", "invalid UTF8"  # in Arrow's error messages
+OTHER_ENCODING = (
+    "it is in another encoding; save it as UTF-8, or name its encoding, such as encoding='latin-1'"
+)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file, or what was read of a pipe: its name, its kind, and how it is compressed.
+    """A file, or the bytes read from a pipe: its name, format and compression.
 
-    content: the bytes of what cannot be read twice, such as standard input. sheet: of a workbook.
+    kind: the format. content: the bytes of input that cannot be read twice, such as standard input.
+    sheet: of a workbook.
     """
 
     name: str
@@ -164,18 +169,18 @@ class Source:
     sheet: str | None = None
 
     def open(self) -> pa.NativeFile:
-        """Its bytes as they are stored."""
+        """Open its bytes as stored."""
         if self.content is None:
             return pa.OSFile(str(self.path))
         return pa.BufferReader(self.content)
 
     @property
     def stored(self) -> int:
-        """How many bytes that are."""
+        """The number of stored bytes."""
         return self.path.stat().st_size if self.content is None else len(self.content)
 
     def whole(self) -> bytes:
-        """Its bytes, decompressed."""
+        """Return its bytes, decompressed."""
         with self.open() as file:
             return bytes(pa.input_stream(file, compression=self.compression).read())
 
@@ -186,9 +191,9 @@ def source_of(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> Source:
-    """The source that a path, or a file open for reading, stands for.
+    """Return the source for a path or an open file.
 
-    Raises AnswersError if it cannot be read, or is of another kind than its name or `format` says.
+    Raises AnswersError if it cannot be read, or its content does not match its name or `format`.
     """
     if isinstance(data, Source):
         return data
@@ -229,7 +234,8 @@ def _check_encoding(encoding: str | None) -> None:
 
 
 def _read_once(data: Any, encoding: str | None) -> bytes | None:
-    """The bytes of what cannot be read twice, also if it was opened as text; None of a file."""
+    """Return the bytes of input that cannot be read twice, also if opened as text; None for a
+    file."""
     if hasattr(data, "read"):
         content = data.read()
         return content.encode(encoding or "utf-8") if isinstance(content, str) else bytes(content)
@@ -241,16 +247,16 @@ def _read_once(data: Any, encoding: str | None) -> bytes | None:
 
 def _head(file: pa.NativeFile) -> tuple[bytes, str | None]:
     start = file.read(HEAD_BYTES)
-    found = codec(start)
-    if not found:
+    compression = codec(start)
+    if not compression:
         return start, None
     file.seek(0)
-    return pa.input_stream(file, compression=found).read(HEAD_BYTES), found
+    return pa.input_stream(file, compression=compression).read(HEAD_BYTES), compression
 
 
 @contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Whatever goes wrong with a file of answers becomes an AnswersError."""
+    """Turn any failure to read a file of answers into an AnswersError."""
     try:
         yield
     except OSError as error:
@@ -261,15 +267,15 @@ def readable(name: str) -> Iterator[None]:
         raise refused(name, _reason(str(error))) from None
 
 
-def _reason(said: str) -> str:
-    if TOO_LONG in said:
+def _reason(text: str) -> str:
+    if TOO_LONG in text:
         most = f"{ROW_BYTES >> 20} MiB"
-        return f"it has a row of more than {most}; should be a CSV file with a line for each person"
-    if NO_UTF8 in said:
+        return f"it has a row of more than {most}; should be a CSV file with one line per person"
+    if NO_UTF8 in text:
         return OTHER_ENCODING
-    return f"it cannot be read: {said}; correct it, or name another file"
+    return f"it cannot be read: {text}; correct it, or name another file"
 
 
 def refused(name: str, allowed: str) -> IncrowdError:
-    """The error for a file of that name."""
+    """Return the error for a file of that name."""
     return AnswersError.of("answers", name, allowed)

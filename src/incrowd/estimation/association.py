@@ -128,7 +128,7 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
     used: (I - 1) (J - 1) degrees of freedom for I x J answers; an axis of J overlapping options
     counts J. Answers that do not rise above the noise are left out, down to the two largest shares:
     of independent questions the deviations of the others are zero as well, and do not depend on
-    which these are. A chi-square test of the estimates as if they were counts, or of the randomised
+    which these are. A chi-square test of the estimates as if they were counts, or of the randomized
     counts, has the wrong level or the wrong hypothesis. With errors of the noise alone it tests
     independence among these very people. Raises TableError unless the joint estimate is of two
     questions with margins.

@@ -37,7 +37,7 @@ class ConsistentTables:
 def make_consistent(tables: Sequence[TableEstimate]) -> ConsistentTables:
     """Adjust tables by weighted least squares so that all shared margins agree.
 
-    Minimises sum (z - x)^T Covariance^-1 (z - x) over tables z with equal margins on the
+    Minimizes sum (z - x)^T Covariance^-1 (z - x) over tables z with equal margins on the
     questions that two tables share, and with the total one: z = x - Cov A^T (A Cov A^T)^+ (A x -
     b). Errors of different tables are weighted as if independent, which costs precision, not
     consistency. Raises TableError for no tables, margins, or a question with overlapping options.

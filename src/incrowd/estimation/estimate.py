@@ -171,7 +171,7 @@ def estimate(
         reports = count(plan, reports, tables=counting, kind=kind)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = max((release.claims.places for release in reports.releases), default=0)
-    asked = Asked(noise_only, places, candidates, simultaneous, covariance, change)
+    asked = TableOptions(noise_only, places, candidates, simultaneous, covariance, change)
     everybody = figures(plan, reports, wanted, asked)
     everybody = everybody._replace(not_made=(*not_made, *everybody.not_made))
     _check_made(everybody.tables or everybody.words, everybody.not_made)
@@ -229,7 +229,7 @@ def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool
 # --- the figures of some people --------------------------------------------------------------
 
 
-class Asked(NamedTuple):
+class TableOptions(NamedTuple):
     """What was asked for. places: as `incrowd.estimation.readings.table_of` has them. candidates:
     words by text question. change: what is made of all tables, if anything."""
 
@@ -259,7 +259,7 @@ class _Item(NamedTuple):
     joint: TableEstimate | None = None
     amounts: Amounts | None = None
 
-    def shown(self, asked: Asked) -> TableEstimate:
+    def shown(self, asked: TableOptions) -> TableEstimate:
         """The table with its covariance, if that was asked for, and it is known how answers
         overlap."""
         if self.joint is None or not asked.covariance or not self.joint.overlaps:
@@ -267,14 +267,14 @@ class _Item(NamedTuple):
         covariance, noise = self.joint.covariance, self.joint.noise_covariance
         return replace(self.table, covariance=covariance, noise_covariance=noise)
 
-    def at_once(self, asked: Asked) -> SimultaneousIntervals | None:
+    def at_once(self, asked: TableOptions) -> SimultaneousIntervals | None:
         """The intervals of all cells at once."""
         if self.joint is None or asked.simultaneous is None:
             return None
         return simultaneous_intervals(self.joint, method=asked.simultaneous)
 
 
-def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked) -> Figures:
+def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: TableOptions) -> Figures:
     """Of all people of a tally. Tables that a change cannot be made of are listed with the reason;
     where nothing is to be changed such a table raises TableError."""
     tables = [ids for ids in wanted if ids[0] not in plan.survey.texts]
@@ -289,7 +289,7 @@ def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked) -> 
 
 
 def _strata(
-    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: TableOptions
 ) -> Iterator[StratumEstimates]:
     """The tables of every release by itself, of what is randomized.
 
@@ -319,7 +319,7 @@ def _strata(
 def _figures(
     items: Mapping[Ids, _Item],
     words: Mapping[Ids, WordEstimates],
-    asked: Asked,
+    asked: TableOptions,
     not_made: tuple[NotMade, ...],
 ) -> Figures:
     return Figures(
@@ -333,7 +333,7 @@ def _figures(
     )
 
 
-def _item(plan: Plan, counted: Tally, asked: Asked, ids: Ids) -> _Item:
+def _item(plan: Plan, counted: Tally, asked: TableOptions, ids: Ids) -> _Item:
     """A table with what belongs to it, weighted or of those who answered if that is asked."""
     change, question = asked.change, _number(plan.survey, ids)
     wide = wide_alone(plan.survey, ids)
@@ -372,7 +372,7 @@ def _number(survey: Survey, ids: Ids) -> WithEdges | None:
     return question if takes_numbers(question) else None
 
 
-def _words(plan: Plan, counted: Tally, asked: Asked, ids: Ids) -> WordEstimates:
+def _words(plan: Plan, counted: Tally, asked: TableOptions, ids: Ids) -> WordEstimates:
     """The share of each candidate among the answers to a text question."""
     (id,) = ids
     question = plan.survey.question(id)

@@ -26,7 +26,7 @@ from incrowd.estimation.postprocessing import (
     LikelihoodFit,
     Projected,
     constrained_least_squares,
-    maximise_likelihood,
+    maximize_likelihood,
     project_to_simplex,
 )
 from incrowd.estimation.readings import Reading, Readings, check_tables, readings, table_of
@@ -241,7 +241,7 @@ def _fitted_patterns(
     def fit(counts: np.ndarray) -> Projected | LikelihoodFit:
         if method == "simplex":
             return project_to_simplex(unbiased(counts))
-        return maximise_likelihood(counts, channels)
+        return maximize_likelihood(counts, channels)
 
     def merged(shares: np.ndarray) -> np.ndarray:
         return along_axes(merges, shares)

@@ -100,7 +100,7 @@ class LikelihoodFit:
     biased: bool = True
 
 
-def maximise_likelihood(
+def maximize_likelihood(
     histogram: np.ndarray,
     channels: Sequence[np.ndarray],
     tolerance: float = TOLERANCE,

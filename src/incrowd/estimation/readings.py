@@ -36,7 +36,7 @@ from incrowd.estimation.tables import (
 )
 from incrowd.plans import JointReport, Message, Plan
 from incrowd.plans.slots import slots
-from incrowd.plans.strata import told_apart
+from incrowd.plans.strata import releases_by_answer
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.open import SEPARATOR
 
@@ -284,7 +284,7 @@ def table(
 
     if closed == ids:
         return of(counted, 0)
-    answers = told_apart(plan.survey, open_of(plan.survey, ids), list(counted.strata))
+    answers = releases_by_answer(plan.survey, open_of(plan.survey, ids), list(counted.strata))
     tallies = [counted.only(releases) for releases in answers.values()]
     people = tuple(smallest(plan, part.messages) for part in tallies)
     parts = [of(part, number) for part, number in zip(tallies, people, strict=True)]

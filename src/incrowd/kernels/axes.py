@@ -13,8 +13,9 @@ from incrowd.kernels.compilation import compiled, use_machine_code
 
 Table = npt.NDArray[np.float64]
 
-# Entries below which numpy takes less than a tenth of a second (measured). Who transforms small
-# tensors a thousand times asks for machine code: it is ten times as fast from 2^12 entries on.
+# Below this many entries numpy takes less than a tenth of a second (measured). Callers that
+# transform small tensors thousands of times ask for machine code, which is ten times as fast from
+# 2^12 entries on.
 LARGE = 2**18
 
 

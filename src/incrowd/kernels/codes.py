@@ -21,9 +21,9 @@ MOST_COLUMNS = 20  # of a histogram: 2^20 counts
 LARGE = 2**24
 # Reports whose codes are held at a time.
 PIECE = 2**18
-# Reports whose codes the kernel holds: they stay in the nearest cache (measured).
+# Reports whose codes the kernel holds at a time: they stay in the nearest cache (measured).
 BLOCK = 512
-# Reports below which a thread is not worth its start (measured).
+# Below this many reports another thread does not pay (measured).
 THREAD = 2**18
 
 
@@ -76,7 +76,8 @@ def _checked(columns: npt.ArrayLike, width: int) -> Integers:
 
 
 def _tables(columns: Integers) -> tuple[Integers, Codes]:
-    """Which bytes hold chosen bits, and what each value of such a byte adds to the code."""
+    """Return the bytes that hold chosen bits, and what each value of such a byte adds to the
+    code."""
     places, table = np.unique(columns // 8, return_inverse=True)
     tables = np.zeros((len(places), 256), np.int64)
     digits = reversed(range(len(columns)))

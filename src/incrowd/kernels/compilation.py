@@ -1,8 +1,8 @@
-"""Loops compiled to machine code when first needed, and kept on disk for the next process.
+"""Loops compiled to machine code when first needed, and cached on disk for the next process.
 
-numba is imported by the first large input only: small inputs take plain numpy and wait for no
-compiler. The code is kept beside the source, or in the user's cache folder where that cannot be
-written (numba's own rule; NUMBA_CACHE_DIR names another place).
+numba is imported only for the first large input; small inputs use plain numpy and do not wait for a
+compiler. The compiled code is cached beside the source, or in the user's cache folder if that is
+not writable (this is numba's rule; NUMBA_CACHE_DIR names another place).
 """
 
 from __future__ import annotations
@@ -50,14 +50,15 @@ def compiled(signature: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def use_machine_code(asked: bool | None, size: int, large: int) -> bool:
-    """What was asked for; if nothing was, whether the input is large enough to pay for loading.
+def use_machine_code(choice: bool | None, size: int, large: int) -> bool:
+    """Return the caller's choice; without one, whether the input is large enough to pay for
+    loading.
 
-    Once it is loaded, a thousandth of that is large enough. The kernels read bytes as
-    little-endian words: other machines take plain numpy.
+    Once numba is loaded, a thousandth of that size is enough. The kernels read bytes as
+    little-endian words, so other machines use plain numpy.
     """
     enough = large // LOADED_SHARE if "numba" in sys.modules else large
-    return sys.byteorder == "little" and (size >= enough if asked is None else asked)
+    return sys.byteorder == "little" and (size >= enough if choice is None else choice)
 
 
 def load_compiler() -> None:

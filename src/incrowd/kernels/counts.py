@@ -20,11 +20,11 @@ Packed = npt.NDArray[np.uint8]
 LARGE = 2**27
 # Bytes that are copied at a time if rows do not follow each other in memory.
 PIECE = 2**20
-# Bytes below which a thread is not worth its start (measured).
+# Below this many bytes another thread does not pay (measured).
 THREAD = 2**23
-# Words of a line, about: the inner loop must be long for vector instructions to pay (measured).
+# Words per line, roughly: the inner loop must be long for vector instructions to pay (measured).
 LINE_WORDS = 128
-# Rows below which counting bit by bit is faster than byte by byte (measured).
+# Below this many rows, counting bit by bit is faster than byte by byte (measured).
 FEW_ROWS = 1024
 
 BYTE_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
@@ -51,7 +51,7 @@ def count_bits(
 
 
 def _count(packed: Packed) -> Counts:
-    """Plainly: bit by bit, or byte by byte, whichever has the longer loops inside numpy."""
+    """Count with numpy: bit by bit, or byte by byte, whichever has the longer inner loops."""
     if len(packed) < FEW_ROWS:
         flags = np.unpackbits(packed, axis=1, bitorder="little")
         return np.asarray(flags.sum(axis=0, dtype=np.int64))
@@ -60,7 +60,7 @@ def _count(packed: Packed) -> Counts:
 
 
 def _count_lines(packed: Packed) -> Counts:
-    """Rows of w bytes, one after the other, as lines of whole words.
+    """Count rows of w bytes, read one after the other as lines of whole words.
 
     A place in the line means the same bit in every line, since the line holds whole rows; the
     rows that do not fill sixteen lines are left to numpy. The kernel leaves the binary digits of

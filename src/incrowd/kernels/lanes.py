@@ -75,15 +75,18 @@ def decide_words(
 
 
 def _race(digits: Iterable[int], first: int, ones: Words, draw: Draw, steps: Steps) -> None:
-    """Set those of the lanes, all zero, that are below the number with the digits from `first`."""
+    """Set the lanes that are below the number with the digits from `first` on. All start at
+    zero."""
     compared = list(islice(digits, first, first + DIGITS))
     if not compared or not len(ones):
         return
     flips = np.array([0 if digit else ALL_LANES for digit in compared], np.uint64)
     starts = range(0, len(ones), BLOCK_WORDS)
     blocks = (ones[start : start + BLOCK_WORDS] for start in starts)
-    found = [_undecided(flips, block, draw, steps) for block in blocks]
-    lanes = np.concatenate([64 * start + open for start, open in zip(starts, found, strict=True)])
+    undecided = [_undecided(flips, block, draw, steps) for block in blocks]
+    lanes = np.concatenate(
+        [64 * start + places for start, places in zip(starts, undecided, strict=True)]
+    )
     if len(lanes):
         bits = np.zeros(-(-len(lanes) // 64), np.uint64)
         _race(digits, first + len(flips), bits, draw, steps)
@@ -103,9 +106,9 @@ def _undecided(flips: Words, ones: Words, draw: Draw, steps: Steps) -> Indices:
 def _compare(flips: Words, random: Words, ones: Words, undecided: Words) -> None:
     """A digit 1 (no flip) keeps lanes that drew 1 and makes the others 1; a digit 0 keeps zeros."""
     for flip, drawn in zip(flips, random.reshape(len(flips), len(ones)), strict=True):
-        kept = undecided & (drawn ^ flip)
-        ones |= (undecided ^ kept) & ~flip
-        undecided[:] = kept
+        equal = undecided & (drawn ^ flip)
+        ones |= (undecided ^ equal) & ~flip
+        undecided[:] = equal
 
 
 def _gather(undecided: Words, lanes: Indices) -> None:
@@ -131,15 +134,15 @@ def _compare_loops(flips: Words, random: Words, ones: Words, undecided: Words) -
         for digit in range(np.uint64(flips.size)):
             flip, row = flips[digit], digit * count
             for i in range(start, end):
-                kept = undecided[i] & (random[row + i] ^ flip)
-                ones[i] |= (undecided[i] ^ kept) & ~flip
-                undecided[i] = kept
+                equal = undecided[i] & (random[row + i] ^ flip)
+                ones[i] |= (undecided[i] ^ equal) & ~flip
+                undecided[i] = equal
         start = end
 
 
 @compiled("void(uint64[::1], int64[::1])")
 def _gather_loops(undecided: Words, lanes: Indices) -> None:
-    found, none, one = np.uint64(0), np.uint64(0), np.uint64(1)
+    filled, none, one = np.uint64(0), np.uint64(0), np.uint64(1)
 
     def lane(word: int, left: Word) -> np.int64:
         """The lowest of the lanes that are left of a word."""
@@ -148,15 +151,15 @@ def _gather_loops(undecided: Words, lanes: Indices) -> None:
 
     for i in range(undecided.size):
         left = undecided[i]
-        # Most words have two lanes or fewer: written always and kept if there is one, which is
-        # cheaper than a branch that nobody can predict.
+        # Most words have two lanes or fewer. Two are always written, and counted only if they
+        # exist: that is cheaper than a branch that cannot be predicted.
         for _ in range(2):
-            lanes[found] = lane(i, left)
-            found += np.uint64(left != none)
+            lanes[filled] = lane(i, left)
+            filled += np.uint64(left != none)
             left &= left - one
         while left != none:
-            lanes[found] = lane(i, left)
-            found += one
+            lanes[filled] = lane(i, left)
+            filled += one
             left &= left - one
 
 

@@ -1,4 +1,4 @@
-"""Work shared out among threads."""
+"""Work distributed over threads."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ MOST_THREADS = 4  # of `in_order`: each holds a batch or a bucket in memory
 def over_rows(
     work: Callable[[slice], T], rows: int, threads: int | None = None, least: int = 1
 ) -> list[T]:
-    """The results of `work` on slices that cover range(rows), in order, one thread for each.
+    """Return the results of `work` on slices that cover range(rows), in order, one thread per
+    slice.
 
-    threads: at most so many; None for one a core. least: rows below which a thread is not worth
-    its start. The threads live for this call only, so that none is missing after a fork.
+    threads: at most so many; None for one per core. least: the fewest rows worth a thread. The
+    threads live for this call only, so that none is missing after a fork.
     """
     count = max(1, min(threads or _cores(), rows // least))
     if count == 1:
@@ -32,10 +33,10 @@ def over_rows(
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """The results of `work` on the items, in their order, from one thread a core, at most four.
+    """Yield the results of `work` on the items, in order, with one thread per core, at most four.
 
-    Items are drawn in the caller's thread, one ahead of each thread and no more. If the caller
-    stops early, or anything is raised, what has not begun is not done.
+    Items are drawn in the caller's thread, at most one ahead of each thread. If the caller stops
+    early, or an exception is raised, items not yet begun are dropped.
     """
     threads = min(_cores(), MOST_THREADS)
     waiting: deque[Future[R]] = deque()

@@ -13,7 +13,7 @@ from incrowd.planner.cell_ways import sends_cells, ways
 from incrowd.planner.groups import Grouping, Ids, Progress, Search
 from incrowd.planner.plan import certified_messages, limit_error, with_budget
 from incrowd.planner.precision import least_effective_sample
-from incrowd.plans import Asked, Plan
+from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
 from incrowd.plans.sent import sent
@@ -62,7 +62,7 @@ class _Way(NamedTuple):
 
 
 def alternatives(
-    plan: Plan, earlier: Sequence[Asked] = (), progress: Progress | None = None
+    plan: Plan, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
 ) -> tuple[Alternative, ...]:
     """Beside a plan: one joint report, a message a table, both with the budget spent on copies,
     more reports, none mixed; where tables are sent as cells one joint report, less that is left
@@ -122,7 +122,9 @@ def _enough(survey: Survey) -> int:
     return MORE[bisect_left(MORE[:-1], True, key=lambda budget: error(budget) <= close)]
 
 
-def _certified(each: _Way, earlier: Sequence[Asked], progress: Progress | None) -> Alternative:
+def _certified(
+    each: _Way, earlier: Sequence[EarlierPlan], progress: Progress | None
+) -> Alternative:
     survey, way = each.survey, each.grouping
     try:
         messages = certified_messages(

@@ -54,7 +54,7 @@ def questions_crossable(survey: Survey, ids: Sequence[str]) -> bool:
     several answers each.
     """
     questions = [survey.question(id) for id in ids]
-    return not crossing_problem(questions) and not any(q.memoised for q in questions)
+    return not crossing_problem(questions) and not any(q.memoized for q in questions)
 
 
 def too_large(survey: Survey, ids: Sequence[str]) -> bool:

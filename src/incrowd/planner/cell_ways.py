@@ -108,7 +108,7 @@ def _beside(survey: Survey, tables: Iterable[Names]) -> list[_Beside]:
     asked = [question for question in survey.questions if question.id in others]
     wide = [_Beside(frozenset({q.id}), cells=True) for q in asked if q.wide]
     others -= {id for message in wide for id in message.ids}
-    kept = frozenset(id for id in others if survey.question(id).memoised)
+    kept = frozenset(id for id in others if survey.question(id).memoized)
     first = _Beside(frozenset(others - kept))
     if survey.explore is not None:
         first = _Beside(frozenset(together(survey)), survey.explore)

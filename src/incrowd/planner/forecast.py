@@ -18,7 +18,7 @@ from incrowd.planner.wanted import weighed
 from incrowd.plans import JointReport, Plan
 from incrowd.survey import WithEdges, takes_numbers
 
-# What randomising costs, in people: the effective sample size.
+# What randomizing costs, in people: the effective sample size.
 
 
 def effective_sample(people: int, lost: float) -> float:

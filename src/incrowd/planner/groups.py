@@ -19,7 +19,7 @@ from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, al
 from incrowd.planner.effects import best_ratio
 from incrowd.planner.wanted import weighed
 from incrowd.plans import fixed_channel
-from incrowd.plans.grouping import joint_groups, memoised, together, wide
+from incrowd.plans.grouping import joint_groups, memoized, together, wide
 from incrowd.plans.message import crowd_channel
 from incrowd.survey import AnyQuestion, Group, Survey
 from incrowd.survey.crossings import Crossing, crossing, parities_record
@@ -162,7 +162,7 @@ class Search(NamedTuple):
             return Load(1, 0.0, record.distance * times, (1,), _sorted(tables), most_v)
         distance = sum(q.distance for q in questions if q.randomizer is None)
         joint_tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
-        if any(q.asked_memoised for q in questions):
+        if any(q.asked_memoized for q in questions):
             copies = copies[:1]  # more buy nothing if all are the same
         return Load(distance, sum(map(_log_phi, questions)), times, copies, _sorted(joint_tables))
 
@@ -176,7 +176,7 @@ class Search(NamedTuple):
 
     def _times(self, questions: Sequence[AnyQuestion]) -> int:
         """How many rows and rounds have noise of their own."""
-        rounds = 1 if all(q.memoised for q in questions) else self.survey.rounds
+        rounds = 1 if all(q.memoized for q in questions) else self.survey.rounds
         return self.survey.rows_per_person * rounds
 
     def _sharing(self, loads: Collection[Load]) -> list[Load]:
@@ -240,7 +240,7 @@ def joint_ways(survey: Survey, budget: int, progress: Progress | None) -> list[G
     messages.
     """
     search = Search.of(survey, budget)
-    kept = memoised(survey)
+    kept = memoized(survey)
     alone = [frozenset(kept)] * bool(kept) + [frozenset({id}) for id in wide(survey)]
     blocks = [frozenset({id}) for id in together(survey)]
 

@@ -19,7 +19,7 @@ from incrowd.guarantees import planned
 from incrowd.planner.cell_ways import ways
 from incrowd.planner.groups import Grouping, Progress
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
-from incrowd.plans import Asked, Cells, JointReport, Message, Plan
+from incrowd.plans import Cells, EarlierPlan, JointReport, Message, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.plan import smallest_crowd
@@ -35,7 +35,7 @@ PERMANENT_SHARES = (0.75, 0.95)  # of epsilon, for permanent responses no crowd 
 
 
 def make_plan(
-    survey: Survey, earlier: Sequence[Asked] = (), progress: Progress | None = None
+    survey: Survey, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
 ) -> Plan:
     """The messages, copies and noise with which the wanted tables are sharpest, certified.
 
@@ -70,7 +70,7 @@ def _uploadable(survey: Survey, messages: Sequence[Message]) -> bool:
     return most is None or upload_bytes(survey, messages) <= most
 
 
-def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
+def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> None:
     """Raises PrivacyError if what people were asked before leaves nothing of the promise.
 
     The earlier rounds count as they were: with the crowd that came, not the one that was planned.
@@ -94,7 +94,7 @@ def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
     )
 
 
-def _people(asked: Asked) -> str:
+def _people(asked: EarlierPlan) -> str:
     """How many came to an earlier round, and how many were planned."""
     survey, counted = asked.survey, asked.collected.people
     people = survey.hidden(min(counted)) if counted else asked.crowd
@@ -114,7 +114,7 @@ def certified_messages(
     survey: Survey,
     way: Grouping,
     crowd: int,
-    earlier: Sequence[Asked] = (),
+    earlier: Sequence[EarlierPlan] = (),
     progress: Progress | None = None,
 ) -> tuple[Message, ...]:
     """The messages of a way, with the smallest noise that keeps the promise.
@@ -136,7 +136,7 @@ def certified_messages(
 
 
 def _with_smallest_noise(
-    survey: Survey, way: Grouping, crowd: int, earlier: Sequence[Asked], kept: BitFlip | None
+    survey: Survey, way: Grouping, crowd: int, earlier: Sequence[EarlierPlan], kept: BitFlip | None
 ) -> tuple[Message, ...]:
     """kept: the noise of permanent responses, if it is fixed."""
 
@@ -183,14 +183,14 @@ def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:
     """
     privacy, questions = survey.privacy, [survey.question(id) for g in way.groups for id in g]
     shuffled = analysis(privacy.analysis).shuffled
-    planned = [q for q in questions if q.asked_memoised]
-    others = [q for q in questions if not q.memoised and q.randomizer is None]
+    planned = [q for q in questions if q.asked_memoized]
+    others = [q for q in questions if not q.memoized and q.randomizer is None]
     if not (planned and others and survey.open and survey.rounds > 1 and shuffled):
         return [None]
     fixed = sum(
         Part(domain, channel).local_epsilon
         for q in questions
-        if q.memoised and (channel := crowd_channel(q))
+        if q.memoized and (channel := crowd_channel(q))
         for domain in q.domains
     )
     left = [share * privacy.epsilon - fixed for share in PERMANENT_SHARES]
@@ -205,7 +205,7 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
         return found
     least = len(joint_groups(survey)) + len(wide(survey))
     if budget < least:
-        allowed = f"cells and memoised questions need messages of their own; allow {least}"
+        allowed = f"cells and memoized questions need messages of their own; allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
     allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
     raise PrivacyError.of("privacy", _asked(survey), allowed)
@@ -226,7 +226,7 @@ def _messages(
     """
     questions = [tuple(map(survey.question, ids)) for ids in chosen.groups]
     distances, shares = list(map(_distance, questions, chosen.cells)), chosen.allocation.shares
-    fixed = [bool(kept) and asked[0].memoised for asked in questions]
+    fixed = [bool(kept) and asked[0].memoized for asked in questions]
     first = next((i for i, d in enumerate(distances) if d and not fixed[i]), 0)
     leaks = [_leak(d, 1 / share.v) for d, share in zip(distances, shares, strict=True)]
 
@@ -403,7 +403,7 @@ def _with(survey: Survey, unknown: str, value: float) -> Survey:
 
 
 def plan(
-    survey: Survey, *, earlier: Sequence[Asked] = (), progress: Progress | None = None
+    survey: Survey, *, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
 ) -> Plan:
     """Choose messages, copies and noise so that the wanted tables are sharpest under the promise.
 

@@ -1,11 +1,11 @@
 """Plans: everything a client must do and an analyst may conclude."""
 
 from incrowd.plans.message import Cells, JointReport, Message, fixed_channel
-from incrowd.plans.plan import Asked, Guarantee, Plan
+from incrowd.plans.plan import EarlierPlan, Guarantee, Plan
 
 __all__ = [
-    "Asked",
     "Cells",
+    "EarlierPlan",
     "Guarantee",
     "JointReport",
     "Message",

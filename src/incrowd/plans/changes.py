@@ -1,4 +1,4 @@
-"""In how many bits of each message what one person sends can differ, counted for all together.
+"""In how many bits of each message one person's reports can differ, for all messages together.
 
 Proof: docs/mathematics.md#parities.
 """
@@ -10,32 +10,32 @@ from typing import NamedTuple
 
 from incrowd.plans.message import Cells, Message
 
-MOST = 24  # ways in which all messages together can differ; more are counted as fewer worse ones
+MOST = 24  # ways in which all messages together can differ; more are merged into fewer worse ones
 
 
 class Family(NamedTuple):
-    """Messages in which the same answers show, so that not all can differ as much as each can.
+    """Messages about the same answers, which cannot all differ as much as each of them can.
 
-    The parities of some questions, then the single bits of these questions, least noise first; or
-    one message of any kind.
+    Either the parities of some questions, then the single bits of these questions, least noise
+    first; or one message of any kind.
     """
 
     messages: tuple[Message, ...]
 
     @property
     def alternating(self) -> bool:
-        """Whether it depends on how many answers change which of its messages differ most."""
+        """Whether the number of changed answers decides which messages differ most."""
         return self.messages[0].parities
 
     def differences(self, times: int, most: int = MOST) -> Iterator[tuple[int, ...]]:
-        """How many bits of each message can differ: all tuples that no other exceeds.
+        """Yield how many bits of each message can differ: all tuples that no other exceeds.
 
-        times: of how many rows and rounds, in each of which other answers can change. most: tuples;
-        where there are more, one stands for several, and is no less than any of them.
+        times: the number of rows and rounds, in each of which other answers can change. most: the
+        most tuples; if there are more, one tuple replaces several and is at least as large as each.
 
-        Of K questions D that change are D (K - D) parities and D single bits. If S change in
-        all, the parities are most if S is spread evenly. Fewer than half are as many parities as
-        the others would be, and fewer single bits.
+        If D of K questions change, D (K - D) parities and D single bits do. If S change in all, the
+        parities are most if S is spread evenly. If fewer than half change, as many parities change
+        as if all the others did, and fewer single bits.
         """
         if not self.alternating:
             yield (self.messages[0].repeats * times,)
@@ -54,18 +54,18 @@ class Family(NamedTuple):
 
 
 def families(messages: Sequence[Message]) -> list[Family]:
-    """All messages, each in one family: a single bit in that of the first parities of its question,
-    where several tell the same question the one with the least noise."""
+    """Return all messages, each in one family. A single bit is in the family of the first parities
+    of its question; of several bits of one question, the one with the least noise."""
     bits: dict[str, Cells] = {}
     for message in messages:
         if message.cells and not message.parities and message.record_bits == 1:
             question = message.ids[0]
-            known = bits.setdefault(question, message)
-            if message.noise_numerator < known.noise_numerator:
+            quietest = bits.setdefault(question, message)
+            if message.noise_numerator < quietest.noise_numerator:
                 bits[question] = message
-    found: list[Family] = []
+    result: list[Family] = []
     for parities in (message for message in messages if message.parities):
-        own = [bits.pop(question) for question in parities.ids if question in bits]
-        found.append(Family((parities, *sorted(own, key=lambda each: each.noise_numerator))))
-    together = {id(message) for family in found for message in family.messages}
-    return [*found, *(Family((each,)) for each in messages if id(each) not in together)]
+        singles = [bits.pop(question) for question in parities.ids if question in bits]
+        result.append(Family((parities, *sorted(singles, key=lambda each: each.noise_numerator))))
+    together = {id(message) for family in result for message in family.messages}
+    return [*result, *(Family((each,)) for each in messages if id(each) not in together)]

@@ -1,7 +1,7 @@
-"""What a collection of reports states about the network that it came over.
+"""What a collection of reports that came over a network states about how it was collected.
 
-It is part of the collection itself and of every tally of it, so that the promise does not depend
-on a receipt that can be lost or moved.
+The claims are part of the collection and of every tally of it, so that the guarantee does not
+depend on a receipt that can be lost or moved.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class _Frozen(BaseModel):
 
 
 class Claims(_Frozen):
-    """What a bundle states and a guarantee depends on.
+    """What a bundle states that a guarantee depends on.
 
     bundle: SHA-256 of the bundle. codes: whether an upload needs an invitation. colluding: people
     who may cooperate with the analyst. local_only: whether one party is shuffler and collector.
-    places: sealed reports in each upload. tail: at most the chance that the reports of one person
-    did not fit into them and were drawn again.
+    places: slots for sealed reports in each upload. tail: an upper bound of the probability that
+    one person's reports did not fit into the slots and were drawn again.
     """
 
     bundle: Digest
@@ -44,7 +44,7 @@ class Release(_Frozen):
     """One release of a bundle.
 
     id: SHA-256 of the header that the shuffler signed. strata: the numbers of its strata in the
-    bundle. people: whose reports it holds, at most.
+    bundle. people: the most people whose reports it contains.
     """
 
     claims: Claims
@@ -53,15 +53,16 @@ class Release(_Frozen):
     people: Annotated[int, Field(ge=0)]
 
     def collection(self, message: int) -> str:
-        """The id of the collection with the reports of a message, however often it is opened."""
+        """Return the id of the collection of a message's reports; opening it again gives the
+        same."""
         content = ID_DOMAIN + bytes.fromhex(self.id) + message.to_bytes(4)
         return hashlib.sha256(content).hexdigest()[: 2 * ID_BYTES]
 
 
 def together(some: frozenset[Release], others: Iterable[Release]) -> frozenset[Release]:
-    """Both. Raises ReportsError for releases that cannot be counted together.
+    """Return the union. Raises ReportsError for releases that cannot be counted together.
 
-    A stratum of a bundle is released once; what two files say of one release has to be equal.
+    A stratum of a bundle is released only once, and two files must state the same about a release.
     """
     for other in frozenset(others) - some:
         for one in some:
@@ -72,14 +73,14 @@ def together(some: frozenset[Release], others: Iterable[Release]) -> frozenset[R
 
 def _check_pair(one: Release, other: Release) -> None:
     if one.id == other.id:
-        found = InWords(f"two versions of release {one.id[:12]}…")
+        shown = InWords(f"two versions of release {one.id[:12]}…")
         allowed = "one of the files was edited; use them as they were written"
-        raise ReportsError.of("reports", found, allowed)
+        raise ReportsError.of("reports", shown, allowed)
     shared = {*one.strata} & {*other.strata}
     if shared and one.claims.bundle == other.claims.bundle:
-        found = InWords(f"two releases of stratum {min(shared) + 1} of one bundle")
+        shown = InWords(f"two releases of stratum {min(shared) + 1} of one bundle")
         allowed = (
-            "a stratum is released once, and a shuffler that signs two releases of it cheats; "
-            "name the reports of one of them"
+            "a shuffler that signs two releases of one stratum cheats; "
+            "name the reports of only one of them"
         )
-        raise ReportsError.of("reports", found, allowed)
+        raise ReportsError.of("reports", shown, allowed)

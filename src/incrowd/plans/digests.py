@@ -1,7 +1,7 @@
-"""Digests of files: whether they still say what was written.
+"""Digests of files: whether a file is still as it was written.
 
-A digest finds accidents and careless edits. It is no signature: whoever wants to lie makes a new
-one.
+A digest detects accidents and careless edits. It is not a signature: anyone who wants to cheat can
+compute a new one.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from incrowd.errors import IncrowdError, check_path, unreadable
 T = TypeVar("T")
 
 KEY = "digest"
-EDITED = "the digest does not fit: the file was edited or damaged after it was written"
+EDITED = "the digest does not match: the file was edited or damaged after it was written"
 
 
 def canonical(content: Any) -> str:
-    """Canonical JSON (RFC 8785): equal contents, equal text, in every language.
+    """Return canonical JSON (RFC 8785): equal contents give equal text in every language.
 
-    Raises ValueError for what has none: numbers that are none, integers from 2^53 on, half of a
-    pair of surrogates, what is nested too deeply.
+    Raises ValueError for content that has none: NaN and infinity, integers from 2^53 on, lone
+    surrogates, and data that is nested too deeply.
     """
     try:
         return rfc8785.dumps(content).decode()
@@ -38,17 +38,17 @@ def canonical(content: Any) -> str:
 
 
 def digest_of(content: Any) -> str:
-    """SHA-256 of the canonical JSON, in hexadecimal."""
+    """Return the SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content with its digest."""
+    """Return the content with its digest."""
     return {**content, KEY: digest_of(content)}
 
 
 def read_json(text: str) -> Any:
-    """The data of a JSON text. Raises ValueError for any text that holds none, or is too deep."""
+    """Parse JSON. Raises ValueError for text that is not JSON, or is nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -62,7 +62,8 @@ _log = logging.getLogger(__name__)
 class FileKind:
     """A kind of JSON file that carries a digest.
 
-    name: what it holds. error: what is raised for a file that cannot be used. remedy: what works.
+    name: what it contains. error: the class to raise for a file that cannot be used. remedy: what
+    would work.
     """
 
     name: str
@@ -70,11 +71,11 @@ class FileKind:
     remedy: str
 
     def refused(self, file: str, why: str) -> IncrowdError:
-        """The error for a file, or a text of that name."""
+        """Return the error for a file, or for a text of that name."""
         return self.error.of(self.name, file, f"{why}; {self.remedy}")
 
     def load(self, path: str | Path, loads: Callable[[str, str], T]) -> T:
-        """What `loads` makes of the text and the name of a file. Raises if it cannot be read."""
+        """Return `loads(text, name)` for a file. Raises `error` if it cannot be read."""
         check_path(path, "path")
         _log.info("reading %s, a %s", path, self.name)
         try:
@@ -87,7 +88,7 @@ class FileKind:
 
     @contextmanager
     def parsing(self, file: str) -> Iterator[None]:
-        """Whatever data of another shape raise says that the file is none of this kind."""
+        """Turn the exceptions that malformed data raise into the error for a file."""
         try:
             yield
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
@@ -95,6 +96,6 @@ class FileKind:
 
 
 def unsealed(data: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The content without its digest, and whether that fits it."""
+    """Return the content without its digest, and whether the digest matches."""
     rest = {key: value for key, value in data.items() if key != KEY}
     return rest, data.get(KEY) == digest_of(rest)

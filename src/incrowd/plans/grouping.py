@@ -1,4 +1,4 @@
-"""Which questions travel together, where the survey leaves no choice."""
+"""Which questions travel together if the survey leaves no choice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Ids = tuple[str, ...]
 
 
 def grouping(survey: Survey) -> tuple[Group, ...] | None:
-    """The messages that the survey fixes; None if it leaves them to the planner."""
+    """Return the messages that the survey fixes; None if it leaves them to the planner."""
     if survey.messages:
         return survey.messages
     if survey.reports_per_person is not None or not (survey.copies > 1 or survey.tables == "any"):
@@ -20,38 +20,37 @@ def grouping(survey: Survey) -> tuple[Group, ...] | None:
 
 
 def default_groups(survey: Survey) -> tuple[Group, ...]:
-    """One joint report of all questions, in the survey's copies.
+    """Return one joint report of all questions, in the survey's copies, with two exceptions.
 
-    Except for those with too many answers, each of which is sent as cells, and for those with
-    memoised responses, which share one: repeated in every round, they would link a person's other
-    answers.
+    Each question with too many answers is sent as cells. Questions with memoized responses share a
+    report of their own: repeated in every round, they would link a person's other answers.
     """
     joint = [Group(questions=ids, copies=survey.copies) for ids in joint_groups(survey)]
     return (*joint, *(Group(questions=(id,), cells=True) for id in wide(survey)))
 
 
 def joint_groups(survey: Survey) -> tuple[Ids, ...]:
-    """The questions that may travel together, in as few groups as there can be."""
-    return tuple(ids for ids in (together(survey), memoised(survey)) if ids)
+    """Return the questions that may travel together, in as few groups as possible."""
+    return tuple(ids for ids in (together(survey), memoized(survey)) if ids)
 
 
 def together(survey: Survey) -> Ids:
-    """The questions that may travel with each other."""
-    return tuple(q.id for q in survey.randomized if not q.wide and not q.memoised)
+    """Return the questions that may share a joint report."""
+    return tuple(q.id for q in survey.randomized if not q.wide and not q.memoized)
 
 
-def memoised(survey: Survey) -> Ids:
-    """The questions with memoised responses that travel among themselves."""
-    return tuple(q.id for q in survey.randomized if q.memoised and not q.wide)
+def memoized(survey: Survey) -> Ids:
+    """Return the questions with memoized responses, which share a report of their own."""
+    return tuple(q.id for q in survey.randomized if q.memoized and not q.wide)
 
 
 def wide(survey: Survey) -> Ids:
-    """The questions with too many answers for a joint report."""
+    """Return the questions with too many answers for a joint report."""
     return tuple(q.id for q in survey.randomized if q.wide)
 
 
 def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
-    """Why the questions, copies and kinds of some messages do not follow from the survey."""
+    """Yield why the questions, copies and kinds of the messages do not follow from the survey."""
     fixed = grouping(survey)
     if fixed is not None and list(fixed) != list(groups):
         yield "the messages are not those of the survey"
@@ -59,12 +58,12 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
     if budget is not None and sum(group.copies for group in groups) > budget:
         yield f"a person would send more than {budget} reports"
     for ids in survey.not_held(groups):
-        yield f"no message holds the table {', '.join(ids)}"
+        yield f"no message contains the table {', '.join(ids)}"
     for id in (id for group in groups for id in untold(group, groups)):
-        yield f"no message of cells tells {id} by itself, which parities need"
-    remembered = {q.id for q in survey.randomized if q.memoised}
+        yield f"no message sends the cells of {id} alone, which parities need"
+    remembered = {q.id for q in survey.randomized if q.memoized}
     if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):
-        yield "a memoised question stands with another one"
-    once = {q.id for q in survey.randomized if q.asked_memoised}
+        yield "a message combines memoized questions with others"
+    once = {q.id for q in survey.randomized if q.asked_memoized}
     if any(once & set(group.questions) and group.copies > 1 for group in groups):
-        yield "a memoised question is sent in copies, which would be the same"
+        yield "a memoized question is sent in copies, which would all be equal"

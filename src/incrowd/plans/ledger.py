@@ -1,4 +1,4 @@
-"""A ledger: what a population has been asked so far, in order, and how many of it came."""
+"""A ledger: what the same people have been asked so far, in order, and how many took part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from incrowd.errors import (
 )
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
 from incrowd.plans.message import Message, place
-from incrowd.plans.plan import AS_PLANNED, Asked, Collected, Plan
+from incrowd.plans.plan import AS_PLANNED, Collected, EarlierPlan, Plan
 from incrowd.survey import Survey
 
 FORMAT: Final = "incrowd ledger 1"
@@ -33,15 +33,15 @@ _FILES = FileKind("ledger", PlanFileError, _MAKE)
 class Ledger(BaseModel):
     """What the same people were asked, the earliest first.
 
-    A plan of several rounds stands there once for each. collections: the random names of the
-    reports that were noted, so that none are noted twice.
+    A plan of several rounds appears once for each round. collections: the random names of the
+    reports that were recorded, so that none is recorded twice.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal["incrowd ledger 1"] = FORMAT
-    asked: tuple[Asked, ...] = ()
-    collections: tuple[str, ...] = Field(default=(), exclude_if=lambda found: not found)
+    asked: tuple[EarlierPlan, ...] = ()
+    collections: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
 
     def with_plan(
         self,
@@ -50,13 +50,13 @@ class Ledger(BaseModel):
         collections: Iterable[str] = (),
         collected: Collected = AS_PLANNED,
     ) -> Ledger:
-        """The ledger after a plan was carried out.
+        """Return the ledger after a round of a plan was carried out.
 
-        people: who came, the smallest number of any message (rows, if one person has several);
-        None if nobody counted, and the planned crowd is taken at its word. collections: the names
-        of the reports. collected: what came of each message, and how. Raises PlanError if the plan
-        is in it already, or does not cover what is in it as it was, ReportsError if reports were
-        noted before.
+        people: how many took part, the smallest number of any message (rows, if one person has
+        several); None if this was not counted, and the planned crowd is assumed. collections: the
+        names of the reports. collected: what came of each message, and how. Raises PlanError if
+        all rounds of the plan are in the ledger, or the plan does not cover the ledger as it is;
+        ReportsError if reports were recorded before.
         """
         self.check_next(plan)
         if again := sorted({*self.collections} & {*collections}):
@@ -71,42 +71,40 @@ class Ledger(BaseModel):
         )
 
     def rounds_of(self, digest: str) -> int:
-        """How many rounds of a plan were carried out."""
+        """Return how many rounds of a plan were carried out."""
         return sum(asked.digest == digest for asked in self.asked)
 
     def check_next(self, plan: Plan) -> None:
-        """Raises PlanError if a round of a plan cannot be the next thing asked.
+        """Raises PlanError if a round of a plan cannot come next.
 
-        All its rounds may be in the ledger already, or it does not cover what else is in it.
+        Either all its rounds are in the ledger, or it does not cover what else is in the ledger.
         """
         done, rounds = self.rounds_of(plan.digest), plan.survey.rounds
         if done >= rounds:
-            said = "it is in the ledger already; note each plan once"
+            allowed = "it is in the ledger already; note each plan once"
             if rounds > 1:
-                said = (
-                    f"all its {rounds:,} rounds are in the ledger; nothing is left of its promise"
-                )
-            raise PlanError.of("plan", plan.digest, said)
+                allowed = f"all its {rounds:,} rounds are in the ledger; make a new plan for more"
+            raise PlanError.of("plan", plan.digest, allowed)
         others = [asked for asked in self.asked if asked.digest != plan.digest]
-        covered: dict[str, list[Asked]] = {}
+        covered: dict[str, list[EarlierPlan]] = {}
         for each in reversed(plan.earlier):
             covered.setdefault(each.digest, []).append(each)
         for asked in others:
-            found = covered.get(asked.digest)
-            _check_covered(plan, asked, found.pop() if found else None)
+            entries = covered.get(asked.digest)
+            _check_covered(plan, asked, entries.pop() if entries else None)
         _check_people(plan, others)
 
     def dumps(self) -> str:
-        """The text of a ledger file: the content and its digest, indented for people."""
+        """Return the text of a ledger file: the content and its digest, indented."""
         content = self.model_dump(mode="json", by_alias=True)
         return json.dumps(sealed(content), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def loads(cls, text: str, name: str = InWords("this text")) -> Ledger:
-        """Read the text of a ledger file, of that name.
+        """Read the text of a ledger file of that name.
 
-        Raises PlanFileError if it is no ledger of today's format, PlanError if it was changed after
-        it was written.
+        Raises PlanFileError if it is not a ledger of the current format, PlanError if it was edited
+        after it was written.
         """
         with _FILES.parsing(name):
             content = _content(read_json(text), name)
@@ -120,12 +118,12 @@ class Ledger(BaseModel):
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
-        """Read a ledger file. Raises as `loads`, and PlanFileError if there is none."""
+        """Read a ledger file. Raises as `loads`, and PlanFileError if it cannot be read."""
         return _FILES.load(path, cls.loads)
 
 
-def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
-    """Raises PlanError unless a plan covers what was asked, in a crowd no larger than it was."""
+def _check_covered(plan: Plan, asked: EarlierPlan, covered: EarlierPlan | None) -> None:
+    """Raises PlanError unless a plan covers a round, with a crowd no larger than it had."""
     name = asked.survey.name
     if covered is None:
         why = f"it does not cover {name!r}"
@@ -134,21 +132,22 @@ def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
     elif covered.crowd > asked.crowd and not covered.linked:
         why = f"it counts on {covered.crowd:,} people in {name!r}, where {asked.crowd:,} came"
     elif (covered.survey, covered.messages) != (asked.survey, asked.messages):
-        why = f"it does not say of {name!r} what the ledger says"
+        why = f"its survey or messages differ from those of {name!r} in the ledger"
     elif asked.collected.tail > covered.collected.tail:
-        why = f"it does not count noise that was drawn again in {name!r}"
+        why = f"it does not account for noise that was drawn again in {name!r}"
     else:
         return
     raise _uncovered(plan, why)
 
 
-def _check_people(plan: Plan, others: Sequence[Asked]) -> None:
-    """Raises PlanError if a plan hides permanent responses that rounds showed, as they were."""
-    own = rounds_planned(plan.survey, plan.messages)
-    shown = repeated([*rounds_before(others), own]).exposed
+def _check_people(plan: Plan, others: Sequence[EarlierPlan]) -> None:
+    """Raises PlanError if a plan assumes that permanent responses are hidden which the rounds
+    expose."""
+    planned = rounds_planned(plan.survey, plan.messages)
+    shown = repeated([*rounds_before(others), planned]).exposed
     if more := sorted(shown - repeated(all_rounds(plan)).exposed):
-        why = "it counts on the same people in the rounds of permanent responses to"
-        raise _uncovered(plan, f"{why} {more[0].question!r}, which others gave")
+        same = f"the same people gave all permanent responses to {more[0].question!r}"
+        raise _uncovered(plan, f"it assumes that {same}, and they did not")
 
 
 def _uncovered(plan: Plan, why: str) -> IncrowdError:
@@ -156,24 +155,24 @@ def _uncovered(plan: Plan, why: str) -> IncrowdError:
 
 
 def _content(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """What a ledger says. Raises PlanError if its digest is another's."""
+    """Return the content of a ledger. Raises PlanError if its digest does not match."""
     if data["format"] != FORMAT:
-        raise _FILES.refused(name, "it is of another format")
+        raise _FILES.refused(name, "its format is not supported")
     content, fits = unsealed(data)
     if not fits:
-        found = data.get("digest", MISSING)
-        raise PlanError.of("ledger.digest", found, f"{EDITED}; use an unchanged copy")
+        digest = data.get("digest", MISSING)
+        raise PlanError.of("ledger.digest", digest, f"{EDITED}; use an unchanged copy")
     return content
 
 
-# Several rounds: what they spend, and which permanent responses repeat those of an earlier one.
+# Several rounds: what they spend, and which permanent responses repeat those of earlier rounds.
 
 
 class Spent(NamedTuple):
-    """What a ledger has spent of the promise of a plan in it, and how many rounds are left.
+    """How much of a plan's guarantee a ledger has spent, and how many rounds are left.
 
-    name: of the survey. done, rounds, left: carried out, planned, still covered. epsilon: what all
-    that stands in the ledger has spent at delta; promised: what it may.
+    name: of the survey. done, rounds, left: rounds carried out, planned, still covered. epsilon:
+    what everything in the ledger has spent at delta. promised: the epsilon of the plan.
     """
 
     name: str
@@ -186,7 +185,7 @@ class Spent(NamedTuple):
 
 
 class Release(NamedTuple):
-    """One round: what was asked, what was sent, and how it came together; None if it is to come."""
+    """One round: what is asked and sent, and how it was collected; None for a future round."""
 
     survey: Survey
     messages: tuple[Message, ...]
@@ -201,32 +200,33 @@ class Release(NamedTuple):
 Rounds = Sequence[Release]  # of one plan, one at least
 
 
-def rounds_before(earlier: Iterable[Asked]) -> list[Rounds]:
-    """The rounds of each plan that was carried out."""
-    found: dict[str, list[Release]] = {}
+def rounds_before(earlier: Iterable[EarlierPlan]) -> list[Rounds]:
+    """Return the rounds of each plan that was carried out."""
+    rounds: dict[str, list[Release]] = {}
     for asked in earlier:
-        found.setdefault(asked.digest, []).append(
+        rounds.setdefault(asked.digest, []).append(
             Release(asked.survey, asked.messages, asked.collected)
         )
-    return list(found.values())
+    return list(rounds.values())
 
 
 def rounds_planned(survey: Survey, messages: Sequence[Message]) -> Rounds:
-    """The rounds of a plan, all to come: nobody can tell which one is being carried out."""
+    """Return the rounds of a plan, all in the future: a plan does not know which one is current."""
     return [Release(survey, tuple(messages))] * survey.rounds
 
 
 def all_rounds(plan: Plan) -> list[Rounds]:
-    """The rounds of all that a plan's promise covers, its own at the end."""
+    """Return the rounds of everything that a plan's guarantee covers, its own rounds last."""
     return [*rounds_before(plan.earlier), rounds_planned(plan.survey, plan.messages)]
 
 
 def series(survey: str, message: Message, noise: BitFlip) -> str:
-    """What names a series of reports that repeat each other's responses. survey: its name.
+    """Return the name of a series of reports that repeat the same responses. survey: its name.
 
-    Another noise must draw anew: one number compared with two thresholds tells the answer. So must
-    another message: responses that stand in two of them would link both reports of a person. So do
-    parities, whose numbers mean something else than those of the cells of the same questions.
+    With another noise, responses must be drawn anew: one number compared with two thresholds
+    reveals the answer. So must those in another message: responses that occur in two messages would
+    link a person's reports. So must parities, whose numbers have another meaning than those of the
+    cells of the same questions.
     """
     questions = "; ".join(
         f"{question.id}: {', '.join(question.answers)}" for question in message.questions
@@ -236,8 +236,8 @@ def series(survey: str, message: Message, noise: BitFlip) -> str:
 
 
 class Permanent(NamedTuple):
-    """The permanent responses of everybody to one question: they repeat in every release that has
-    the same series and question. survey: its name, which is part of the series."""
+    """The permanent responses of all people to one question, repeated in every release with the
+    same series and question. survey: its name, which is part of the series."""
 
     series: str
     question: str
@@ -245,19 +245,19 @@ class Permanent(NamedTuple):
 
 
 def permanent(survey: Survey, message: Message) -> Iterator[Permanent]:
-    """The permanent responses in a message."""
+    """Yield the permanent responses in a message."""
     for question in message.questions:
-        if question.memoised:
+        if question.memoized:
             noise = message.channels[question.id].permanent_stage
             assert is_flip(noise)  # RAPPOR's, or the planner's
             yield Permanent(series(survey.name, message, noise), question.id, survey.name)
 
 
 class Repeated(NamedTuple):
-    """Permanent responses that come in several releases.
+    """Permanent responses that occur in several releases.
 
-    hidden: all releases are made of one multiset of responses, if the same people take part; then
-    they tell no more than one. exposed: the difference of two releases can be one person's
+    hidden: if the same people take part, all releases contain the same multiset of responses, and
+    so reveal no more than one release. exposed: the difference of two releases can be one person's
     response, which counts as if it carried her name.
     """
 
@@ -266,12 +266,12 @@ class Repeated(NamedTuple):
 
 
 def repeated(plans: Iterable[Rounds]) -> Repeated:
-    """The permanent responses that some plans repeat, in their rounds or each other's.
+    """Return the permanent responses that plans repeat, in their own rounds or in each other's.
 
-    They are exposed where the people can differ from release to release: in strata (who moves, or
-    is merged, is in one release and not in the other), where another number came, and over a
-    network, where nobody signs who came; and where one release had no shuffler.
-    Proof: docs/mathematics.md#memoised-rounds.
+    They are exposed if the people can differ from release to release: with strata (a person who
+    moves, or is merged, is in one release and not in the other), if the number of people differs,
+    over a network, where no signature says who took part; and if one release had no shuffler.
+    Proof: docs/mathematics.md#memoized-rounds.
     """
     given: defaultdict[Permanent, list[tuple[Release, int]]] = defaultdict(list)
     for rounds in plans:
@@ -284,7 +284,7 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
 
 
 def _of_the_same_people(releases: Iterable[tuple[Release, int]]) -> bool:
-    """Whether nothing says that a message was of other people in one release than in another.
+    """Whether a message may have come from the same people in all releases.
 
     releases: each with the number of the message in it.
     """
@@ -301,9 +301,9 @@ def _of_the_same_people(releases: Iterable[tuple[Release, int]]) -> bool:
 
 
 def repeats(plan: Plan) -> bool:
-    """Whether what a plan promises counts on the same people in several rounds.
+    """Whether a plan's guarantee assumes the same people in several rounds.
 
-    So it does if permanent responses come more than once, in its own rounds or in any that were
-    before, and are not charged as if they carried names already.
+    It does if permanent responses occur more than once, in its own rounds or in earlier ones, and
+    are not already charged as if they carried names.
     """
     return bool(repeated(all_rounds(plan)).hidden)

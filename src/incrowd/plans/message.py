@@ -40,10 +40,10 @@ Parts = list[tuple[Domain, Channel]]
 
 
 class _Message(BaseModel):
-    """What both kinds have. A file names the questions; the survey knows them.
+    """What both kinds of messages share. In files the questions are their ids.
 
-    noise_numerator: the planner's noise over 2^32, on each bit of the questions without a
-    randomizer of their own. copies: how many independent times a person sends it.
+    noise_numerator: the planner's noise over 2^32, on each bit of questions without a randomizer.
+    copies: how many independent reports of it a person sends.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -60,7 +60,7 @@ class _Message(BaseModel):
 
     @property
     def noise(self) -> BitFlip | None:
-        """The planner's noise; None if every question has a randomizer of its own."""
+        """The planner's noise; None if every question has a randomizer."""
         return None if self.noise_numerator is None else BitFlip(self.noise_numerator)
 
     @property
@@ -70,36 +70,38 @@ class _Message(BaseModel):
 
     @property
     def group(self) -> Group:
-        """The message as a survey can fix it."""
+        """The message as a survey states it."""
         return Group(
             questions=self.ids, copies=self.copies, cells=self.cells, parities=self.parities
         )
 
     def holds(self, ids: Iterable[str]) -> bool:
-        """Whether all these questions are in it; of parities, whether they are a pair."""
+        """Whether the message contains all these questions; for parities, whether they are a
+        pair."""
         return self.group.holds(ids)
 
     @property
     def channels(self) -> dict[str, Channel]:
-        """What happens to each bit of a question (k-ary: to the answer)."""
-        found = ((q.id, fixed_channel(q) or self.noise) for q in self.questions)
-        return {id: channel for id, channel in found if channel}
+        """The channel of each bit of a question (k-ary: of the answer), by question id."""
+        pairs = ((q.id, fixed_channel(q) or self.noise) for q in self.questions)
+        return {id: channel for id, channel in pairs if channel}
 
     @property
     def layout(self) -> dict[str, slice]:
-        """Which bits of a record hold which question."""
+        """The bits of each question in a record, by question id."""
         ends = list(accumulate(question.bits for question in self.questions))
         return dict(zip(self.ids, map(slice, [0, *ends], ends), strict=False))
 
     @property
-    def memoised(self) -> bool:
-        """Whether all of its responses are drawn once, and repeated."""
-        return all(question.memoised for question in self.questions)
+    def memoized(self) -> bool:
+        """Whether all its responses are drawn once and then repeated."""
+        return all(question.memoized for question in self.questions)
 
     @property
     def independent_copies(self) -> int:
-        """How many of a person's copies have noise of their own: permanent noise is in all."""
-        return 1 if self.memoised else self.copies
+        """How many of a person's copies have independent noise; permanent noise is in all of
+        them."""
+        return 1 if self.memoized else self.copies
 
     @property
     def record_bits(self) -> int:
@@ -125,29 +127,29 @@ class JointReport(_Message):
 
     @property
     def parts(self) -> Parts:
-        """What a crowd counts on in one report: independent records, and the channel of each."""
-        found = ((question, crowd_channel(question) or self.noise) for question in self.questions)
-        return [(domain, channel) for q, channel in found if channel for domain in q.domains]
+        """The independent records in one report, and the noise on each that a crowd can rely on."""
+        pairs = ((question, crowd_channel(question) or self.noise) for question in self.questions)
+        return [(domain, channel) for q, channel in pairs if channel for domain in q.domains]
 
     @property
     def repeats(self) -> int:
-        """Of how many independent reports of `parts` a person's are made up.
+        """How many independent reports of `parts` one person's reports amount to.
 
-        Memoised responses are the same in all copies and rounds, so that their permanent bits
-        once tell at least as much.
+        Memoized responses are the same in all copies and rounds, which together reveal no more than
+        their permanent bits would.
         """
         return self.independent_copies
 
     def people(self, accepted: int, declared: int) -> int:
-        """Who took part: accepted reports divided by copies, rounded down.
+        """Return how many people took part: accepted reports divided by copies, rounded down.
 
-        And no more than the collections say, if they do: a sender can fill the places of others.
+        Never more than the collections declare, if they do: a sender can fill the slots of others.
         """
         people = accepted // self.copies
         return min(people, declared) if declared else people
 
     def declared(self, people: int) -> int | None:
-        """Collections need not say who took part: the number of reports tells."""
+        """Return None: the number of reports already gives the number of participants."""
         return None
 
     def problems(self) -> Iterator[str]:
@@ -159,15 +161,15 @@ class JointReport(_Message):
 
 
 class Cells(_Message):
-    """Each cell of a table is a bit, and each bit that is set after the noise a report of its own:
+    """Each cell of a table is a bit, and each bit that is set after the noise is a separate report:
     the number of that cell.
 
-    No report says which others the same person sent, so that each bit is a collection of its own,
-    and a person's answers show in as many of them as two records can differ in, however many cells
+    Reports of one person cannot be linked, so each bit is a separate collection, and a person's
+    answers affect at most as many collections as two records can differ in bits, however many cells
     there are (`incrowd.survey.crossings`).
 
-    parities: whether the bits are not cells of one table, but say of each pair of questions whether
-    the two answers differ. With the cells of each question alone they tell all tables of two.
+    parities: the bits are not the cells of one table; each says whether the two answers to a pair
+    of questions differ. With the cells of each single question they give all two-way tables.
     """
 
     noise_numerator: Numerator
@@ -196,28 +198,29 @@ class Cells(_Message):
 
     @property
     def reports_each(self) -> float:
-        """About how many reports a person sends; of parities, if all answers are equally common."""
+        """About how many reports a person sends; for parities, if all answers are equally
+        common."""
         if self.parities:
             return self.record_bits / 2
         return self.crossing.most + self.record_bits * self.noise.q
 
     @property
     def parts(self) -> Parts:
-        """What a crowd counts on in one report: each bit is a collection of its own."""
+        """The record in one report, and its noise: each bit is a separate collection."""
         return [(FREE_BIT, self.noise)]
 
     @property
     def repeats(self) -> int:
-        """Of how many independent reports of `parts` a person's are made up: two records differ
-        in so many bits at most (with other messages: `incrowd.plans.changes`)."""
+        """How many independent reports of `parts` one person's reports amount to: the most bits in
+        which two records differ (with other messages: `incrowd.plans.changes`)."""
         return self.crossing.distance
 
     def people(self, accepted: int, declared: int) -> int:
-        """Who took part: as declared, since the number of reports does not tell."""
+        """Return how many people took part: as declared, since the number of reports is random."""
         return declared
 
     def declared(self, people: int) -> int | None:
-        """What a collection has to say of who took part."""
+        """Return the number of participants, which a collection has to declare."""
         return people
 
     def problems(self) -> Iterator[str]:
@@ -229,28 +232,28 @@ class Cells(_Message):
 Message = JointReport | Cells
 
 
-UNKNOWN_QUESTION = "a message names an unknown question, or one twice"
+UNKNOWN_QUESTION = "a message names an unknown question, or a question twice"
 
 
 def _knowing(messages: Any, info: ValidationInfo) -> Any:
-    """Messages as a file has them, with the survey's questions in the place of their ids.
+    """Replace the ids of questions in messages by the survey's questions.
 
     Raises ValueError for an id that no question has.
     """
     survey = info.data.get("survey")
     if survey is None or not isinstance(messages, list | tuple):
         return messages
-    known = {question.id: question for question in survey.questions}
-    return [_with_questions(message, known) for message in messages]
+    questions = {question.id: question for question in survey.questions}
+    return [_with_questions(message, questions) for message in messages]
 
 
-def _with_questions(message: Any, known: Mapping[str, AnyQuestion]) -> Any:
+def _with_questions(message: Any, questions: Mapping[str, AnyQuestion]) -> Any:
     if not isinstance(message, dict) or not isinstance(message.get("questions"), list | tuple):
         return message
     ids = message["questions"]
-    if not all(isinstance(id, str) and id in known for id in ids):
+    if not all(isinstance(id, str) and id in questions for id in ids):
         raise ValueError(UNKNOWN_QUESTION)
-    return {**message, "questions": tuple(known[id] for id in ids)}
+    return {**message, "questions": tuple(questions[id] for id in ids)}
 
 
 Messages = Annotated[
@@ -260,30 +263,31 @@ Messages = Annotated[
 ]
 
 
-def place(file: str, found: Sequence[int | str]) -> str:
-    """Where in a file of that kind an error was found; the kind of a message is no place."""
-    return re.sub(r"(messages\.\d+)\.[01]\b", r"\1", ".".join(map(str, (file, *found))))
+def place(file: str, location: Sequence[int | str]) -> str:
+    """Return the field of an error in a file of that kind; without pydantic's mark of the message
+    type."""
+    return re.sub(r"(messages\.\d+)\.[01]\b", r"\1", ".".join(map(str, (file, *location))))
 
 
 # The channels of randomizers that a survey fixes.
 
 
-_TELLS = "some report gives an answer away; keep probabilities strictly between 0 and 1"
+_TELLS = "some report reveals an answer; keep probabilities strictly between 0 and 1"
 
 
 @lru_cache(maxsize=1024)
 def fixed_channel(question: AnyQuestion) -> Channel | None:
-    """The channel of each of the question's bits, or of its answer; None if none is fixed.
+    """Return the channel of each of the question's bits, or of its answer; None if none is fixed.
 
-    A device that amounts to a bit flip with q < 1/2 is given as one. Raises PrivacyError if the
-    numbers make no device, or one from which nothing can be learnt.
+    A device that is equivalent to a bit flip with q < 1/2 is returned as one. Raises PrivacyError
+    if the numbers do not define a device, or its reports carry no information.
     """
     randomizer = question.randomizer
     if randomizer is None:
         return None
     try:
         channel = channel_of(randomizer.kind, randomizer.numbers, len(question.recorded))
-        channel.inverse  # noqa: B018  a device that cannot be inverted is an error now
+        channel.inverse  # noqa: B018  raises if the device cannot be inverted
         if channel.epsilon == math.inf:
             raise PrivacyError.of("channel", InWords(channel), _TELLS)
     except IncrowdError as error:
@@ -294,6 +298,6 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
 
 
 def crowd_channel(question: AnyQuestion) -> Channel | None:
-    """The noise that a crowd may count on: of memoised responses the permanent stage alone."""
+    """Return the noise a crowd can rely on: for memoized responses only the permanent stage."""
     channel = fixed_channel(question)
-    return channel.permanent_stage if channel and question.memoised else channel
+    return channel.permanent_stage if channel and question.memoized else channel

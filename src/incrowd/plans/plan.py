@@ -30,18 +30,18 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-# Why less than the plan's promise holds for a collection. With each but the last two only the
-# local guarantee is left.
+# Why a collection has less than the plan's guarantee. With all but the last two, only the local
+# guarantee is left.
 Reduction = Literal[
     "one-party",  # the same party mixes and opens
     "permanent-responses",  # those of an earlier round are repeated
     "contradicted",  # the shuffler signed two releases of one stratum
     "fewer-people",  # than the plan counts on
-    "simulation",  # the noise is known to whoever knows the seed
+    "simulation",  # anyone who knows the seed knows the noise
 ]
 
 
-# What the promise of a plan rests on, beside what its analysis assumes.
+# What a plan's guarantee assumes, in addition to what its analysis assumes.
 PlanAssumption = Literal[
     "rows",  # no person has more rows of the answers than `number`
     "rounds",  # `number` rounds together, each with the whole crowd
@@ -64,7 +64,7 @@ class AskedIn(_Frozen):
 
 
 class Assumption(_Frozen):
-    """One thing that a promise rests on: a code and its numbers and names.
+    """One thing that a guarantee assumes: a code with its numbers and names.
 
     number: of rows or rounds, where the code needs one. questions: of this plan. asked: of earlier
     rounds.
@@ -79,15 +79,15 @@ class Assumption(_Frozen):
 class Guarantee(_Frozen):
     """What is promised to each person, by which analysis, for which crowd, on what assumptions.
 
-    The promise is (epsilon, delta)-differential privacy of the collections as published,
-    neighbors differing in one person's answers. crowd: honest people, those who may collude
-    taken off. certified_delta: the upper bound that the accountant found at epsilon. worst: the
-    pair of records (and the crowd) that gave it, of each kind of report. proved: whether it holds
-    for every collection; if not, it is no guarantee. assumptions: what it rests on, that of the
-    analysis first. local_epsilon: what remains (with delta 0) of all that a person sends if nobody
-    hides it. reduced_by: of a collection for which the plan's promise does not hold, why; this is
-    then what holds in its place. All is codes and numbers; `incrowd.presentation.sentences` has
-    the words. `incrowd.guarantees` alone makes one.
+    The promise is (epsilon, delta)-differential privacy of the collections as published; neighbors
+    differ in one person's answers. crowd: honest people, without those who may collude.
+    certified_delta: the accountant's upper bound of delta at epsilon. worst: for each kind of
+    report, the pair of records (and the crowd) that attains it. proved: whether it holds for every
+    collection; if not, it is not a guarantee. assumptions: that of the analysis first.
+    local_epsilon: the epsilon (with delta 0) of all that a person sends if no crowd hides it.
+    reduced_by: why the plan's promise does not hold for a collection; this is then what holds
+    instead. All fields are codes and numbers; `incrowd.presentation.sentences` has the words. Only
+    `incrowd.guarantees` creates guarantees.
     """
 
     analysis: str = Field(min_length=1)
@@ -103,10 +103,10 @@ class Guarantee(_Frozen):
 
 
 def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
-    """Why some messages do not follow from a survey."""
-    known = set(survey.randomized)
+    """Yield why messages do not follow from a survey."""
+    randomized = set(survey.randomized)
     for message in messages:
-        if not set(message.questions) <= known or len(set(message.ids)) < len(message.ids):
+        if not set(message.questions) <= randomized or len(set(message.ids)) < len(message.ids):
             yield UNKNOWN_QUESTION
             return
     yield from grouping_problems(survey, [message.group for message in messages])
@@ -118,14 +118,14 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Collected(_Frozen):
-    """How the reports of a round came together.
+    """How the reports of a round were collected.
 
-    people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty
-    if nobody counted, and as many came as planned. local_only: whether nothing beyond the local
-    guarantee holds: the plan counts on no shuffler, or one party saw the reports with their
-    senders, or mixed and opened them. bundle: of a collection over a network, a short
-    form of its digest. tail: at most the chance that one person's reports did not fit into an
-    upload, and were drawn again.
+    people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty if
+    they were not counted, and as many came as planned. local_only: whether only the local guarantee
+    holds, because the plan uses no shuffler, or one party saw the reports with their senders, or
+    mixed and opened them. bundle: for a collection over a network, a short form of the bundle's
+    digest. tail: an upper bound of the probability that one person's reports did not fit into an
+    upload and were drawn again.
     """
 
     people: tuple[Count, ...] = ()
@@ -138,11 +138,11 @@ class Collected(_Frozen):
 AS_PLANNED = Collected()
 
 
-class Asked(_Frozen):
-    """What people were asked before by the plan of that digest.
+class EarlierPlan(_Frozen):
+    """A round that people took part in before, by the plan with that digest.
 
-    crowd: honest people whose reports were accepted, never more than the plan counted on.
-    collected: how.
+    crowd: honest people whose reports were accepted, at most as many as planned. collected: how the
+    reports were collected.
     """
 
     digest: str
@@ -152,7 +152,7 @@ class Asked(_Frozen):
     collected: Collected = Field(default=AS_PLANNED, exclude_if=AS_PLANNED.__eq__)
 
     @model_validator(mode="after")
-    def _fits_its_survey(self) -> Asked:
+    def _fits_its_survey(self) -> EarlierPlan:
         for problem in message_problems(self.survey, self.messages):
             raise ValueError(f"it does not follow from the survey: {problem}")
         if self.crowd > self.survey.honest:
@@ -160,7 +160,7 @@ class Asked(_Frozen):
             raise ValueError(f"its crowd is {self.crowd:,}, {planned}")
         counted = {len(self.collected.people), len(self.collected.reports)}
         if not counted <= {0, len(self.messages)}:
-            raise ValueError("it does not say of every message what came")
+            raise ValueError("it does not give the counts of every message")
         return self
 
     @property
@@ -169,10 +169,10 @@ class Asked(_Frozen):
         return self.collected.local_only
 
 
-def smallest_crowd(survey: Survey, earlier: Sequence[Asked]) -> int:
-    """The honest people of a survey, or of an earlier round to which fewer came.
+def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
+    """Return the honest people of a survey, or of an earlier round with fewer people.
 
-    A round that had no shuffler hides nobody, however many came.
+    Rounds without a shuffler do not count: there the crowd hides no one.
     """
     return min([survey.honest, *(asked.crowd for asked in earlier if not asked.linked)])
 
@@ -180,14 +180,14 @@ def smallest_crowd(survey: Survey, earlier: Sequence[Asked]) -> int:
 class Plan(views.Notebook, _Frozen):
     """Survey, messages and guarantee.
 
-    earlier: what the same people were asked before; the guarantee covers that as well.
+    earlier: earlier rounds with the same people; the guarantee covers them as well.
     """
 
     format: Literal["incrowd plan 1"] = FORMAT
     survey: Survey
     messages: Messages
     guarantee: Guarantee
-    earlier: tuple[Asked, ...] = ()
+    earlier: tuple[EarlierPlan, ...] = ()
 
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Plan:
@@ -205,50 +205,50 @@ class Plan(views.Notebook, _Frozen):
         }
         if promise.delta:  # an analysis may promise delta = 0
             wanted["delta"] = (promise.delta, survey.privacy.delta)
-        for field, (found, right) in wanted.items():
-            if found != right:
-                yield f"guarantee.{field} is {found}"
+        for field, (actual, right) in wanted.items():
+            if actual != right:
+                yield f"guarantee.{field} is {actual}"
         yield from message_problems(survey, self.messages)
 
     def __repr__(self) -> str:
         promise = self.guarantee
-        said = f"epsilon={promise.epsilon:g}, delta={promise.delta:g}, {promise.analysis}"
+        figures = f"epsilon={promise.epsilon:g}, delta={promise.delta:g}, {promise.analysis}"
         sent = f"messages={len(self.messages)}, digest={self.digest[:12]}…"
-        return f"Plan({self.survey.name!r}, {said}, crowd={promise.crowd:,}, {sent})"
+        return f"Plan({self.survey.name!r}, {figures}, crowd={promise.crowd:,}, {sent})"
 
     __str__ = __repr__
 
     @property
-    def memoised(self) -> tuple[str, ...]:
-        """The questions whose permanent responses a device key has to remember."""
-        return tuple(question.id for question in self.survey.randomized if question.memoised)
+    def memoized(self) -> tuple[str, ...]:
+        """The questions whose permanent responses need a device key."""
+        return tuple(question.id for question in self.survey.randomized if question.memoized)
 
     def by_cells_alone(self, ids: Iterable[str]) -> bool:
-        """Whether no joint report holds the randomized of these questions, but cells do: their
-        table comes from cells."""
+        """Whether only cells, and no joint report, contain the randomized ones of these
+        questions."""
         wanted = self.survey.closed(ids)
         return bool(wanted) and all(m.cells for m in self.messages if m.holds(wanted))
 
     def pairs_in_cells(self, ids: Iterable[str]) -> bool:
-        """Whether cells hold every two of some randomized questions, of which there are two."""
+        """Whether cells contain every pair of two or more randomized questions."""
         pairs = list(combinations(ids, 2))
         sent = [message for message in self.messages if message.cells]
         return bool(pairs) and all(any(m.holds(pair) for m in sent) for pair in pairs)
 
     @property
-    def asked(self) -> Asked:
-        """This plan as something that people were asked, if as many came as it counts on."""
+    def asked(self) -> EarlierPlan:
+        """This plan as an earlier round, if as many people took part as planned."""
         return self.asked_of(self.survey.crowd)
 
-    def asked_of(self, people: int, collected: Collected = AS_PLANNED) -> Asked:
-        """This plan as something that so many people were asked (rows, if one has several).
+    def asked_of(self, people: int, collected: Collected = AS_PLANNED) -> EarlierPlan:
+        """Return this plan as an earlier round of so many people (rows, if one has several).
 
-        The crowd is never larger than planned, and never smaller than the one person herself.
-        collected: how, by default through a shuffler if the plan counts on one.
+        The crowd is at most as large as planned, and at least the one person herself. collected:
+        how the reports were collected, by default through a shuffler if the plan uses one.
         """
-        if not self.guarantee.delta:  # as of no plan that counts on a shuffler
+        if not self.guarantee.delta:  # the plan does not use a shuffler
             collected = collected.model_copy(update={"local_only": True})
-        return Asked(
+        return EarlierPlan(
             digest=self.digest,
             crowd=max(min(self.survey.hidden(people), self.survey.honest), 1),
             survey=self.survey,
@@ -258,7 +258,7 @@ class Plan(views.Notebook, _Frozen):
 
     @property
     def canonical(self) -> str:
-        """Canonical JSON (RFC 8785): equal plans, equal text."""
+        """Canonical JSON (RFC 8785): equal plans have equal text."""
         return canonical(self.content)
 
     @property
@@ -272,15 +272,15 @@ class Plan(views.Notebook, _Frozen):
         return digest_of(self.content)
 
     def dumps(self) -> str:
-        """The text of a plan file: the content and its digest, indented for people."""
+        """Return the text of a plan file: the content and its digest, indented."""
         data = {"digest": self.digest, "plan": self.content}
         return json.dumps(data, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def loads(cls, text: str, name: str = InWords("this text")) -> Plan:
-        """Read the text of a plan file, of that name.
+        """Read the text of a plan file of that name.
 
-        Raises PlanFileError if it is no plan, PlanError if it was changed after it was made.
+        Raises PlanFileError if it is not a plan, PlanError if it was edited after it was made.
         """
         with _FILES.parsing(name):
             data = read_json(text)
@@ -296,12 +296,13 @@ class Plan(views.Notebook, _Frozen):
 
     @classmethod
     def _checked(cls, content: object) -> Plan:
-        """The plan of its content. Raises PlanError if no survey can have led to it."""
+        """Return the plan with that content. Raises PlanError if it does not follow from a
+        survey."""
         try:
             return cls.model_validate(content)
         except SurveyError as error:
-            found = error.problems
-            problems = [Problem(f"plan.survey.{p.field}", p.value, p.allowed) for p in found]
+            inner = error.problems
+            problems = [Problem(f"plan.survey.{p.field}", p.value, p.allowed) for p in inner]
             raise PlanError(*problems) from None
         except ValidationError as error:
             first = error.errors()[0]
@@ -311,19 +312,20 @@ class Plan(views.Notebook, _Frozen):
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan file. Raises PlanFileError if there is none, PlanError if it was changed."""
+        """Read a plan file. Raises PlanFileError if it cannot be read, PlanError if it was
+        edited."""
         return _FILES.load(path, cls.loads)
 
 
-# A plan whose reports are read with some answers merged: docs/estimates.md#merging-answers.
+# Plans with merged answers: docs/estimates.md#merging-answers.
 
 
 def with_merged(plan: Plan, merge: Merge | None) -> Plan:
-    """The same plan, whose questions are read with merged answers.
+    """Return the same plan, whose questions are read with merged answers.
 
-    It is equal in everything that was promised and sent, its digest included. merge: for each
-    question groups of answers, or a name for each group. Raises UsageError for what cannot be
-    merged.
+    Everything that was promised and sent stays equal, including the digest. merge: for each
+    question, groups of answers, or a name for each group. Raises UsageError for answers that cannot
+    be merged.
     """
     if not merge:
         return plan

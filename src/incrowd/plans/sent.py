@@ -1,7 +1,7 @@
 """Everything one person sends by some messages, as the accountant counts it.
 
 Proof: docs/mathematics.md#cells, docs/mathematics.md#parities,
-docs/mathematics.md#memoised-rounds.
+docs/mathematics.md#memoized-rounds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Set as Names
 from functools import reduce
 
 from incrowd.accountant.schema import Alternatives, AnySent, Part, Schema, Sent, alternatives
-from incrowd.plans import Asked, Message, Plan
+from incrowd.plans import EarlierPlan, Message, Plan
 from incrowd.plans.changes import MOST, Family, families
 from incrowd.plans.ledger import (
     Permanent,
@@ -27,26 +27,28 @@ from incrowd.survey import Survey
 
 
 def sent_by(plan: Plan) -> AnySent:
-    """All that a person sends by a plan, and sent when asked before."""
+    """Return all that a person sends by a plan and sent in the earlier rounds that it covers."""
     return _sent(all_rounds(plan))
 
 
-def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()) -> AnySent:
-    """All that a person sends by some messages, in all rounds, for as many rows as may be hers.
+def sent(
+    survey: Survey, messages: Sequence[Message], earlier: Sequence[EarlierPlan] = ()
+) -> AnySent:
+    """Return all that a person sends by some messages, in all rounds and for all rows she may have.
 
-    earlier: what the same people were asked before, and sent then.
+    earlier: earlier rounds with the same people, included.
     """
     return _sent([*rounds_before(earlier), rounds_planned(survey, messages)])
 
 
-def sent_before(earlier: Sequence[Asked]) -> AnySent:
-    """What a person sent when she was asked so far: each plan in as many rounds as there were."""
+def sent_before(earlier: Sequence[EarlierPlan]) -> AnySent:
+    """Return what a person sent in earlier rounds."""
     return _sent(rounds_before(earlier))
 
 
 def _sent(plans: Sequence[Rounds]) -> AnySent:
     exposed, ways = repeated(plans).exposed, _ways_each(plans)
-    each = (found for rounds in plans for found in _of_rounds(rounds, exposed, ways))
+    each = (contribution for rounds in plans for contribution in _of_rounds(rounds, exposed, ways))
     return reduce(_also, each)
 
 
@@ -57,23 +59,23 @@ def _also(one: AnySent, other: AnySent) -> AnySent:
 
 
 def _ways_each(plans: Sequence[Rounds]) -> int:
-    """In how many ways the parities of a message may be counted to differ: of all messages
-    together they are multiplied."""
+    """Return in how many ways the parities of one message may differ; the numbers of several
+    messages multiply."""
     several = sum(message.parities for rounds in plans for message in rounds[0].messages)
     return max(int(MOST ** (1 / max(several, 1))), 1)
 
 
 def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator[AnySent]:
-    """What a person sends in the rounds of one plan. exposed: permanent responses. ways: in
-    which the parities of one message may be counted to differ.
+    """Yield what a person sends in the rounds of one plan.
 
-    Memoised responses are the same in every round, all others are drawn again. A round without a
-    shuffler hides nothing; in a permanent response that is sent there, none of them does.
+    exposed: permanent responses that count as if they carried names. ways: as in `_ways_each`.
+    Memoized responses are the same in every round, all others are drawn again. A round without a
+    shuffler hides nothing, and a permanent response sent there is hidden in no round.
     """
     survey, messages, _ = rounds[0]
     linked, rows = sum(release.linked for release in rounds), survey.rows_per_person
     for family in families(messages):
-        if family.messages[0].memoised:
+        if family.messages[0].memoized:
             names = {name for message in family.messages for name in permanent(survey, message)}
             yield _of_family(family, rows, ways, linked=linked > 0 or not names.isdisjoint(exposed))
             continue
@@ -86,9 +88,9 @@ def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator
 
 
 def _of_family(family: Family, times: int, ways: int, *, linked: bool = False) -> AnySent:
-    """What a person sends of some messages, so many times."""
+    """Return what a person sends of a family of messages, `times` times."""
     schemas = [Schema.of([Part(*part) for part in message.parts]) for message in family.messages]
-    found = [
+    contributions = [
         reduce(
             Sent.also,
             (
@@ -99,4 +101,4 @@ def _of_family(family: Family, times: int, ways: int, *, linked: bool = False) -
         )
         for bits in family.differences(times, ways)
     ]
-    return found[0] if len(found) == 1 else Alternatives(tuple(found))
+    return contributions[0] if len(contributions) == 1 else Alternatives(tuple(contributions))

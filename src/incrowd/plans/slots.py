@@ -1,4 +1,4 @@
-"""How many reports a person sends at most: the slots of an upload, and the tail above them.
+"""How many reports a person sends at most: the slots of an upload, and the tail beyond them.
 
 Proof: docs/protocol.md, "Slots".
 """
@@ -15,73 +15,75 @@ from incrowd.plans.message import Message
 from incrowd.plans.plan import Plan
 from incrowd.survey import Survey
 
-TAIL = 1e-9  # of all the crowd together: the chance that anybody's reports exceed the slots
+TAIL = 1e-9  # the probability, for the whole crowd together, that anyone's reports exceed the slots
 HEADER_BYTES = 50  # of an upload: the bundle's digest, the code, the stratum
-SEALED_BYTES = 58  # of a slot, besides the packed report
-NEGLIGIBLE = 93.0  # exp(-93) < 1e-40: what is left out of a binomial law
+SEALED_BYTES = 58  # of a slot, in addition to the packed report
+NEGLIGIBLE = 93.0  # exp(-93) < 1e-40: the part of a binomial law that is left out
 
 
 def pools(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
-    """The numbers of the messages whose reports share slots.
+    """Return the numbers of the messages whose reports share slots, for each pool of slots.
 
-    A permanent set has slots of its own, since it is drawn once and has to fit whatever else is
-    drawn beside it. All other messages share the first pool.
+    A permanent set has separate slots, since it is drawn once and has to fit whatever else is
+    drawn. All other messages share the first pool.
     """
-    sets = [number for number, message in enumerate(messages) if message.cells and message.memoised]
+    sets = [number for number, message in enumerate(messages) if message.cells and message.memoized]
     shared = tuple(number for number in range(len(messages)) if number not in sets)
     return tuple(pool for pool in (shared, *((number,) for number in sets)) if pool)
 
 
 def slots(plan: Plan) -> tuple[int, ...]:
-    """Places for the reports of each pool of messages in an upload.
+    """Return the number of slots of each pool of messages in an upload.
 
-    One for each copy of a joint report. Of cells the number of reports is random: the fewest places
-    whose tail t keeps crowd * t <= 1e-9, the sum over the pools that hold such messages.
+    One for each copy of a joint report. The number of reports of cells is random: they get the
+    fewest slots whose tail t keeps crowd * t <= 1e-9, summed over the pools with such messages.
     """
     return slots_of(plan.survey, plan.messages)
 
 
 def slots_of(survey: Survey, messages: Sequence[Message]) -> tuple[int, ...]:
-    """The same for messages that are no plan yet."""
+    """Return the same for messages that are not yet part of a plan."""
     together = [[messages[number] for number in pool] for pool in pools(messages)]
     random = sum(any(message.cells for message in pool) for pool in together)
     return tuple(_fewest(pool, TAIL / (survey.crowd * max(random, 1))) for pool in together)
 
 
 def most_reports(messages: Sequence[Message], slots: Sequence[int]) -> tuple[int, ...]:
-    """How many reports of each message an honest person sends at most. slots: of each pool."""
-    found = [message.copies for message in messages]
+    """Return the most reports of each message that an honest person sends. slots: of each pool."""
+    most = [message.copies for message in messages]
     for pool, places in zip(pools(messages), slots, strict=True):
         fixed = sum(messages[number].copies for number in pool if not messages[number].cells)
         for number in pool:
             if messages[number].cells:
-                found[number] = places - fixed
-    return tuple(found)
+                most[number] = places - fixed
+    return tuple(most)
 
 
 def fit(messages: Sequence[Message], slots: Sequence[int], reports: Sequence[int]) -> bool:
-    """Whether so many reports of each message fit into the slots of the pools."""
+    """Whether the numbers of reports of each message fit into the slots of the pools."""
     pairs = zip(pools(messages), slots, strict=True)
     return all(sum(reports[number] for number in pool) <= places for pool, places in pairs)
 
 
 def upload_bytes(survey: Survey, messages: Sequence[Message]) -> int:
-    """The bytes of one person's upload."""
+    """Return the size of one person's upload in bytes."""
     packed = max(-(-message.bits // 8) for message in messages)
     return HEADER_BYTES + sum(slots_of(survey, messages)) * (SEALED_BYTES + packed)
 
 
 def slots_within(survey: Survey) -> float:
-    """How many slots the upload may have, if a cell's number has two bytes; infinite if any."""
+    """Return how many slots the upload may have if a cell's number takes two bytes; infinite if the
+    survey sets no limit."""
     if survey.upload_bytes is None:
         return math.inf
     return (survey.upload_bytes - HEADER_BYTES) // (SEALED_BYTES + 2)
 
 
 def tail(plan: Plan, slots: Sequence[int]) -> float:
-    """At most the chance that one person's reports of some pool exceed its slots.
+    """Return an upper bound of the probability that one person's reports of some pool exceed its
+    slots.
 
-    The largest over all answers. A device that finds more draws all noise again.
+    The largest over all answers. A device with more reports draws all noise again.
     """
     pairs = zip(pools(plan.messages), slots, strict=True)
     laws = [(_law([plan.messages[number] for number in pool]), places) for pool, places in pairs]
@@ -89,7 +91,8 @@ def tail(plan: Plan, slots: Sequence[int]) -> float:
 
 
 class _Law(NamedTuple):
-    """A law on whole numbers: chances of `first` and those after it. Below 1e-40 is left out."""
+    """A law on whole numbers: the probabilities of `first` and on; those below 1e-40 are left
+    out."""
 
     first: int
     chances: np.ndarray
@@ -99,20 +102,20 @@ class _Law(NamedTuple):
         return math.fsum(self.chances[max(0, number + 1 - self.first) :])
 
     def plus(self, other: _Law) -> _Law:
-        """The law of the sum of independent numbers."""
+        """Return the law of the sum of two independent numbers."""
         return _Law(self.first + other.first, np.convolve(self.chances, other.chances))
 
 
 def _fewest(messages: Sequence[Message], wanted: float) -> int:
-    """The fewest places whose tail is no more than wanted."""
+    """Return the fewest slots whose tail is at most `wanted`."""
     law = _law(messages)
     at_least = np.append(np.cumsum(law.chances[::-1])[::-1], 0.0)  # P[reports >= first + i]
     return law.first + int(np.argmax(at_least <= wanted)) - 1
 
 
 def _law(messages: Sequence[Message]) -> _Law:
-    """Of the number of reports of some messages together, for who chose as much as is allowed: the
-    more bits are set, the more reports there are."""
+    """Return the law of the number of reports of some messages together, for a person who chose as
+    many options as allowed: the more bits are set, the more reports there are."""
     law = _Law(0, np.ones(1))
     for message in messages:
         if message.cells:  # the set bits that stay set, and the others that are flipped
@@ -125,7 +128,7 @@ def _law(messages: Sequence[Message]) -> _Law:
 
 
 def _binomial(trials: int, chance: float) -> _Law:
-    """The binomial law; by Bernstein all but 1e-40 of it lies within `reach` of the mean."""
+    """Return the binomial law; by Bernstein all but 1e-40 of it lies within `reach` of the mean."""
     from incrowd.accountant.numerics.laws import log_binomial  # scipy: slow to load, seldom used
 
     mean, variance = trials * chance, trials * chance * (1 - chance)

@@ -1,8 +1,8 @@
-"""Strata: what the open questions of a survey divide people into, and which of them are released.
+"""Strata: the groups into which open questions divide people, and which of them are released.
 
-A stratum is a combination of answers to the open questions. Its number counts these combinations
-in the order of the survey, the last question's answers changing fastest. Every released stratum is
-a collection and a crowd of its own. Proof: docs/mathematics.md#open-strata.
+A stratum is a combination of answers to the open questions. Strata are numbered in the order of the
+survey, the last question's answers changing fastest. Every released stratum is a separate
+collection with a separate crowd. Proof: docs/mathematics.md#open-strata.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ TOGETHER = " + "  # between the names of strata that are released as one
 
 
 def strata(survey: Survey) -> Names:
-    """The names of all strata, as "law / 2024"; none where no question is open."""
+    """Return the names of all strata, such as "law / 2024"; none if no question is open."""
     if not survey.open:
         return ()
     return tuple(map(SEPARATOR.join, product(*(question.recorded for question in survey.open))))
 
 
 def answers_in(survey: Survey) -> dict[str, Answers]:
-    """For every stratum the answers to the open questions, as an analysis reads them."""
+    """Return for every stratum the answers to the open questions, after merging of answers."""
     read = (map(question.read_as, question.recorded) for question in survey.open)
     return dict(zip(strata(survey), product(*read), strict=True))
 
 
 def stratum_numbers(survey: Survey, codes: Mapping[str, np.ndarray], people: int) -> np.ndarray:
-    """The stratum of each person, int64, shape (people,).
+    """Return the stratum of each person, int64, shape (people,).
 
-    codes: for every open question which of its answers each person gave, from 0.
+    codes: for every open question the number of each person's answer, from 0.
     """
-    found = np.zeros(people, np.int64)
+    numbers = np.zeros(people, np.int64)
     for question in survey.open:
-        found = found * len(question.recorded) + codes[question.id]
-    return found
+        numbers = numbers * len(question.recorded) + codes[question.id]
+    return numbers
 
 
 def releases(people: Mapping[int, int], least: int, rule: Rule) -> list[Group]:
-    """Which strata are released, each group of them as one collection.
+    """Return which strata are released, each group of them as one collection.
 
-    people: how many there are in each stratum. least: how many a release needs. Large strata are
-    released by themselves. The small ones are released as one if the rule is to merge them and
-    they are enough together; else they are never released, nor are those that nobody is in. Who is
-    in which stratum is public, so that this decision tells nothing that is protected.
+    people: the number of people in each stratum. least: how many people a release needs. Large
+    strata are released separately. The small ones are released as one if the rule is to merge them
+    and together they have enough people; otherwise they are never released. Empty strata never are.
+    Who is in which stratum is public, so this decision reveals nothing that is protected.
     """
     large: list[Group] = [(number,) for number in sorted(people) if people[number] >= least]
     small = tuple(number for number in sorted(people) if 0 < people[number] < least)
@@ -63,37 +63,39 @@ def releases(people: Mapping[int, int], least: int, rule: Rule) -> list[Group]:
 
 
 def grouped(survey: Survey, numbers: np.ndarray) -> list[Group]:
-    """The releases of some people, by the survey's own crowd and rule; numbers: their strata."""
+    """Return the releases by the survey's crowd and rule. numbers: the stratum of each person."""
     people = dict(enumerate(np.bincount(numbers).tolist()))
     return releases(people, survey.crowd, survey.small_strata)
 
 
 def left_out(survey: Survey, released: Iterable[Names]) -> Names:
-    """The strata that none of some releases holds."""
+    """Return the strata that no release contains."""
     there = {name for names in released for name in names}
     return tuple(name for name in strata(survey) if name not in there)
 
 
 def label(names: Names) -> str:
-    """The name of a release."""
+    """Return the name of a release."""
     return TOGETHER.join(names)
 
 
-def said_by(survey: Survey, ids: Sequence[str], released: Iterable[Names]) -> set[tuple[str, ...]]:
-    """What the people of some releases may have answered to some open questions."""
+def answers_of_releases(
+    survey: Survey, ids: Sequence[str], released: Iterable[Names]
+) -> set[tuple[str, ...]]:
+    """Return the answers that the people of some releases may have given to some open questions."""
     open_ids = [question.id for question in survey.open]
     answers = answers_in(survey)
     places = [open_ids.index(id) for id in ids]
     return {tuple(answers[name][place] for place in places) for each in released for name in each}
 
 
-def told_apart(
+def releases_by_answer(
     survey: Survey, ids: Sequence[str], released: Sequence[Names]
 ) -> dict[str, list[Names]]:
-    """What some releases say of some open questions: for each answer the releases it is read from.
+    """Return for each answer to some open questions the releases with that answer.
 
-    Releases whose people gave several answers are taken together with all others that have one of
-    these; their answer is called after all of them, as "arts + law". In the order of the survey.
+    A release whose people gave several answers is combined with all others that have one of these;
+    the answer is then named after all of them, such as "arts + law". In the order of the survey.
     """
     open_ids = [question.id for question in survey.open]
     places = [open_ids.index(id) for id in ids]
@@ -101,22 +103,22 @@ def told_apart(
     combinations = answers_in(survey)
     home: dict[Answers, _Part] = {}
     for names in released:
-        said = {tuple(combinations[name][place] for place in places) for name in names}
-        known = {id(home[each]): home[each] for each in said if each in home}.values()
+        given = {tuple(combinations[name][place] for place in places) for name in names}
+        overlapping = {id(home[each]): home[each] for each in given if each in home}.values()
         part = _Part(
-            frozenset(said).union(*(other.answers for other in known)),
-            (*chain.from_iterable(other.releases for other in known), names),
+            frozenset(given).union(*(other.answers for other in overlapping)),
+            (*chain.from_iterable(other.releases for other in overlapping), names),
         )
         home |= dict.fromkeys(part.answers, part)
     called: dict[tuple[Names, ...], list[str]] = {}
     for each in product(*(answers[place] for place in places)):
         if each in home:
             called.setdefault(home[each].releases, []).append(SEPARATOR.join(each))
-    return {label(tuple(names)): list(found) for found, names in called.items()}
+    return {label(tuple(names)): list(groups) for groups, names in called.items()}
 
 
 class _Part(NamedTuple):
-    """Answers that no release tells apart, and the releases in which they were given."""
+    """Answers that no release separates, and the releases in which they were given."""
 
     answers: frozenset[Answers]
     releases: tuple[Names, ...]

@@ -223,7 +223,7 @@ def _facts(
         "who_sees_what": dict(who_sees_what(plan, promise)),
         "rests_on": dict(rests_on(plan, promise, sealed)),
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
-        "memoised": list(plan.memoised),
+        "memoized": list(plan.memoized),
     }
 
 

@@ -100,7 +100,7 @@ def message_text(message: Message) -> str:
 
 def _kept(message: Message) -> str:
     """Whether the planner's flips are drawn anew in every round."""
-    once = any(question.asked_memoised for question in message.questions)
+    once = any(question.asked_memoized for question in message.questions)
     return ", drawn once and kept" if once else ""
 
 
@@ -121,7 +121,7 @@ def _noise(message: Message) -> str:
     channels = message.channels
     for question in message.questions:
         if question.randomizer:
-            kept = ", the flips drawn once and kept" if question.randomizer.memoised else ""
+            kept = ", the flips drawn once and kept" if question.randomizer.memoized else ""
             sentence = channels[question.id].sentence
             said.append(f"{question.id} ({question.randomizer.kind}{kept}): {sentence}")
     return "; ".join(said)
@@ -135,7 +135,7 @@ def who_sees_what(plan: Plan, promise: Guarantee) -> Iterator[Line]:
     openly = plan.survey.open
     yield (
         "Device, or who holds the answers",
-        f"The answers as they were given; they go no further.{_KEY if plan.memoised else ''}",
+        f"The answers as they were given; they go no further.{_KEY if plan.memoized else ''}",
     )
     if not analysis(promise.analysis).shuffled:
         yield "Shuffler", "None is relied on: what is sent may bear a name."
@@ -192,7 +192,7 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     Another answer to one question changes its parities with all others.
     """
     return sum(
-        (1 if question.memoised else plan.survey.rounds)
+        (1 if question.memoized else plan.survey.rounds)
         * (len(message.ids) - 1 if message.parities else message.repeats)
         * Part(domain, crowd_channel(question) or message.channels[question.id]).local_epsilon
         for message in plan.messages
@@ -216,10 +216,10 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
     if plan.survey.rounds > 1:
         yield "Rounds", _rounds(plan.survey)
     yield "Earlier rounds", _earlier(plan)
-    if plan.memoised:
+    if plan.memoized:
         yield (
             "Permanent responses",
-            f"{', '.join(plan.memoised)}: the device draws the response once and repeats it "
+            f"{', '.join(plan.memoized)}: the device draws the response once and repeats it "
             "whenever it is asked again. An answer that changes is not covered: the response shows "
             "that it did. Of rounds over a network only the local guarantee is left, since who "
             "took part in which can be matched with the responses: "

@@ -124,9 +124,9 @@ WARNING = "simulation"
 def simulation_warning(seed: int) -> str:
     """What must stand above whatever was made from a simulation."""
     return (
-        f"Simulation. These reports were randomised with the known seed {seed}, so the noise can "
+        f"Simulation. These reports were randomized with the known seed {seed}, so the noise can "
         "be taken off again and they protect nobody. What is promised here holds for reports "
-        "randomised without a seed."
+        "randomized without a seed."
     )
 
 

@@ -193,27 +193,27 @@ _ASSUMPTIONS: dict[str, str] = {
         "The promise covers {number} rounds together, in each of which that crowd takes part."
     ),
     "permanent-one-release": (
-        "Memoised responses are covered in one release only: the difference of two releases can be "
+        "Memoized responses are covered in one release only: the difference of two releases can be "
         "the response of one person who is in another stratum the second time."
     ),
     "permanent-linked": (
-        f"Memoised responses {_LINKED}; this covers every round for as long as a person's answers "
+        f"Memoized responses {_LINKED}; this covers every round for as long as a person's answers "
         "to them stay the same; everything else is covered {times}."
     ),
     "permanent-same-people": (
-        "Memoised responses are repeated in every round, which is covered for as long as the same "
+        "Memoized responses are repeated in every round, which is covered for as long as the same "
         "people take part and a person's answers to them stay the same; everything else is covered "
         "{times}."
     ),
     "permanent-same-answers": (
-        "Memoised responses are repeated in every round, which is covered for as long as a "
+        "Memoized responses are repeated in every round, which is covered for as long as a "
         "person's answers to them stay the same; everything else is covered {times}."
     ),
     "earlier-permanent-same-people": (
-        "Memoised responses of earlier rounds ({asked}) are covered for as long as the same people "
+        "Memoized responses of earlier rounds ({asked}) are covered for as long as the same people "
         "took part in all of these and their answers stayed the same."
     ),
-    "earlier-permanent-linked": f"Memoised responses of earlier rounds ({{asked}}) {_LINKED}.",
+    "earlier-permanent-linked": f"Memoized responses of earlier rounds ({{asked}}) {_LINKED}.",
     "earlier-linked": (
         "Reports of earlier rounds without a shuffler ({asked}) are charged as if they carried "
         "names."

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.plans import Asked, Plan
+from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent, repeated, rounds_before
 from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way, error_ratio
@@ -208,7 +208,7 @@ def spent_line(found: Spent) -> str:
     )
 
 
-def _came(asked: Asked) -> str:
+def _came(asked: EarlierPlan) -> str:
     """The crowd of a plan that was carried out, beside the planned one, and how it was."""
     collected, planned = asked.collected, asked.survey.honest
     people = asked.survey.hidden(min(collected.people)) if collected.people else asked.crowd

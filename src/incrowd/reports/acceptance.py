@@ -1,4 +1,4 @@
-"""Which reports could have come from a client of the plan; the others are counted and left out."""
+"""Which reports can have come from a client of the plan; the others are counted and left out."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ from incrowd.reports.moments import extract
 
 SHOWN = 12  # names of strata in a message
 DIGITS = 12  # of a digest
-_ITS_PLAN = "use the plan that they were made by"
+_ITS_PLAN = "use the plan that they were made with"
 
 
 def check_origin(plan: Plan, reports: Collection) -> Message:
-    """The message that the reports belong to.
+    """Return the message that the reports belong to.
 
-    Raises ReportsError unless they name this plan, one of its messages, strata that it has, and
-    have its length.
+    Raises ReportsError unless they name this plan, one of its messages and its strata, and have the
+    message's length.
     """
     if reports.plan != plan.digest:
         raise ReportsError.of(
-            "reports", reports.plan, f"they were made by {another_plan(reports.plan)}"
+            "reports", reports.plan, f"they belong to {another_plan(reports.plan)}"
         )
     if not 0 <= reports.message < len(plan.messages):
-        found = InWords(f"message {reports.message + 1}")
-        raise ReportsError.of("reports", found, f"the plan has no such message; {_ITS_PLAN}")
+        shown = InWords(f"message {reports.message + 1}")
+        raise ReportsError.of("reports", shown, f"the plan has no such message; {_ITS_PLAN}")
     message = plan.messages[reports.message]
     bits = message.bits
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
         raise ReportsError.of(
-            "reports", InWords(f"{reports.bits} bits"), f"the plan's have {bits}; {_ITS_PLAN}"
+            "reports",
+            InWords(f"{reports.bits} bits"),
+            f"the plan's reports have {bits}; {_ITS_PLAN}",
         )
     if reports.people is None and message.declared(0) is not None:
-        allowed = "they are cells, of which the file has to say how many people took part"
+        allowed = "should state how many people took part, since these are cells"
         raise ReportsError.of("reports", InWords("no number of people"), allowed)
     if wrong := wrong_strata(plan, reports.strata):
         raise ReportsError.of("reports", stratum_named(reports.strata), wrong)
@@ -45,34 +47,34 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
 
 
 def another_plan(digest: str) -> str:
-    """That something is of another plan, and which."""
+    """Return a message about reports of another plan."""
     return f"another plan; use the one whose digest begins with {digest[:DIGITS]}"
 
 
 def stratum_named(names: Names) -> InWords:
-    """Strata in a message."""
+    """Return strata as they are named in a message."""
     return InWords(f"of stratum {label(names)}" if names else "of no stratum")
 
 
 def wrong_strata(plan: Plan, names: Names) -> str:
-    """What is wrong with the strata of a collection, and what would do; nothing if they fit."""
-    known = strata(plan.survey)
-    if not known and names:
+    """Return what is wrong with the strata of a collection, and what would work; "" if they fit."""
+    stratum_names = strata(plan.survey)
+    if not stratum_names and names:
         return f"the plan has no strata; {_ITS_PLAN}"
-    if known and not names:
-        return f"the plan has strata, which its reports name; {_ITS_PLAN}"
-    if not set(names) <= set(known) or len(set(names)) < len(names):
-        return f"the plan's strata are {', '.join(known[:SHOWN])}; {_ITS_PLAN}"
+    if stratum_names and not names:
+        return f"the reports of this plan name their stratum; {_ITS_PLAN}"
+    if not set(names) <= set(stratum_names) or len(set(names)) < len(names):
+        return f"the plan's strata are {', '.join(stratum_names[:SHOWN])}; {_ITS_PLAN}"
     if len(names) > 1 and plan.survey.small_strata != "merge":
-        return "the plan merges no strata; use files of one stratum each"
+        return "the plan does not merge strata; use files of one stratum each"
     return ""
 
 
 def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
-    """The reports that a client of the plan can send, uint8, same width.
+    """Return the reports that a client of the plan can send, uint8, same width.
 
-    No client sets a padding bit, gives a k-ary response of two options, or names a cell that the
-    message does not have. All else is possible, since every bit can be flipped.
+    No client sets a padding bit, gives two options in a k-ary response, or names a cell that the
+    message does not have. Everything else is possible, since every bit can be flipped.
     """
     for possible in _conditions(message, packed):
         if not possible.all():
@@ -81,7 +83,7 @@ def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
 
 
 def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
-    """For each condition the reports that meet it."""
+    """Yield for each condition the mask of the reports that meet it."""
     if message.cells:
         yield places(packed) < message.record_bits
         return
@@ -93,6 +95,6 @@ def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def places(packed: np.ndarray) -> np.ndarray:
-    """The numbers of the cells in reports of cells, int64, shape (reports,)."""
+    """Return the numbers of the cells in reports of cells, int64, shape (reports,)."""
     weights = 256 ** np.arange(packed.shape[1], dtype=np.int64)
     return np.asarray(packed @ weights)

@@ -1,4 +1,4 @@
-"""A collection: the reports of one message, packed, in an order that means nothing."""
+"""A collection: the packed reports of one message, in an order without meaning."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ WRITING = {
     "use_dictionary": False,
     "write_statistics": False,
 }
-_MAKE = "name what `incrowd randomize` wrote"
+_MAKE = "name a file that `incrowd randomize` wrote"
 
 
 @dataclass(frozen=True)
 class Collection:
     """Reports of one message of one plan, all of them or a part.
 
-    packed: uint8, shape (reports, ceil(bits / 8)); bit i of a report stands in byte i // 8 at
-    place i % 8, padding bits are zero. id: a name, so that nothing is counted twice: random, or of
-    what came over a network that of its release and message.
-    people: who took part, which has to be said of cells, since their reports do not
-    tell; elsewhere at most so many did (counted with the first part only). persons: what was taken
-    as one person, "rows" or "ids". part: which part this is. seed: None for real reports; a
-    simulation names it. strata: of whom, where questions are open; several were released as one.
-    release: of what came over a network, what was claimed about that.
+    packed: uint8, shape (reports, ceil(bits / 8)); bit i of a report is bit i % 8 of byte i // 8,
+    padding bits are zero. id: a name, so that nothing is counted twice: random, or derived from the
+    release and message of reports that came over a network. people: how many people took part,
+    which cells have to state; for joint reports an upper bound (counted with the first part only).
+    persons: what counts as one person, "rows" or "ids". part: the number of this part. seed: None
+    for real reports, else that of the simulation. strata: whose reports these are, if questions are
+    open; several strata were released as one. release: the claims about reports that came over a
+    network.
     """
 
     plan: str
@@ -71,12 +71,12 @@ class Collection:
 
 
 def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) -> None:
-    """Write a collection whose reports come in pieces; of the header only the rest is taken.
+    """Write a collection whose reports come in pieces. header: everything but the reports.
 
-    It is Parquet: one fixed-length column, the header as metadata. At the end of the file come
-    the number of reports, the SHA-256 of their bytes, and a digest of all metadata. pieces: uint8,
-    shape (any number, width). All row groups but the last hold as many reports, so that the file
-    is the same however the reports were cut.
+    The format is Parquet: one fixed-length column, with the header as metadata. The end of the file
+    has the number of reports, the SHA-256 of their bytes, and a digest of all metadata. pieces:
+    uint8, shape (any number, width). All row groups but the last have the same number of reports,
+    so the file does not depend on how the reports are cut into pieces.
     """
     metadata, width = _metadata(header), header.packed.shape[1]
     kind, rows = pa.binary(width), group_rows(width)
@@ -94,12 +94,12 @@ def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) 
 
 
 def group_rows(width: int) -> int:
-    """How many reports of `width` bytes stand in a row group."""
+    """Return how many reports of `width` bytes a row group has."""
     return GROUP_BYTES // max(1, width) or 1
 
 
 def regrouped(pieces: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:
-    """The same rows in the same order, `rows` at a time, at the end what is left (or nothing)."""
+    """Yield the same rows in the same order, `rows` at a time; the last piece may be shorter."""
     held: list[np.ndarray] = []
     for piece in pieces:
         while sum(map(len, held)) + len(piece) >= rows:
@@ -112,10 +112,10 @@ def regrouped(pieces: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:
 
 
 def load_collection(path: str | Path) -> Collection:
-    """Read a collection. Raises ReportsError if the file is damaged or holds no reports.
+    """Read a collection. Raises ReportsError if the file is damaged or is not a reports file.
 
-    So it does if what the file says of its reports was edited after it was written. The reports
-    themselves are compared by `parts` alone.
+    It is also raised if the metadata was edited after the file was written. Only `parts` compares
+    the reports themselves with their hash.
     """
     _log.info("reading %s, reports", path)
     with _opened(path) as file:
@@ -125,8 +125,8 @@ def load_collection(path: str | Path) -> Collection:
 def parts(path: str | Path, check: bool = False) -> Iterator[Collection]:
     """Read a collection part by part: never more than one row group of reports in memory.
 
-    check: whether the reports themselves are compared with their SHA-256, which takes about half a
-    second for a GB; what is said of them always is. Raises ReportsError as `load_collection`.
+    check: whether to compare the reports themselves with their SHA-256, which takes about half a
+    second per GB; the metadata is always checked. Raises ReportsError as `load_collection`.
     """
     body = hashlib.sha256()
     _log.info("reading %s, reports", path)
@@ -136,7 +136,7 @@ def parts(path: str | Path, check: bool = False) -> Iterator[Collection]:
             if check:
                 body.update(np.ascontiguousarray(part.packed).data)
             yield part
-        if check and _said(file).get(BODY, body.hexdigest()) != body.hexdigest():
+        if check and _stored_metadata(file).get(BODY, body.hexdigest()) != body.hexdigest():
             raise _edited(path)
 
 
@@ -147,31 +147,31 @@ def load_part(path: str | Path, number: int) -> Collection:
 
 
 def load_header(path: str | Path) -> Collection:
-    """A collection without its reports: what the end of the file says. Raises as `parts`."""
+    """Read the header of a collection, without its reports. Raises as `parts`."""
     _log.info("reading %s, the end of reports", path)
     with _opened(path) as file:
         return _collection(file, file.schema_arrow.empty_table(), path)
 
 
 def _part(file: pa.parquet.ParquetFile, number: int, path: str | Path) -> Collection:
-    """One row group; how many people took part is told by the first alone."""
+    """Read one row group; only the first states how many people took part."""
     table = file.read_row_group(number) if file.num_row_groups else file.read()
-    found = _collection(file, table, path)
-    first = found.people if number == 0 or found.people is None else 0
-    return replace(found, part=number, people=first)
+    collection = _collection(file, table, path)
+    first = collection.people if number == 0 or collection.people is None else 0
+    return replace(collection, part=number, people=first)
 
 
 def row_groups(path: str | Path) -> int:
-    """How many parts a collection has. Raises ReportsError if the file cannot be read."""
+    """Return how many parts a collection has. Raises ReportsError if the file cannot be read."""
     with _opened(path) as file:
         return max(int(file.num_row_groups), 1)
 
 
 @contextmanager
 def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
-    """A file of reports; whatever goes wrong with it becomes a ReportsError.
+    """Open a file of reports; any failure becomes a ReportsError.
 
-    No part of it takes more memory than those that are written here.
+    Row groups larger than those written here are rejected, so that memory is bounded.
     """
     try:
         file = pa.parquet.ParquetFile(path, memory_map=True)
@@ -191,12 +191,12 @@ def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
 
 
 def _sentence(error: Exception) -> str:
-    """The first of what the library for Parquet says."""
+    """Return the first sentence of an error of the Parquet library."""
     return str(error).partition(". ")[0]
 
 
 def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path) -> Collection:
-    metadata = _said(file)
+    metadata = _stored_metadata(file)
     plan = metadata["incrowd.plan"]
     if not _fits(metadata, file.metadata.num_rows):
         raise _edited(path)
@@ -224,14 +224,14 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
     )
 
 
-def _said(file: pa.parquet.ParquetFile) -> dict[str, str]:
-    """What the end of the file says of its reports."""
-    found = {k.decode(): v.decode() for k, v in (file.metadata.metadata or {}).items()}
-    return {key: value for key, value in found.items() if key.startswith(NAME)}
+def _stored_metadata(file: pa.parquet.ParquetFile) -> dict[str, str]:
+    """Return the metadata that this package wrote to the file."""
+    pairs = {k.decode(): v.decode() for k, v in (file.metadata.metadata or {}).items()}
+    return {key: value for key, value in pairs.items() if key.startswith(NAME)}
 
 
 def _fits(metadata: dict[str, str], reports: int) -> bool:
-    """Whether the metadata is as it was written, and there are as many reports as it says."""
+    """Whether the metadata is unedited and states the right number of reports."""
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
     return metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
 
@@ -241,23 +241,23 @@ def _edited(path: str | Path) -> IncrowdError:
 
 
 def _count(metadata: dict[str, str], name: str) -> int | None:
-    """A number of at least 0, if there is one. Raises ValueError for another."""
-    found = int(metadata[name]) if name in metadata else None
-    if found is not None and not 0 <= found < 1 << 63:
-        raise ValueError(f"{name} is {found}")
-    return found
+    """Return a number of at least 0, if there is one. Raises ValueError for any other."""
+    number = int(metadata[name]) if name in metadata else None
+    if number is not None and not 0 <= number < 1 << 63:
+        raise ValueError(f"{name} is {number}")
+    return number
 
 
 def _strata(metadata: dict[str, str]) -> tuple[str, ...]:
-    """The names of strata, if there are some. Raises ValueError for what is no list of names."""
-    found = read_json(metadata.get(STRATA, "[]"))
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"{STRATA} is no list of names")
-    return tuple(found)
+    """Return the names of strata, if any. Raises ValueError for anything but a list of names."""
+    names = read_json(metadata.get(STRATA, "[]"))
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{STRATA} is not a list of names")
+    return tuple(names)
 
 
 def _metadata(collection: Collection) -> dict[str, str]:
-    found = {
+    fields = {
         "format": FORMAT,
         "plan": collection.plan,
         "message": collection.message,
@@ -269,11 +269,11 @@ def _metadata(collection: Collection) -> dict[str, str]:
         "strata": json.dumps(collection.strata) if collection.strata else None,
         "release": collection.release.model_dump_json() if collection.release else None,
     }
-    return {f"{NAME}{key}": str(value) for key, value in found.items() if value is not None}
+    return {f"{NAME}{key}": str(value) for key, value in fields.items() if value is not None}
 
 
 def as_matrix(column: pa.FixedSizeBinaryArray) -> np.ndarray:
-    """The bytes of a fixed-size binary array without a copy, shape (rows, width)."""
+    """Return the bytes of a fixed-size binary array without a copy, shape (rows, width)."""
     width = column.type.byte_width
     if not len(column):
         return np.empty((0, width), np.uint8)

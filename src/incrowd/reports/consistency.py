@@ -1,4 +1,4 @@
-"""Figures that are possible together: of a tally, and of people and the reports they send."""
+"""Whether the figures of a tally, and the numbers of people and reports, are possible together."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from incrowd.plans.strata import Names, label
 from incrowd.reports.acceptance import another_plan, stratum_named, wrong_strata
 from incrowd.reports.tally import Ids, Kind, MessageTally, Tally
 
-FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on either side
+FALSE_ALARM = 1e-9  # probability that a correct number of people is rejected, on either side
 
 
 class Sends(NamedTuple):
-    """Between how many reports some people can send, of cells."""
+    """The fewest and the most reports of cells that some people can send."""
 
     low: float
     high: float
 
 
 def check_possible(plan: Plan, tally: Tally) -> None:
-    """Raises ReportsError for a tally of another plan, or one that no reports of it can give."""
+    """Raises ReportsError for a tally of another plan, or one that no reports of the plan can
+    give."""
     if tally.plan != plan.digest:
         of = f"it counts the reports of {another_plan(tally.plan)}"
         raise ReportsError.of("tally", tally.plan, of)
@@ -42,7 +43,7 @@ def check_possible(plan: Plan, tally: Tally) -> None:
 
 
 def check_strata(plan: Plan, tally: Tally) -> None:
-    """Raises ReportsError unless every stratum is one of the plan, and stands in one release."""
+    """Raises ReportsError unless every stratum belongs to the plan and is in one release."""
     for names in tally.strata or ((),) * bool(tally.messages):
         if wrong := wrong_strata(plan, names):
             raise ReportsError.of("tally", stratum_named(names), wrong)
@@ -50,14 +51,14 @@ def check_strata(plan: Plan, tally: Tally) -> None:
     for name, times in seen.items():
         if times > 1:
             allowed = "a stratum is released once; name the reports of one release of it"
-            raise ReportsError.of("reports", InWords(f"{name} stands in {times} releases"), allowed)
+            raise ReportsError.of("reports", InWords(f"{name} is in {times} releases"), allowed)
 
 
 def check_people(plan: Plan, tally: Tally) -> None:
-    """Raises ReportsError if the people are more than can have sent so few reports.
+    """Raises ReportsError if more people are declared than can have sent so few reports.
 
-    Of cells the number of people is stated, and the guarantee counts on it.
-    tally: of all reports of its messages, not of parts.
+    Files of cells declare the number of people, which the guarantee relies on. tally: of all
+    reports of its messages, not of parts.
     """
     for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         message = plan.messages[number]
@@ -70,11 +71,11 @@ def check_people(plan: Plan, tally: Tally) -> None:
 
 
 def people_of(plan: Plan, tally: Tally) -> int:
-    """Who took part: the smallest number of any message (rows, if one person has several).
+    """Return how many people took part: the smallest number of any message (rows, if one person has
+    several), of any stratum and of any release over a network, since each is a separate crowd.
 
-    Where questions are open, of any stratum; of what came over a network, of any release: each is a
-    crowd of its own. tally: all reports of every message. Raises ReportsError if a message is
-    missing, or for figures that are not possible together.
+    tally: of all reports of every message. Raises ReportsError if a message is missing, or for
+    figures that are not possible together.
     """
     check_possible(plan, tally)
     for names, crowd in tally.strata.items() or [((), tally.messages)]:
@@ -87,24 +88,24 @@ def people_of(plan: Plan, tally: Tally) -> int:
 
 
 def smallest(plan: Plan, crowd: Mapping[int, MessageTally]) -> int:
-    """The people of the message that has the fewest."""
+    """Return the number of people of the message that has the fewest."""
     return min(crowd[number].people(message) for number, message in enumerate(plan.messages))
 
 
 def nothing_of(number: int, names: Names = ()) -> IncrowdError:
-    """The error for a message of which nothing came."""
+    """Return the error for a message without reports."""
     what = "name the reports of every message"
-    found = InWords(f"no reports of stratum {label(names)}" if names else "no reports")
-    return ReportsError.of(f"message {number + 1}", found, what)
+    shown = InWords(f"no reports of stratum {label(names)}" if names else "no reports")
+    return ReportsError.of(f"message {number + 1}", shown, what)
 
 
 def sends(message: Cells, people: int) -> Sends:
-    """How many reports of cells so many people send.
+    """Return how many reports of cells so many people can send.
 
-    Every bit is set by itself, with probability p if the person chose it and q if not; so the
-    variance is the same whatever people answer, and the mean lies between two bounds. Beyond by
-    Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) the probability is
-    below FALSE_ALARM on each side.
+    Every bit is set independently, with probability p if the person chose it and q if not. So the
+    variance is the same whatever people answer, and the mean lies between two bounds. By
+    Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) the probability beyond
+    the result is below FALSE_ALARM on each side.
     """
     record, p, q = message.crossing, message.noise.p, message.noise.q
     log = -math.log(FALSE_ALARM)
@@ -123,7 +124,7 @@ def _impossible(number: int, why: str) -> IncrowdError:
 
 
 def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> Iterator[str]:
-    """What cannot be in the counts of a message."""
+    """Yield what is impossible in the counts of a message."""
     if min(counts.accepted, counts.rejected, counts.declared) < 0:
         yield "it counts fewer than 0 reports"
     held = set(filter(message.holds, tally.tables))
@@ -142,7 +143,7 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
 
 
 def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...]:
-    """The shape of a table's counts, as `incrowd.reports.tally.count_part` makes it."""
+    """Return the shape of a table's counts, as in `incrowd.reports.tally.count_part`."""
     question = plan.survey.question(ids[0])
     if question.hashed:
         return (1 << question.cohort_bits, 1 + question.bits - question.cohort_bits)
@@ -159,7 +160,7 @@ def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...
 def _adds_up(
     plan: Plan, message: Message, ids: Ids, table: np.ndarray, counts: MessageTally, kind: Kind
 ) -> bool:
-    """Whether some reports, as many as were accepted, give these counts; necessary conditions."""
+    """Whether the accepted reports can give these counts; necessary conditions only."""
     if message.cells:
         right = table[0] == counts.declared and table[1:].sum() == counts.accepted
         return bool(right and table.min() >= 0)
@@ -173,9 +174,9 @@ def _adds_up(
 
 
 def _nested(table: np.ndarray) -> bool:
-    """Whether no count of met conditions, and of those of one question unmet, is negative.
+    """Whether all counts of met conditions, with those of at most one question unmet, are >= 0.
 
-    For yes/no questions alone that is the whole histogram.
+    For yes/no questions alone this is the whole histogram.
     """
     if table.ndim == 1:
         return _no_negative(table)
@@ -183,7 +184,7 @@ def _nested(table: np.ndarray) -> bool:
 
 
 def _no_negative(table: np.ndarray) -> bool:
-    """For each axis: the reports that meet a condition, and the others."""
+    """Whether no count of reports that meet, or do not meet, the conditions is negative."""
     for axis in range(table.ndim):
         none, met = np.split(table, [1], axis=axis)
         table = np.concatenate([met, none - met], axis=axis)
@@ -191,40 +192,39 @@ def _no_negative(table: np.ndarray) -> bool:
 
 
 def _agree(counts: MessageTally) -> bool:
-    """Whether all tables say the same of every question, and of every two, that they share."""
-    known: dict[Ids, np.ndarray] = {}
+    """Whether all tables agree on every question, and every pair of questions, that they share."""
+    margins: dict[Ids, np.ndarray] = {}
     for ids, table in counts.tables.items():
-        if table.ndim > len(ids):  # of a text question, which stands alone
+        if table.ndim > len(ids):  # a text question, which has a table alone
             continue
         for shared in chain(combinations(sorted(ids), 1), combinations(sorted(ids), 2)):
             margin = _marginal(ids, table, shared)
-            if not np.array_equal(known.setdefault(shared, margin), margin):
+            if not np.array_equal(margins.setdefault(shared, margin), margin):
                 return False
     return True
 
 
 def _marginal(ids: Ids, table: np.ndarray, shared: Ids) -> np.ndarray:
-    """The counts of some questions of a table, whatever the others say."""
-    kept = table[tuple(slice(None) if id in shared else 0 for id in ids)]
+    """Return the counts of some questions of a table, summed over the others."""
+    counts = table[tuple(slice(None) if id in shared else 0 for id in ids)]
     order = [id for id in ids if id in shared]
-    return kept.transpose([order.index(id) for id in shared])
+    return counts.transpose([order.index(id) for id in shared])
 
 
-# Rates of bits, and numbers of people, that the reports of a plan cannot have.
+# Rates of bits and numbers of people that the reports of a plan cannot have.
 #
 # The proof is in docs/mathematics.md#what-reports-can-be.
 
 
-FALSE_ALARM_OF_BITS = (
-    1e-6  # chance that right reports are called impossible, over all bits together
-)
+FALSE_ALARM_OF_BITS = 1e-6  # probability that correct reports are rejected, over all bits together
 
 
 @dataclass(frozen=True)
 class Impossible:
-    """A bit whose rate cannot come from the plan: of message (from 1), question and bit (from 0).
+    """A bit whose rate cannot come from the plan.
 
-    low, high: the rates that the noise can give.
+    message: its number, from 1. bit: within the question, from 0. low, high: the rates that the
+    noise can give.
     """
 
     message: int
@@ -237,9 +237,9 @@ class Impossible:
 
 @dataclass(frozen=True)
 class ImpossiblePeople:
-    """A number of people that does not fit the reports of a message (from 1) of cells.
+    """A number of people that does not match the reports of a message of cells.
 
-    low, high: how many reports so many people can send.
+    message: its number, from 1. low, high: how many reports so many people can send.
     """
 
     message: int
@@ -249,15 +249,16 @@ class ImpossiblePeople:
     high: int
 
 
-def impossible_rates(plan: Plan, found: Sequence[MessageTally]) -> Iterator[Impossible]:
-    """The bits whose rates lie outside their bounds. found: one-way tables of every message.
+def impossible_rates(plan: Plan, tallies: Sequence[MessageTally]) -> Iterator[Impossible]:
+    """Yield the bits whose rates lie outside their bounds. tallies: one-way tables of every
+    message.
 
     A bit is set with a probability between two bounds, whatever the answers are; the spread is
-    largest at the bounds themselves. All bits of the plan share the false alarm.
+    largest at the bounds. The probability of a false alarm is split over all bits of the plan.
     """
     bits = sum(message.record_bits for message in plan.messages)
     quantile = -float(scipy.special.ndtri(FALSE_ALARM_OF_BITS / (2 * bits)))
-    for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
+    for number, (message, counts) in enumerate(zip(plan.messages, tallies, strict=True), 1):
         for id, channel in ({} if message.cells else message.channels).items():
             if (id,) not in counts.tables:
                 continue
@@ -270,9 +271,9 @@ def impossible_rates(plan: Plan, found: Sequence[MessageTally]) -> Iterator[Impo
                 yield Impossible(number, id, int(bit), float(rates[bit]), low, high)
 
 
-def impossible_people(plan: Plan, found: Sequence[MessageTally]) -> Iterator[ImpossiblePeople]:
-    """The messages of cells whose people cannot have sent as many reports."""
-    for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
+def impossible_people(plan: Plan, tallies: Sequence[MessageTally]) -> Iterator[ImpossiblePeople]:
+    """Yield the messages of cells whose people cannot have sent that many reports."""
+    for number, (message, counts) in enumerate(zip(plan.messages, tallies, strict=True), 1):
         if message.cells:
             low, high = sends(message, counts.declared)
             bounds = max(math.ceil(low), 0), math.floor(high)

@@ -16,18 +16,18 @@ from incrowd.files import replaced
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
 
-# Reports that wait on disk, in files that have no name and end with the process.
+# Reports that wait on disk, in unnamed files that disappear with the process.
 
 
 class Bucket:
     """Packed reports in a temporary file; `len` counts them.
 
-    The file has no name, so nobody else finds it and nothing is left of it however the process
-    ends; where a system knows no such files, it has a name and mode 0600 until it is closed.
+    The file has no name, so that no other process can open it, and it disappears however the
+    process ends. On systems without unnamed files it has a name and mode 0600 until it is closed.
     """
 
     def __init__(self, folder: Path, width: int) -> None:
-        """An empty bucket for reports of `width` bytes, on the disk that holds the folder."""
+        """Create an empty bucket for reports of `width` bytes, on the disk of the folder."""
         self.width = width
         self._reports = 0
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (`close` does)
@@ -36,12 +36,13 @@ class Bucket:
         return self._reports
 
     def add(self, packed: np.ndarray) -> None:
-        """Put reports in: uint8, shape (reports, width)."""
+        """Add reports: uint8, shape (reports, width)."""
         self._file.write(np.ascontiguousarray(packed).data)
         self._reports += len(packed)
 
     def take(self, most: int) -> Iterator[np.ndarray]:
-        """All reports, at most so many at a time: uint8, shape (reports, width). Then it closes."""
+        """Yield all reports, at most `most` at a time: uint8, shape (reports, width); then
+        close."""
         self._file.seek(0)
         for start in range(0, self._reports, most):
             packed = np.empty((min(most, self._reports - start), self.width), np.uint8)
@@ -62,9 +63,10 @@ ENDING = ".parquet"
 def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
     """Write one collection as a file, several into a folder: message-1.parquet and so on.
 
-    Those of strata are written into a folder too, and named by them: stratum-1-law.parquet.
-    Returns the files. Raises UsageError if there are no reports, if they cannot be written, or if
-    the folder holds some already: those of two plans in one folder could not be told apart.
+    Collections of strata are also written into a folder and named by stratum:
+    stratum-1-law.parquet. Returns the files. Raises UsageError if there are no reports, if they
+    cannot be written, or if the folder already contains reports: those of two plans could not be
+    distinguished.
     """
     if not reports:
         raise UsageError.of("reports", InWords("no collection"), "name at least one")
@@ -76,29 +78,29 @@ def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path,
 
 @contextmanager
 def new_files(path: str | Path, strata: Sequence[Names]) -> Iterator[dict[Path, Path]]:
-    """The files for a plan's reports, each with the temporary path to write it to.
+    """Yield the files for a plan's reports, each with the temporary path to write it to.
 
-    strata: of each collection; () where no question is open. All appear when the block succeeds,
-    none if not. Raises UsageError as `save_reports`.
+    strata: of each collection; () if no question is open. If the block succeeds all files appear,
+    otherwise none. Raises UsageError as `save_reports`.
     """
     folder, files = Path(path), [Path(path)]
-    made: list[Path] = []
+    new_folders: list[Path] = []
     try:
         if list(strata) != [()] or folder.is_dir():
-            made = [place for place in (folder, *folder.parents) if not place.exists()]
+            new_folders = [place for place in (folder, *folder.parents) if not place.exists()]
             _make(path)
             files = [folder / f"{name}{ENDING}" for name in _names(strata)]
         with ExitStack() as stack:
             yield {file: stack.enter_context(replaced(file)) for file in files}
     except BaseException:
-        for place in made:
-            with suppress(OSError):  # it was not made yet, or others use it by now
+        for place in new_folders:
+            with suppress(OSError):  # it was not created yet, or others use it by now
                 place.rmdir()
         raise
 
 
 def _names(strata: Sequence[Names]) -> Iterator[str]:
-    """What the files are called. Names of strata may hold anything: letters and digits are kept."""
+    """Yield the names of the files. Of the names of strata, letters and digits are kept."""
     crowds, messages = list(dict.fromkeys(strata)), Counter(strata)
     places, seen = len(str(len(crowds))), Counter[Names]()
     for names in strata:
@@ -115,14 +117,14 @@ def _names(strata: Sequence[Names]) -> Iterator[str]:
 
 
 def _make(path: str | Path) -> None:
-    """Make a folder if it is missing; it holds no reports yet."""
+    """Create a folder if it is missing. Raises UsageError if it contains reports."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        allowed = f"it is no folder to write to: {error.strerror}; name another one"
+        allowed = f"it cannot be written to: {error.strerror}; name another folder"
         raise UsageError.of("path", str(path), allowed) from None
     if any(Path(path).glob(f"*{ENDING}")):
-        raise UsageError.of("path", str(path), "it holds reports already; name another folder")
+        raise UsageError.of("path", str(path), "it already contains reports; name another folder")
 
 
 def load_reports(path: str | Path) -> tuple[Collection, ...]:
@@ -133,22 +135,24 @@ def load_reports(path: str | Path) -> tuple[Collection, ...]:
 def stream_reports(path: str | Path, *, check: bool = False) -> Iterator[Collection]:
     """Read all reports of a plan part by part. Raises ReportsError if they cannot be read.
 
-    check: also whether they are, byte for byte, the reports that were written.
+    check: whether to compare the reports with their hash.
     """
     for file in report_files(path):
         yield from parts(file, check)
 
 
 def report_files(path: str | Path) -> list[Path]:
-    """The files of a plan's reports: in a folder, or in the folders of releases in it.
+    """Return the files of a plan's reports: in a folder, or in the folders of releases in it.
 
-    Raises ReportsError if a folder holds none.
+    Raises ReportsError if a folder contains none.
     """
     if not Path(path).is_dir():
         return [Path(path)]
     files = sorted(Path(path).glob(f"*{ENDING}")) or sorted(Path(path).glob(f"*/*{ENDING}"))
     if not files:
         raise ReportsError.of(
-            "reports", str(path), f"it holds no {ENDING} file; name what `incrowd randomize` wrote"
+            "reports",
+            str(path),
+            f"it contains no {ENDING} file; name a folder that `incrowd randomize` wrote",
         )
     return files

@@ -17,11 +17,12 @@ PAUSE = 0.01
 
 @contextmanager
 def locked(path: str | Path, patience: float = PATIENCE) -> Iterator[Path]:
-    """While the block runs, no other block of the same file does, in any process or thread.
+    """Lock a file: no other block with the same file runs meanwhile, in any process or thread.
 
-    The lock is the kernel's, on a file beside, which is removed in the end: it ends with the
-    process however that ends, and does not depend on what happens to the file itself. Yields the
-    path without symbolic links. Raises UsageError if the lock is not to be had in some seconds.
+    The kernel holds the lock on a separate file beside it, which is removed at the end. The lock
+    ends with the process, however that ends, and does not depend on what happens to the file
+    itself. Yields the path without symbolic links. patience: seconds to wait. Raises UsageError if
+    the file is still locked then.
     """
     real = Path(path).resolve()
     place = real.with_name(f".{real.name}.lock")
@@ -29,24 +30,24 @@ def locked(path: str | Path, patience: float = PATIENCE) -> Iterator[Path]:
     try:
         yield real
     finally:
-        with suppress(OSError):  # where an open file cannot be removed, an empty one stays
-            place.unlink()  # still locked: who waits for it sees that it is gone
+        with suppress(OSError):  # if an open file cannot be removed, it stays, empty
+            place.unlink()  # still locked: waiting processes see that it is gone
         os.close(handle)
 
 
 def rewrite(path: str | Path, change: Callable[[Path], str], *, mode: int | None = None) -> None:
-    """Write what `change` makes of a file, which no other `rewrite` changes in the meantime.
+    """Replace a file by the result of `change`, excluding any other `rewrite` of it meanwhile.
 
-    change: is given the path, reads it again, and returns the new text. mode: as of `replaced`.
+    change: takes the path, reads the file again, and returns the new text. mode: as for `replaced`.
     Raises UsageError if the file cannot be locked or written, and whatever `change` raises; then
-    it stays as it was.
+    the file stays unchanged.
     """
     with locked(path) as real:
         write_text(real, change(real), mode=mode)
 
 
 def _acquired(place: Path, path: str | Path, deadline: float) -> int:
-    """An open handle that holds the lock on the file that is now at that place."""
+    """Return an open handle that holds the lock on the file that is now at that path."""
     while True:
         try:
             handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
@@ -57,13 +58,13 @@ def _acquired(place: Path, path: str | Path, deadline: float) -> int:
             return handle
         os.close(handle)
         if time.monotonic() > deadline:
-            allowed = "it is in use by another command; try again when that is done"
+            allowed = "it is in use by another command; try again when that has finished"
             raise UsageError.of("file", str(path), allowed)
         time.sleep(PAUSE)
 
 
 def _is_at(handle: int, place: Path) -> bool:
-    """Whether the open file is still the one of that name, and was not removed by who had it."""
+    """Whether the open file still has that name, and was not removed by the previous holder."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(place))
     except FileNotFoundError:

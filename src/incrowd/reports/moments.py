@@ -1,8 +1,8 @@
-"""Joint counts of set bits: all that a table needs to know of a collection.
+"""Joint counts of set bits: all that a table needs from a collection.
 
-Each question of a table is an axis whose entries are conditions: none, bit 1 is set, bit 2 is
-set, ...; for covariances also each pair of bits being set. An entry of the tensor counts the
-reports that meet the conditions of all axes. For yes/no questions alone it is the histogram of
+Each question of a table is an axis whose entries are conditions: no condition, bit 1 is set, bit 2
+is set, ...; for covariances also that both bits of a pair are set. An entry of the tensor counts
+the reports that meet the conditions of all axes. For yes/no questions alone it is the histogram of
 their bits, summed over supersets.
 """
 
@@ -19,7 +19,7 @@ from incrowd.kernels import codes
 from incrowd.kernels.axes import transform
 
 MOST_BITS = 20  # of a whole histogram: 2^20 counts
-WIDE_BITS = 12  # of one question: beyond, products row by row cost less than 2^bits patterns
+WIDE_BITS = 12  # of one question: above, products row by row cost less than 2^bits patterns
 CHUNK = 1 << 18
 CHUNK_NUMBERS = 1 << 25  # of one chunk of products, in single precision: 128 MB
 
@@ -45,7 +45,7 @@ def pair_moments(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
 
 
 def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
-    """How many reports show each pattern of bits.
+    """Count the reports with each pattern of bits.
 
     packed, axes: as in `moments`. Returns int64, shape (2^bits of the first axis, ...); the first
     bit of a question is the most significant digit of its pattern. Raises TableError above 20
@@ -58,13 +58,13 @@ def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
 
 
 def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The named bits of packed reports, uint8 of 0 and 1, shape (reports, columns)."""
+    """Return some bits of packed reports, uint8 of 0 and 1, shape (reports, columns)."""
     shifted = packed[:, columns // 8] >> (columns % 8).astype(np.uint8)
     return np.asarray(shifted & 1)
 
 
 def _joint_counts(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
-    """Two ways to the same counts: by all patterns of few bits, or row by row."""
+    """Count by all patterns of bits if these are few, else row by row; the results are the same."""
     widths = _widths(axes)
     if sum(widths) <= MOST_BITS and max(widths) <= WIDE_BITS:
         return _by_histogram(histogram(packed, axes), conditions)

@@ -1,11 +1,10 @@
 """Counting on Apache Spark: a small tally for each partition, added up by the driver.
 
-Nothing is counted twice and nothing is lost, whatever fails. A task reads its reports and returns
-their tally; it changes nothing elsewhere, and done again it returns the same. For each partition
-Spark hands the driver one result, of the first attempt that succeeded: those of attempts that
-were lost, repeated, or run twice for speed (speculation) are dropped. Of files, each tally also
-names the parts it has counted; tallies that share one are not added, and in the end all parts
-have to be there.
+Nothing is counted twice or lost, whatever fails. A task reads its reports and returns their tally,
+without side effects; repeated, it returns the same. For each partition Spark gives the driver one
+result, that of the first successful attempt; those of attempts that were lost, repeated, or run
+twice for speed (speculation) are dropped. Tallies of files also name the parts they counted;
+tallies that share a part cannot be added, and in the end all parts have to be present.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 TALLY = "tally"
-TASKS_EACH = 2  # of a core: some row groups each; more would cost more than what a lost one does
+TASKS_EACH = 2  # per core; more tasks would cost more than repeating a lost one
 THIS_MACHINE = "local[*]"
 NAMED = re.compile(r"[\w.]+(Error|Exception): ")  # the end of a Python trace
 OURS = f"{ReportsError.__module__}.{ReportsError.__name__}: "
@@ -50,11 +49,11 @@ def count_files(
     tables: Iterable[Ids],
     kind: Kind = "singles",
 ) -> Tally:
-    """Count files and folders of reports, which every machine has to find under these paths.
+    """Count files and folders of reports, which every machine must be able to read at these paths.
 
-    The machines read the row groups by themselves, so that no report passes through Spark. The
-    tally is the one that `incrowd.reports.tally.count` makes of the same files. Raises ReportsError
-    if a file cannot be read, is of another plan, or comes twice.
+    The machines read the row groups directly, so that no report passes through Spark. The tally is
+    the same as that of `incrowd.reports.tally.count`. Raises ReportsError if a file cannot be read,
+    belongs to another plan, or is named twice.
     """
     nothing = Tally(plan.digest, tuple(tables), kind)
     files = [file.resolve() for path in paths for file in report_files(path)]
@@ -63,8 +62,8 @@ def count_files(
     places = [(str(file), number) for file in files for number in range(row_groups(file))]
     tasks = min(len(places), TASKS_EACH * session.sparkContext.defaultParallelism)
     numbers = session.range(0, len(places), 1, tasks)
-    found = _collected(numbers, partial(_count_places, plan, nothing, places))
-    total = sum(found, nothing)
+    tallies = _collected(numbers, partial(_count_places, plan, nothing, places))
+    total = sum(tallies, nothing)
     if len(total.parts) != len(places):
         raise ReportsError.of(
             "reports", InWords(f"{len(total.parts)} of {len(places)} parts came"), "count again"
@@ -74,7 +73,7 @@ def count_files(
 
 @contextmanager
 def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
-    """A Spark session, stopped in the end.
+    """Start a Spark session; it is stopped at the end of the block.
 
     master: where Spark runs; by default on this machine, with all its cores. The machines of a
     cluster need this version of Python and this package. Raises UsageError if the extra `spark`
@@ -109,10 +108,10 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
 def in_arrow(
     frame: DataFrame, work: Callable[[Batches], Batches], result: str, done: str
 ) -> pa.Table:
-    """What work makes of each partition of a frame, in any order, as the driver gets it.
+    """Apply `work` to each partition of a frame and return the results, in any order.
 
-    result: its columns, as Spark names types. done: what is done to reports, in a message. Raises
-    ReportsError if it fails.
+    result: the columns of the result, with Spark's names of types. done: what happens to the
+    reports, for a message ("counted"). Raises ReportsError if it fails.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -132,7 +131,7 @@ def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tal
 def _count_places(
     plan: Plan, nothing: Tally, places: Sequence[tuple[str, int]], batches: Batches
 ) -> Batches:
-    """The tally of the row groups whose numbers among all places come in a partition."""
+    """Yield the tally of the row groups whose numbers a partition contains."""
     numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
     parts = (load_part(*places[number]) for number in numbers)
     yield _as_batch(count(plan, parts, nothing.tables, nothing.kind))
@@ -143,7 +142,7 @@ def _as_batch(tally: Tally) -> pa.RecordBatch:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, without the traces of two languages."""
+    """Return what went wrong, without Java's and Python's stack traces."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if NAMED.match(line)]
     return [type(error).__name__, *lines[:1], *named][-1].removeprefix(OURS)

@@ -1,4 +1,4 @@
-"""Tallies: what estimates need to know of reports, small and mergeable."""
+"""Tallies: the counts that estimates need, small and mergeable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from incrowd.reports.moments import extract, histogram, moments, pair_moments
 
 Ids = tuple[str, ...]
 Kind = Literal["singles", "pairs", "patterns"]
-FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes
+FEW_PARTS = 6  # numpy counts these in about the time that loading numba takes
 COUNTS = {"singles": moments, "pairs": pair_moments, "patterns": histogram}
 
 
@@ -31,10 +31,10 @@ COUNTS = {"singles": moments, "pairs": pair_moments, "patterns": histogram}
 class MessageTally:
     """The counts of one message.
 
-    accepted, rejected: reports that a client of the plan can have sent, and those that none can.
-    declared: people who took part, as the collections say; 0 if they need not, and do not.
-    tables: joint counts by the questions' ids, as in `incrowd.reports.moments`; of a text question
-    the counts in each cohort. Of cells one table, under the ids of all their questions: how many
+    accepted, rejected: the number of reports that a client of the plan can have sent, and of
+    others. declared: people who took part, as the collections declare; 0 if they do not. tables:
+    joint counts by the questions' ids, as in `incrowd.reports.moments`; for a text question the
+    counts in each cohort. For cells one table, under the ids of all their questions: how many
     people took part, then the reports of each cell.
     """
 
@@ -53,7 +53,7 @@ class MessageTally:
         )
 
     def people(self, message: Message) -> int:
-        """Who took part, as `incrowd.plans.Message.people` has it."""
+        """Return how many people took part, see `incrowd.plans.Message.people`."""
         return message.people(self.accepted, self.declared)
 
 
@@ -61,12 +61,12 @@ class MessageTally:
 class Tally:
     """Counts of some reports of one plan; tallies of different reports add up, in any order.
 
-    tables, kind: what was counted: "singles" (joint counts of set bits, for tables), "pairs" (of
-    pairs of bits as well, for covariances) or "patterns" (whole histograms). messages: counts by
-    the number of the message. parts: the parts of collections that were counted, so that none is
-    counted twice. seed, persons: as of the reports; "rows" if of any. strata: where questions are
-    open, the counts of each release by the names of its strata; `messages` are of all together.
-    releases: those of which reports were counted, if they came over a network.
+    tables, kind: what was counted: "singles" (joint counts of set bits, for tables), "pairs" (also
+    of pairs of bits, for covariances) or "patterns" (whole histograms). messages: counts by the
+    number of the message. parts: the parts of collections that were counted, so that none is
+    counted twice. seed, persons: as for the reports; "rows" if any reports have it. strata: if
+    questions are open, the counts of each release by the names of its strata; `messages` has the
+    totals. releases: those whose reports were counted, if they came over a network.
     """
 
     plan: str
@@ -85,24 +85,24 @@ class Tally:
         return f"Tally(plan={self.plan[:12]}…, {counted}{views.simulated(self.seed)})"
 
     def __add__(self, other: Tally) -> Tally:
-        """Both together.
+        """Return the sum.
 
-        Raises ReportsError if they do not belong together, share a part, or hold two releases of
-        one stratum.
+        Raises ReportsError if the tallies do not belong together, share a part, or contain two
+        releases of one stratum.
         """
         if (self.plan, self.tables, self.kind) != (other.plan, other.tables, other.kind):
             raise ReportsError.of(
                 "tally",
                 other.plan,
-                "it counts other tables, or another plan; add tallies of the same",
+                "it counts other tables or another plan; add tallies of the same tables and plan",
             )
         if twice := self.parts & other.parts:
-            raise ReportsError.of("reports", min(twice), "they come twice; count each part once")
+            raise ReportsError.of("reports", min(twice), "they occur twice; count each part once")
         releases = together(self.releases, other.releases)
         messages = _both(self.messages, other.messages)
         strata = dict(self.strata)
-        for names, found in other.strata.items():
-            strata[names] = _both(strata[names], found) if names in strata else found
+        for names, crowd in other.strata.items():
+            strata[names] = _both(strata[names], crowd) if names in strata else crowd
         seed = self.seed if self.seed is not None else other.seed
         parts = self.parts | other.parts
         persons = "rows" if "rows" in (self.persons, other.persons) else "ids"
@@ -112,23 +112,23 @@ class Tally:
 
     @property
     def crowds(self) -> tuple[Mapping[int, MessageTally], ...]:
-        """The counts of each crowd: of every release where questions are open, else of all."""
+        """The counts of each crowd: of every release if questions are open, else of all reports."""
         return tuple(self.strata.values()) or (self.messages,)
 
     def only(self, releases: Iterable[Names]) -> Tally:
-        """The counts of some releases, together."""
-        kept = {names: self.strata[names] for names in releases}
-        return replace(self, messages=reduce(_both, kept.values(), {}), strata=kept)
+        """Return the tally of some releases."""
+        strata = {names: self.strata[names] for names in releases}
+        return replace(self, messages=reduce(_both, strata.values(), {}), strata=strata)
 
     @property
     def collections(self) -> frozenset[str]:
-        """The names of the collections of which parts were counted."""
+        """The names of the counted collections."""
         return frozenset(part.rpartition(":")[0] for part in self.parts)
 
     @property
     def without_tables(self) -> Tally:
-        """How many reports there are of each message, and nothing of what they say."""
-        strata = {names: _bare(found) for names, found in self.strata.items()}
+        """The number of reports of each message, without the tables."""
+        strata = {names: _bare(crowd) for names, crowd in self.strata.items()}
         bare = _bare(self.messages)
         return replace(self, tables=(), kind="singles", messages=bare, strata=strata)
 
@@ -136,11 +136,11 @@ class Tally:
 def _both(
     some: Mapping[int, MessageTally], others: Mapping[int, MessageTally]
 ) -> dict[int, MessageTally]:
-    """The counts of both, message by message."""
-    found = dict(some)
+    """Return the sum of both, message by message."""
+    both = dict(some)
     for number, counts in others.items():
-        found[number] = found[number] + counts if number in found else counts
-    return found
+        both[number] = both[number] + counts if number in both else counts
+    return both
 
 
 def _bare(messages: Mapping[int, MessageTally]) -> dict[int, MessageTally]:
@@ -157,17 +157,17 @@ def count(
     kind: Kind = "singles",
     each: Mapper = map,
 ) -> Tally:
-    """Count reports part by part; each table in every message that holds all its questions.
+    """Count reports part by part; each table in every message that contains all its questions.
 
-    each: counts the parts as `map` does, perhaps side by side. Raises ReportsError if reports are
-    of another plan or a part comes twice.
+    each: applies a function to the parts as `map` does, possibly in parallel. Raises ReportsError
+    if reports belong to another plan or a part occurs twice.
     """
     nothing = Tally(plan.digest, tuple(tables), kind)
     return sum(each(lambda part: count_part(plan, part, nothing), _many(reports)), nothing)
 
 
 def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
-    """The same parts; when there are many, machine code is loaded, which counts much faster."""
+    """Yield the same parts; if there are many, load machine code, which counts much faster."""
     for number, part in enumerate(parts):
         if number == FEW_PARTS:
             load_compiler()
@@ -177,7 +177,7 @@ def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
 def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
     """Count one part of a collection for the tables of a tally.
 
-    Raises ReportsError if it is of another plan.
+    Raises ReportsError if it belongs to another plan.
     """
     message = check_origin(plan, part)
     packed = accepted(message, part.packed)
@@ -202,7 +202,7 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
 def _tables(
     plan: Plan, message: Message, packed: np.ndarray, declared: int, wanted: Tally
 ) -> Iterator[tuple[Ids, np.ndarray]]:
-    """The counts of every wanted table that the message holds; of cells, those of all cells."""
+    """Yield the counts of every wanted table that the message contains; for cells, of all cells."""
     if message.cells:
         cells = np.bincount(places(packed), minlength=message.record_bits)
         if wanted.tables:
@@ -222,9 +222,9 @@ def _tables(
 
 
 def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarray:
-    """The reports of every cohort, and how many of them set each bit of the filter.
+    """Count the reports of every cohort, and how many of them set each bit of the filter.
 
-    bits: of the question; the cohort's come first, the lowest digit before the others. Returns
+    bits: of the question; the cohort's bits come first, the lowest digit before the others. Returns
     int64, shape (cohorts, 1 + filter bits).
     """
     first = bits.start + cohort_bits
@@ -239,31 +239,31 @@ def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarr
     return np.column_stack([np.diff(ends), np.array(shown)])
 
 
-# Tables that a tally holds without counting them: some questions of another table, in any order.
+# Tables that follow from counted ones: some questions of a counted table, in any order.
 #
-# The entry 0 of a question's axis counts all reports, whatever they say to it.
+# Entry 0 of a question's axis counts all reports, whatever their answers to it.
 
 
 def with_tables(plan: Plan, counted: Tally, wanted: Iterable[Ids]) -> Tally:
-    """The tally, with those wanted tables as well that follow from what it counts.
+    """Return the tally with the wanted tables added that follow from what it counts.
 
-    A table has to be told by the same messages as the one that it is a part of.
+    The same messages have to contain a table and the counted table that it is a part of.
     """
-    found = {ids: whole for ids in wanted if (whole := _holding(plan, counted, ids))}
-    if not found:
+    parents = {ids: whole for ids in wanted if (whole := _holding(plan, counted, ids))}
+    if not parents:
         return counted
     joint = {number for number, message in enumerate(plan.messages) if not message.cells}
     return replace(
         counted,
-        tables=(*counted.tables, *found),
-        messages=_each(counted.messages, found, joint),
-        strata={names: _each(crowd, found, joint) for names, crowd in counted.strata.items()},
+        tables=(*counted.tables, *parents),
+        messages=_each(counted.messages, parents, joint),
+        strata={names: _each(crowd, parents, joint) for names, crowd in counted.strata.items()},
     )
 
 
 def _holding(plan: Plan, counted: Tally, ids: Ids) -> Ids | None:
-    """A counted table that has all these questions and no fewer messages; None if there is no need
-    for one, or none."""
+    """Return a counted table with all these questions, in the same messages; None if the table
+    itself is counted or there is no such table."""
     if ids in counted.tables:
         return None
     if counted.tables and plan.by_cells_alone(ids):  # all cells are counted
@@ -282,21 +282,22 @@ def _messages(plan: Plan, ids: Ids) -> list[int]:
 
 
 def _each(
-    messages: Mapping[int, MessageTally], found: Mapping[Ids, Ids], joint: Container[int]
+    messages: Mapping[int, MessageTally], parents: Mapping[Ids, Ids], joint: Container[int]
 ) -> dict[int, MessageTally]:
-    """joint: the messages of joint reports; the others count cells, in any case all of them."""
+    """Add tables to the counts of messages. joint: the messages of joint reports; others count all
+    cells."""
     return {
-        number: _completed(counts, found) if number in joint else counts
+        number: _completed(counts, parents) if number in joint else counts
         for number, counts in messages.items()
     }
 
 
-def _completed(counts: MessageTally, found: Mapping[Ids, Ids]) -> MessageTally:
-    made = dict(counts.tables)
-    for ids, whole in found.items():
+def _completed(counts: MessageTally, parents: Mapping[Ids, Ids]) -> MessageTally:
+    tables = dict(counts.tables)
+    for ids, whole in parents.items():
         if whole not in counts.tables or not set(ids) <= set(whole):
             continue
-        kept = counts.tables[whole][tuple(slice(None) if id in ids else 0 for id in whole)]
+        part = counts.tables[whole][tuple(slice(None) if id in ids else 0 for id in whole)]
         order = [id for id in whole if id in ids]
-        made[ids] = kept.transpose([order.index(id) for id in ids])
-    return replace(counts, tables=made)
+        tables[ids] = part.transpose([order.index(id) for id in ids])
+    return replace(counts, tables=tables)

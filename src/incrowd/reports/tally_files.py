@@ -1,4 +1,4 @@
-"""Tallies as files: JSON, so that collections can be counted where they lie and merged later."""
+"""Tallies as JSON files, so that collections can be counted where they are and merged later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from incrowd.reports.tally import Kind, MessageTally, Tally
 
 FORMAT = "incrowd tally 1"
 ENDING = ".json"
-MOST = 1 << 53  # of whatever is counted; so sums are exact
+MOST = 1 << 53  # of any count, so that sums are exact
 _FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote")
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
@@ -35,10 +35,10 @@ class _Table(_Strict):
     counts: list[Any]  # an array checks them faster
 
     def read(self) -> np.ndarray:
-        """The counts as int64. Raises ValueError if they are none, or of another shape."""
+        """Return the counts as int64. Raises ValueError if they are not counts of that shape."""
         counts = np.array(self.counts)
         if counts.dtype != np.int64 or counts.ndim != 1 or not 0 <= counts.min() <= MOST:
-            raise ValueError("are no counts")
+            raise ValueError("are not counts")
         return counts.reshape(self.shape)
 
 
@@ -49,7 +49,7 @@ class _Message(_Strict):
     tables: list[_Table]
 
 
-class _Stratum(_Strict):
+class _StratumCounts(_Strict):
     names: list[str] = Field(min_length=1)
     messages: dict[Number, _Message]
 
@@ -63,7 +63,7 @@ class _File(_Strict):
     simulation_seed: Annotated[int, Field(ge=0)] | None
     persons: Literal["rows", "ids"]
     messages: dict[Number, _Message]
-    strata: list[_Stratum] = []
+    strata: list[_StratumCounts] = []
     releases: list[Release] = []
 
 
@@ -73,9 +73,9 @@ def save_tally(tally: Tally, path: str | Path) -> None:
 
 
 def as_text(tally: Tally) -> str:
-    """A tally as JSON, with a digest of its content.
+    """Return a tally as JSON, with a digest of its content.
 
-    Where it tells strata apart their counts stand in it, and none of all together.
+    With strata it has their counts, and no totals.
     """
     data: dict[str, Any] = {
         "format": FORMAT,
@@ -89,8 +89,8 @@ def as_text(tally: Tally) -> str:
     }
     if tally.strata:
         data["strata"] = [
-            {"names": list(names), "messages": _messages(found)}
-            for names, found in tally.strata.items()
+            {"names": list(names), "messages": _messages(crowd)}
+            for names, crowd in tally.strata.items()
         ]
     if tally.releases:
         data["releases"] = [
@@ -100,8 +100,8 @@ def as_text(tally: Tally) -> str:
     return json.dumps(sealed(data), allow_nan=False)
 
 
-def _messages(found: Mapping[int, MessageTally]) -> dict[str, Any]:
-    return {str(number): _message(counts) for number, counts in found.items()}
+def _messages(crowd: Mapping[int, MessageTally]) -> dict[str, Any]:
+    return {str(number): _message(counts) for number, counts in crowd.items()}
 
 
 def _message(counts: MessageTally) -> dict[str, Any]:
@@ -113,19 +113,19 @@ def _message(counts: MessageTally) -> dict[str, Any]:
 
 
 def load_tally(path: str | Path) -> Tally:
-    """Read a tally. Raises ReportsError if the file holds none."""
+    """Read a tally. Raises ReportsError if the file is not a tally."""
     return _FILES.load(path, of_text)
 
 
 def of_text(text: str, name: str = InWords("this text")) -> Tally:
-    """The tally that `as_text` wrote.
+    """Return the tally that `as_text` wrote.
 
-    Raises ReportsError if the text holds none, or was changed after it was written.
+    Raises ReportsError if the text is not a tally, or was edited after it was written.
     """
     with _FILES.parsing(name):
         data = read_json(text)
         if data["format"] != FORMAT:
-            raise _FILES.refused(name, "it is of another format")
+            raise _FILES.refused(name, "its format is not supported")
         content, fits = unsealed(data)
         if not fits:
             raise ReportsError.of("tally", name, f"{EDITED}; count again")
@@ -133,7 +133,7 @@ def of_text(text: str, name: str = InWords("this text")) -> Tally:
 
 
 def _read(data: dict[str, Any]) -> Tally:
-    """The tally of a file's content. Raises ValueError if it holds none."""
+    """Return the tally of a file's content. Raises ValueError if it is not a tally."""
     file = _File.model_validate(data)
     strata = {tuple(each.names): _read_messages(each.messages) for each in file.strata}
     if len(strata) < len(file.strata) or (strata and file.messages):
@@ -152,7 +152,7 @@ def _read(data: dict[str, Any]) -> Tally:
     return counted.only(strata) if strata else counted
 
 
-def _read_messages(found: Mapping[str, _Message]) -> dict[int, MessageTally]:
+def _read_messages(crowd: Mapping[str, _Message]) -> dict[int, MessageTally]:
     return {
         int(number): MessageTally(
             accepted=message.accepted,
@@ -160,5 +160,5 @@ def _read_messages(found: Mapping[str, _Message]) -> dict[int, MessageTally]:
             declared=message.declared,
             tables={tuple(table.questions): table.read() for table in message.tables},
         )
-        for number, message in found.items()
+        for number, message in crowd.items()
     }

@@ -1,1 +1,1 @@
-"""Entropy and sampling: records become reports, exactly as the plan says."""
+"""Entropy and sampling: turn records into reports, with exactly the plan's probabilities."""

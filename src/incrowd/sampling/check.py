@@ -1,4 +1,4 @@
-"""A survey and a file of answers -> what `randomize` would refuse, before anything is planned."""
+"""Check a file of answers against a survey, before planning: what would `randomize` refuse?"""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from incrowd.sampling.strata import FEWER, release_lines, released
 from incrowd.survey import AnyQuestion, Codes, Survey, takes_numbers
 
 BATCH = 1 << 17  # rows
-SHOWN = 5  # different wrong values of a question; the rest is counted
+SHOWN = 5  # different wrong values listed per question; the rest is counted
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about the answers.
+    """One finding about the answers.
 
-    field: the question, or what else it is about. shown: what is there. allowed: what would work;
-    empty if nothing has to be done. rows: in how many, first: in which row first, counted from 1
-    without the header; None where it is not about rows. refused: whether `randomize` stops there.
+    field: the question, or another subject. shown: the value found. allowed: what would work; empty
+    if nothing has to be done. rows: how many rows have it; first: the first of them, counted from 1
+    without the header; both None if it is not about rows. refused: whether `randomize` raises an
+    error.
     """
 
     field: str
@@ -54,9 +55,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class AnswersCheck:
-    """What is known of a file of answers before a survey is planned.
+    """The result of checking a file of answers.
 
-    rows: of the file that were read. people: rows, or different ids. crowd: of the survey.
+    rows: how many were read. people: how many rows, or different ids. crowd: of the survey.
     """
 
     rows: int
@@ -79,32 +80,32 @@ def check(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> AnswersCheck:
-    """Find everything in a file of answers that `randomize` would refuse, and what it warns of.
+    """Find everything in a file of answers that `randomize` would refuse or warn about.
 
     answers, id, format, encoding, sheet: as for `load_answers`; with an id all rows are held in
-    memory. Found are: missing columns; cells that hold no answer, by value; missing answers; ids
-    that are missing or whose rows differ; too few people for the crowd or for every stratum;
-    amounts beyond the edges; numbers that look like codes for no answer. Raises AnswersError only
-    if the file cannot be read at all.
+    memory. The findings are: missing columns; cells that are not answers, by value; missing
+    answers; ids that are missing or whose rows differ; too few people for the crowd or for every
+    stratum; amounts outside the edges; numbers that look like codes for no answer. Raises
+    AnswersError only if the file cannot be read at all.
     """
     data: Any = answers if is_frame(answers) else source_of(answers, format, encoding, sheet)
     names = as_table(data).column_names if is_frame(data) else column_names(data, survey, id)
     findings = _wrong_columns(survey, names, id)
     there = tuple(question for question in survey.questions if names.count(question.id) == 1)
-    known = survey.model_copy(update={"questions": there})
+    present = survey.model_copy(update={"questions": there})
     has_id = id is not None and names.count(id) == 1
     columns = [_Column(question, survey.codes_of(question.id)) for question in there]
     strata, rows, people = Counter[int](), 0, 0
     try:
-        for table in _tables(data, known, id if has_id else None):
+        for table in _tables(data, present, id if has_id else None):
             for each in columns:
                 each.add(table[each.question.id].combine_chunks(), rows)
             rows += table.num_rows
             if id is not None and has_id:
-                table, more = _identified(table, known, id)
+                table, more = _identified(table, present, id)
                 findings += more
             people += table.num_rows
-            strata.update(_strata(known, table))
+            strata.update(_strata(present, table))
     except AnswersError as error:
         findings += _refused(error.problems)
         if rows:
@@ -120,10 +121,10 @@ def _refused(problems: Iterable[Problem]) -> list[Finding]:
 
 
 def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list[Finding]:
-    """Columns that are missing or stand twice; a device that remembers needs one of ids."""
+    """Return findings about missing and duplicate columns, and the column of ids."""
     findings = []
-    if id is None and any(question.memoised for question in survey.questions):
-        allowed = "permanent responses need a column that says whose row it is; name it"
+    if id is None and any(question.memoized for question in survey.questions):
+        allowed = "permanent responses need a column of ids; name it"
         findings.append(Finding("id", MISSING, allowed, refused=True))
     try:
         check_names(names, survey, id)
@@ -133,7 +134,7 @@ def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list
 
 
 def _tables(data: Any, survey: Survey, id: str | None) -> Iterator[pa.Table]:
-    """The rows in pieces; all at once where they have ids."""
+    """Yield the rows in pieces; all at once if they have ids."""
     if not survey.questions:
         return iter(())
     if id is not None or is_frame(data):
@@ -142,7 +143,7 @@ def _tables(data: Any, survey: Survey, id: str | None) -> Iterator[pa.Table]:
 
 
 class _Column:
-    """What has been seen in the column of a question, piece by piece."""
+    """The findings about the column of a question, collected piece by piece."""
 
     def __init__(self, question: AnyQuestion, codes: Codes) -> None:
         self.question, self.codes = question, codes
@@ -152,7 +153,7 @@ class _Column:
         self.numbers, self.outside = Counter[str](), Outside()
 
     def add(self, cells: pa.Array, before: int) -> None:
-        """Take up more cells. before: how many rows come before them."""
+        """Check more cells. before: how many rows come before them."""
         read = read_column(self.question, self.codes, cells)
         self.problems |= dict.fromkeys(read.problems)
         self.missing.add(np.flatnonzero(read.missing) + before)
@@ -163,12 +164,12 @@ class _Column:
                 self.wrong[shown] = _Wrong(hint(value, read.choices) + read.allowed)
             self.wrong[shown].add(np.array([row + before]))
         if self.question.of_numbers and not read.problems:
-            found = pc.value_counts(without_point(texts_of(pc.drop_null(read.answers))))
-            pairs = zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)
+            counts = pc.value_counts(without_point(texts_of(pc.drop_null(read.answers))))
+            pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
             self.numbers.update(dict(pairs))
 
     def findings(self) -> Iterator[Finding]:
-        """What is to be said of the column: what is refused first."""
+        """Yield the findings about the column, those that are refused first."""
         id = self.question.id
         yield from _refused(self.problems)
         often = sorted(self.wrong.items(), key=lambda each: -each[1].rows)
@@ -186,31 +187,31 @@ class _Column:
         for code in no_answers(numbers, {}):
             if code not in map(str, self.outside.codes) and f"got {code!r}" not in self.wrong:
                 allowed = f'if it means no answer, add missing = ["{code}"] to the question'
-                yield Finding(id, f"{code}, which is often a code,", allowed, numbers[code])
+                yield Finding(id, f"{code}, which often means no answer,", allowed, numbers[code])
 
 
 @dataclass
 class _Wrong:
-    """Rows with one mistake: how many, and which comes first, from 0."""
+    """Rows with one mistake: how many there are, and the first, from 0."""
 
     allowed: str
     rows: int = 0
     first: int = 0
 
     def add(self, places: np.ndarray) -> None:
-        """Count more rows, later ones."""
+        """Count more rows, all later than those before."""
         if len(places) and not self.rows:
             self.first = int(places[0])
         self.rows += len(places)
 
     def finding(self, field: str, shown: str, refused: bool = True) -> Finding:
-        """What is said of them."""
+        """Return the finding about these rows."""
         allowed = self.allowed if refused else ""
         return Finding(field, shown, allowed, self.rows, self.first + 1, refused)
 
 
 def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, list[Finding]]:
-    """The first row of each id, and what is to be said of the ids."""
+    """Return the first row of each id, and findings about the ids."""
     try:
         ids = pc.value_counts(texts(table, id))
         first = one_row_each(table, survey, id)
@@ -218,12 +219,13 @@ def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, lis
         return table, _refused(error.problems)
     if (most := pc.max(ids.field("counts")).as_py()) == 1:
         return first, []
-    said = f"{table.num_rows:,} rows of {len(ids):,} people, up to {most:,} of one person"
-    return first, [Finding(id, said, "each person sends one set of reports")]
+    shown = f"{table.num_rows:,} rows of {len(ids):,} people, up to {most:,} of one person"
+    return first, [Finding(id, shown, "each person sends one set of reports")]
 
 
 def _strata(survey: Survey, table: pa.Table) -> list[int]:
-    """The strata of the rows, if every open answer can be read; other findings say what cannot."""
+    """Return the strata of the rows; none if an open answer is wrong, which is a finding
+    elsewhere."""
     asked = survey.model_copy(update={"questions": survey.open})
     if not asked.questions:
         return []
@@ -234,13 +236,13 @@ def _strata(survey: Survey, table: pa.Table) -> list[int]:
 
 
 def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Finding]:
-    """Whether there are enough people for the crowd, or for some stratum."""
+    """Yield findings about too few people for the crowd, or for strata."""
     if not survey.open:
         if people < survey.crowd:
             shown = f"{people:,} people, where the survey's crowd is {survey.crowd:,}"
             yield Finding("crowd", shown, FEWER)
         return
-    if strata.total() < people:  # some open answers are not known
+    if strata.total() < people:  # some open answers are wrong
         return
     numbers = np.repeat(list(strata), list(strata.values()))
     try:

@@ -67,7 +67,7 @@ def certain_digits(bounds: Bounds, precision: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class LazyDigits:
-    """All binary digits of a number in (0, 1): iterating computes more of them when asked.
+    """All binary digits of a number in (0, 1): iterating computes more of them when needed.
 
     `bounds(precision)` gives integers around 2^precision times the number.
     """
@@ -75,12 +75,12 @@ class LazyDigits:
     bounds: Callable[[int], Bounds]
 
     def __iter__(self) -> Iterator[int]:
-        known = 0
+        emitted = 0
         for doubling in count():
             precision = FIRST_PRECISION << doubling
             digits = certain_digits(self.bounds(precision), precision)
-            yield from digits[known:]
-            known = max(known, len(digits))
+            yield from digits[emitted:]
+            emitted = max(emitted, len(digits))
 
 
 # Exact gaps between rare flips: work grows with the flips, not with the bits.
@@ -132,22 +132,22 @@ def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Int
 
     Sorted, shape (number of flips,). Raises PrivacyError unless 0 < numerator < 2^32.
     """
-    found = [np.empty(0, np.int64)]
+    batches = [np.empty(0, np.int64)]
     start, flips = 0, numerator * total_bits // DENOMINATOR
     machine_code = use_machine_code(None, flips, LARGE)
     while start < total_bits:
         more, start = _next_flips(numerator, start, total_bits, keystream, machine_code)
-        found.append(more)
-    return np.concatenate(found)
+        batches.append(more)
+    return np.concatenate(batches)
 
 
 def _next_flips(
     numerator: int, start: int, total_bits: int, keystream: Keystream, machine_code: bool
 ) -> tuple[Integers, int]:
-    """One batch of flips at or after `start`, and the first bit on which nothing is decided yet.
+    """Return one batch of flips at or after `start`, and the first bit that is still undecided.
 
-    A gap beyond the window says only that the window holds no flip; the law has no memory, so
-    the next gap starts afresh behind the window.
+    A gap beyond the window only means that the window contains no flip; the law is memoryless, so
+    the next gap starts afresh after the window.
     """
     window = min(total_bits - start, 1 << (WINDOW_FLIPS * DENOMINATOR // numerator).bit_length())
     size = _batch_size(numerator, total_bits - start)
@@ -159,7 +159,8 @@ def _next_flips(
 
 
 def _batch_size(numerator: int, bits: int) -> int:
-    """A little more than the expected number of flips, so that one batch mostly suffices."""
+    """Return slightly more than the expected number of flips, so that one batch usually
+    suffices."""
     expected = bits * numerator // DENOMINATOR
     return min(BATCH_GAPS, expected + 4 * isqrt(expected) + 8)
 
@@ -167,9 +168,9 @@ def _batch_size(numerator: int, bits: int) -> int:
 # Packed random bits, each set independently with exactly the plan's probability.
 
 
-# Below this noise drawing the gaps between flips is faster than deciding every bit (measured).
+# Below this noise, drawing the gaps between flips is faster than deciding every bit (measured).
 SPARSE_BELOW = DENOMINATOR // 96
-# Rows whose width is no multiple of 8 are unpacked, a byte per bit, this many bits at a time.
+# Rows whose width is not a multiple of 8 are unpacked, a byte per bit, this many bits at a time.
 UNPACKED_BITS = 2**20
 
 
@@ -186,7 +187,7 @@ def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> P
     """
     BitFlip(numerator)
     if min(shape) < 0:
-        raise UsageError.of("shape", shape, "should hold no negative number")
+        raise UsageError.of("shape", shape, "should not contain negative numbers")
     draw = sparse_mask if numerator < SPARSE_BELOW else dense_mask
     return draw(numerator, shape, keystream)
 
@@ -225,8 +226,8 @@ def check_packed(packed: Packed, bits: int) -> None:
     width = packed_width(bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
         allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"
-        found = InWords(f"{packed.dtype.name} of shape {packed.shape}")
-        raise AnswersError.of("packed records", found, allowed)
+        shown = InWords(f"{packed.dtype.name} of shape {packed.shape}")
+        raise AnswersError.of("packed records", shown, allowed)
     if bits % 8 and (packed[:, -1] >> (bits % 8)).any():
         raise AnswersError.of(
             "packed records", InWords("a padding bit is set"), "all of them should be 0"

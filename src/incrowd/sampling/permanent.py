@@ -1,4 +1,4 @@
-"""Permanent responses: the same device and answer give the same randomised bits in every round."""
+"""Permanent responses: a device repeats the same randomized bits for an answer in every round."""
 
 from __future__ import annotations
 
@@ -44,24 +44,25 @@ CHECK_BYTES = 8
 class DeviceKey:
     """The secret of one device, 32 bytes. It never leaves the device and is never printed.
 
-    Whoever has it can undo the device's permanent responses. Raises UsageError unless the secret
-    is 32 bytes.
+    Anyone who has it can undo the device's permanent responses. Raises UsageError unless the secret
+    has 32 bytes.
     """
 
     secret: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, bytes) or len(self.secret) != SECRET_BYTES:
-            found = InWords(f"no secret of {SECRET_BYTES} bytes")
-            raise UsageError.of("device_key", found, "use DeviceKey.create()")
+            shown = InWords(f"not a secret of {SECRET_BYTES} bytes")
+            raise UsageError.of("device_key", shown, "use DeviceKey.create()")
 
     @classmethod
     def create(cls) -> DeviceKey:
-        """A new key from the operating system."""
+        """Return a new key from the operating system."""
         return cls(os.urandom(SECRET_BYTES))
 
     def derive(self, name: str) -> DeviceKey:
-        """The key of one device among several that share this secret: HMAC-SHA256 of its name."""
+        """Return the key of one of several devices that share this secret: HMAC-SHA256 of its
+        name."""
         return DeviceKey(hmac.digest(self.secret, _framed(DEVICE) + name.encode(), "sha256"))
 
     def save(self, path: str | Path) -> None:
@@ -74,7 +75,7 @@ class DeviceKey:
         try:
             write_bytes(Path(path), text.encode("ascii"), overwrite=False)
         except FileExistsError:
-            allowed = "it exists already; load it, or name a new file"
+            allowed = "it already exists; load it, or name a new file"
             raise UsageError.of("device_key", str(path), allowed) from None
         except OSError as error:
             allowed = f"it cannot be written: {error.strerror}; name another file"
@@ -82,14 +83,14 @@ class DeviceKey:
 
     @property
     def _check(self) -> str:
-        """What tells that the secret was copied right: another one draws all responses anew."""
+        """A checksum of the secret: a wrong copy would draw all responses anew."""
         return hmac.digest(self.secret, HEADER.encode(), "sha256")[:CHECK_BYTES].hex()
 
     @classmethod
     def load(cls, path: str | Path) -> DeviceKey:
         """Read a key that `save` wrote.
 
-        Raises UsageError if there is no such file, if it holds no key, or if others may use it.
+        Raises UsageError if the file cannot be read, is not a key, or is readable by others.
         """
         check_path(path, "path")
         _log.info("reading %s, a device key", path)
@@ -116,12 +117,12 @@ class DeviceKey:
 
 def _secret(digits: str, path: str | Path) -> bytes:
     try:
-        found = bytes.fromhex(digits)
+        secret = bytes.fromhex(digits)
     except ValueError:
         raise _no_key(path) from None
     if len(digits) != 2 * SECRET_BYTES:
         raise _no_key(path)
-    return found
+    return secret
 
 
 def _no_key(path: str | Path) -> IncrowdError:
@@ -141,12 +142,12 @@ def permanent_bits(
     """RAPPOR's permanent response to one answer (Erlingsson, Pihur and Korolova 2014, section 2).
 
     `bits` encode the answer `value` to `question`, 0 or 1, shape (bits,). Each is flipped with
-    probability exactly noise.numerator / 2^32, and always alike for the same key, survey,
+    probability exactly noise.numerator / 2^32, and always in the same way for the same key, survey,
     question and value. Returns uint8 of that shape. `survey_digest` names the survey and has to
-    be the same in every round, else the bits are drawn anew.
+    be the same in every round, or the bits are drawn anew.
 
-    All rounds together leak at most what one collection of these bits does as long as the answer
-    stays the same. An answer that changes is not covered: the response can show that it did.
+    All rounds together leak at most what one collection of these bits does, as long as the answer
+    stays the same. A changed answer is not covered: the response can show that it changed.
 
     Raises AnswersError if `bits` is not a row of 0 and 1.
     """
@@ -169,12 +170,12 @@ def permanent_set(
     *,
     most: int | None = None,
 ) -> npt.NDArray[np.int64]:
-    """The numbers, rising, of the bits that are set after permanent flips of a record.
+    """Return the numbers of the bits that are set after permanent flips of a record, ascending.
 
-    chosen: those set before, rising; they name the answer. Each of the `bits` is flipped with
-    probability exactly noise.numerator / 2^32, and always alike for the same key, series, question
-    and answer. most: how many there is room for; if there are more, all bits are drawn anew, always
-    alike as well, so that the law is that of the first draw given that it fits
+    chosen: the bits set before, ascending; they name the answer. Each of the `bits` is flipped with
+    probability exactly noise.numerator / 2^32, and always in the same way for the same key, series,
+    question and answer. most: how many fit; if there are more, all bits are drawn anew, again
+    always in the same way, so that the law is that of the first draw given that it fits
     (docs/protocol.md, "Slots").
     """
     texts = series, question, ",".join(map(str, chosen.tolist()))
@@ -184,29 +185,28 @@ def permanent_set(
         flips = _flips(hmac.digest(key.secret, name, "sha256"), bits, noise)
         return np.setxor1d(chosen, flips, assume_unique=True).astype(np.int64)
 
-    return next(found for found in map(drawn, count()) if most is None or len(found) <= most)
+    return next(numbers for numbers in map(drawn, count()) if most is None or len(numbers) <= most)
 
 
 def _flips(secret: bytes, bits: int, noise: BitFlip) -> npt.NDArray[np.int64]:
-    """Which of so many bits are flipped: those whose number, four bytes of the secret's keystream,
-    the highest byte first, is below the noise. Some numbers at a time, so that memory holds the
-    flips alone, however many bits there are."""
-    stream, found = Keystream(secret, bytes(BLOCK_BYTES)), [np.zeros(0, np.int64)]
+    """Return which of `bits` bits are flipped: those whose number, four bytes of the secret's
+    keystream in big-endian order, is below the noise. Memory grows only with the flips."""
+    stream, pieces = Keystream(secret, bytes(BLOCK_BYTES)), [np.zeros(0, np.int64)]
     for start in range(0, bits, CHUNK_NUMBERS):
         size = min(CHUNK_NUMBERS, bits - start)
         numbers = stream.words(-(-size // 2)).astype("<u8").view(">u4")[:size]
-        found.append(start + np.flatnonzero(numbers < noise.numerator))
-    return np.concatenate(found)
+        pieces.append(start + np.flatnonzero(numbers < noise.numerator))
+    return np.concatenate(pieces)
 
 
 def uniform_number(key: DeviceKey, prefix: bytes, index: int) -> int:
-    """The first 32 bits of HMAC-SHA256 (RFC 2104) of the prefix and an index: a keyed number."""
+    """Return the first 32 bits of HMAC-SHA256 (RFC 2104) of the prefix and an index."""
     digest = hmac.digest(key.secret, prefix + index.to_bytes(LENGTH_BYTES, "big"), "sha256")
     return int.from_bytes(digest[:NUMBER_BYTES], "big")
 
 
 def _framed(text: bytes) -> bytes:
-    """A text with its length before it, so that no two sequences of texts are written alike."""
+    """Return a text after its length, so that different sequences of texts have different bytes."""
     return len(text).to_bytes(LENGTH_BYTES, "big") + text
 
 
@@ -219,32 +219,33 @@ Memory = Sequence[DeviceKey]  # the secrets of the devices, one for each row of 
 def remembering(
     plan: Plan, rows: int, names: Sequence[str] | None, key: DeviceKey | None
 ) -> Memory | None:
-    """The secrets that the plan's permanent responses need; None if it has none.
+    """Return the device keys that the plan's permanent responses need; None if it has none.
 
     rows: of the answers. names: of the devices, one for each row; None if they have none. Raises
-    UsageError if they are needed and no key is given, or the rows cannot be told apart.
+    UsageError if keys are needed and no key is given, or several rows have no names.
     """
-    if not plan.memoised:
+    if not plan.memoized:
         return None
     if key is None:
-        allowed = f"the permanent response to {plan.memoised[0]!r} needs one; give one, and keep it"
+        first = plan.memoized[0]
+        allowed = f"the permanent response to {first!r} needs a device key; pass one, and keep it"
         raise UsageError.of("device_key", MISSING, allowed)
     if names is None:
         if rows == 1:
             return [key]
-        allowed = "several rows are several devices; name the column that says whose row it is"
+        allowed = "several rows mean several devices; name the column of ids"
         raise UsageError.of("id", MISSING, allowed)
     return [key.derive(name) for name in names]
 
 
 def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:
-    """The records with the permanent responses in the place of the answers they belong to.
+    """Replace answers in the records by their permanent responses.
 
     A response depends on the device, the survey's name, the noise, the questions it travels with,
     the question and the answer; not on the plan, so that later rounds with another plan repeat it.
     """
     bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
-    for id in (question.id for question in message.questions if question.memoised):
+    for id in (question.id for question in message.questions if question.memoized):
         place, noise = message.layout[id], message.channels[id].permanent_stage
         assert is_flip(noise)  # RAPPOR's, or the planner's
         name = series(plan.survey.name, message, noise)
@@ -263,16 +264,16 @@ def remembered_sets(
     memory: Memory,
     most: int | None = None,
 ) -> np.ndarray:
-    """The numbers of the bits that are set in the permanent responses, person after person.
+    """Return the numbers of the bits that are set in the permanent responses, person after person.
 
-    rows, places: the set bits of the records, sorted by row then place. most: of one person.
+    rows, places: the set bits of the records, sorted by row then place. most: per person.
     """
     name = series(plan.survey.name, message, message.noise)
     records = np.split(places, np.searchsorted(rows, np.arange(1, len(memory))))
-    found = [
+    sets = [
         permanent_set(
-            key, own, message.record_bits, message.noise, name, ",".join(message.ids), most=most
+            key, record, message.record_bits, message.noise, name, ",".join(message.ids), most=most
         )
-        for key, own in zip(memory, records, strict=True)
+        for key, record in zip(memory, records, strict=True)
     ]
-    return np.concatenate(found)
+    return np.concatenate(sets)

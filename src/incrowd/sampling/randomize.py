@@ -1,4 +1,4 @@
-"""Answers + Plan -> reports."""
+"""Randomize answers by a plan: encode, flip and shuffle."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ from incrowd.sampling.strata import crowds, people_of, released, tell, tell_fewe
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Survey, WithEdges, takes_numbers
 
-# The rounding of amounts at random: who goes up. Proof: docs/mathematics.md#amounts.
+# Random rounding of amounts. Proof: docs/mathematics.md#amounts.
 
 
 HALF = np.uint64(32)  # bits of a word; the upper ones are compared
 
 
 def rounded_up(numerators: np.ndarray, keystream: Keystream) -> np.ndarray:
-    """1 with probability exactly numerator / 2^32, from 0 to 1 both included, else 0; int64."""
+    """Return 1 with probability exactly numerator / 2^32 (0 and 1 included), else 0; int64."""
     drawn = keystream.words(len(numerators)) >> HALF
     return (drawn < numerators.astype(np.uint64)).astype(np.int64)
 
 
-# Amounts of people, rounded at random: once for each person, before all messages and copies.
+# Amounts are rounded once for each person, before all messages and copies.
 
 
 def rounded(people: People, keystream: Keystream) -> People:
-    """The people with one edge in the place of each amount; whom nothing is asked of stay as is.
+    """Return the people with each amount replaced by one of its two edges.
 
-    All reports of a person are then of one record, as the guarantee and the errors count on.
+    All reports of a person then come from one record, as the guarantee and the errors assume.
     """
-    found = {
+    encoded = {
         id: each if each.up is None else each.drawn(rounded_up(each.up, keystream))
         for id, each in people.encoded.items()
     }
-    return people._replace(encoded=found)
+    return people._replace(encoded=encoded)
 
 
 def unrounded(people: People) -> bool:
@@ -65,38 +65,38 @@ def unrounded(people: People) -> bool:
 
 
 def people_of_file(survey: Survey, answers: pa.Table) -> People:
-    """The encoded answers of a file, or a data frame; amounts beyond the edges are told."""
+    """Return the encoded answers of a table; warn about amounts outside the edges."""
     people = People.of(survey, answers)
     tell_outside(survey, [outside(people)])
     return people
 
 
 def outside(people: People) -> dict[str, Outside]:
-    """How many amounts lie beyond the edges, by question."""
+    """Return how many amounts lie outside the edges, by question."""
     return {id: each.outside for id, each in people.encoded.items()}
 
 
 def tell_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> None:
-    """Say by an IncrowdWarning how many amounts of all pieces of a file lie beyond the edges."""
+    """Warn about the amounts outside the edges, over all pieces of a file."""
     for question in survey.questions:
         if question.rounded and takes_numbers(question):
-            found = reduce(Outside.and_of, (each[question.id] for each in pieces))
-            for line in outside_lines(question, found):
+            total = reduce(Outside.and_of, (each[question.id] for each in pieces))
+            for line in outside_lines(question, total):
                 warnings.warn(f"{question.id}: {line}", IncrowdWarning, stacklevel=3)
 
 
-def outside_lines(question: WithEdges, found: Outside) -> Iterator[str]:
-    """What is said of amounts below the first edge, and of those above the last one."""
+def outside_lines(question: WithEdges, total: Outside) -> Iterator[str]:
+    """Yield a warning about amounts below the first edge, and one about those above the last."""
     first, last = (f"{edge:g}" for edge in (question.edges[0], question.edges[-1]))
     for number, where, edge, codes in (
-        (found.below, f"below the first edge, {first}", first, found.codes & NEGATIVE),
-        (found.above, f"above the last edge, {last}", last, found.codes - NEGATIVE),
+        (total.below, f"below the first edge, {first}", first, total.codes & NEGATIVE),
+        (total.above, f"above the last edge, {last}", last, total.codes - NEGATIVE),
     ):
         if number:
-            said = f"{number:,} of {found.answers:,} answers lie {where}"
+            text = f"{number:,} of {total.answers:,} answers lie {where}"
             listed = ", ".join(map(str, sorted(codes)))
-            hint = f"; write missing = [{listed}] for what stands for no answer"
-            yield f"{said}, and count as {edge}{hint if codes else ''}"
+            hint = f"; use missing = [{listed}] for codes that mean no answer"
+            yield f"{text}, and count as {edge}{hint if codes else ''}"
 
 
 MOST_FILES = 400  # open at the same time
@@ -110,21 +110,21 @@ def randomize(
     id: str | None = None,
     device_key: DeviceKey | None = None,
 ) -> tuple[Collection, ...]:
-    """Encode, randomise and shuffle the answers: one collection for each message of the plan.
+    """Encode, randomize and shuffle the answers: one collection for each message of the plan.
 
-    Where questions are open, one for each stratum and message: strata with fewer people than the
-    survey's crowd are merged or left out, as its `small_strata` says, which is told by an
-    IncrowdWarning.
-    answers: a data frame (pandas, polars, duckdb, Arrow and others) or a file, as `load_answers`
-    takes them, with a column for each question; other columns are ignored. id: the column that
-    says whose row it is; rows of one person count once. Without it each row is taken as one
-    person. device_key: the secret that permanent responses need; each id has its own part of it.
-    Real reports take their randomness from the operating system; a `simulation_seed` makes them
-    repeatable, therefore not private, and the collections say so.
-    Fewer people than the crowd, and amounts outside of their edges, are told by an IncrowdWarning.
-    Raises AnswersError if the answers do not fit the survey or no stratum is large enough,
-    UsageError if a key is needed, and PlanFileError if the plan names an analysis that does not
-    promise what the plan does.
+    answers: a data frame (pandas, polars, duckdb, Arrow and others) or a file, as for
+    `load_answers`, with a column for each question; other columns are ignored. id: the column that
+    identifies people; the rows of one person count once. Without it each row counts as one person.
+    device_key: the secret that permanent responses need; a key for each id is derived from it.
+    simulation_seed: makes the reports repeatable and therefore not private, which the collections
+    state; real reports take their randomness from the operating system.
+
+    If questions are open, there is one collection for each stratum and message: strata with fewer
+    people than the survey's crowd are merged or left out, as its `small_strata` says. Issues an
+    IncrowdWarning about such strata, about fewer people than the crowd, and about amounts outside
+    their edges. Raises AnswersError if the answers do not fit the survey or no stratum is large
+    enough, UsageError if a key is needed, and PlanFileError if the plan's analysis does not promise
+    what the plan does.
     """
     analysis_of(plan)
     answers = load_answers(answers, plan.survey, id=id)
@@ -132,19 +132,19 @@ def randomize(
         answers = one_row_each(answers, plan.survey, id)
     people = people_of_file(plan.survey, answers)
     tell_fewer(plan, people.number)
-    devices = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
+    devices = texts(answers, id).to_pylist() if id is not None and plan.memoized else None
     memory = remembering(plan, people.number, devices, device_key)
     keystream = Keystream.of(simulation_seed)
     people = rounded(people, keystream)
-    made = []
+    collections = []
     persons = "rows" if id is None else "ids"
-    for names, some, own in crowds(plan, people, memory):
+    for names, some, keys in crowds(plan, people, memory):
         for number, message in enumerate(plan.messages):
-            packed = randomize_message(plan, message, some, keystream, own)
+            packed = randomize_message(plan, message, some, keystream, keys)
             shuffled = packed[permutation(len(packed), keystream)]
             head = header(plan, number, some.number, keystream)
-            made.append(replace(head, packed=shuffled, persons=persons, strata=names))
-    return tuple(made)
+            collections.append(replace(head, packed=shuffled, persons=persons, strata=names))
+    return tuple(collections)
 
 
 def randomize_message(
@@ -155,16 +155,16 @@ def randomize_message(
     memory: Memory | None = None,
     most: int | None = None,
 ) -> np.ndarray:
-    """The packed reports of one message, all its copies, not yet shuffled.
+    """Return the packed reports of one message, all its copies, not yet shuffled.
 
-    Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: of the devices, for
-    permanent responses; without it all stages are drawn afresh, as in a single round. most: how
-    many reports of one person there is room for, which permanent responses keep to; others are for
-    the caller to draw again. Amounts have to be rounded, once for all messages.
+    Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: the device keys for
+    permanent responses; without them all stages are drawn afresh, as in a single round. most: how
+    many reports of one person fit, which permanent responses respect; other messages are for the
+    caller to draw again. Amounts have to be rounded before, once for all messages.
     """
     if message.cells:
         cells = set_cells(message.crossing.blocks, message.questions, people.encoded, people.number)
-        if memory is not None and message.memoised:
+        if memory is not None and message.memoized:
             return repeat_cells(*cells, plan, message, memory, most)
         return randomize_cells(*cells, people.number, message, keystream)
     questions = message.questions
@@ -191,19 +191,17 @@ def randomize_files(
     encoding: str | None = None,
     progress: Progress = no_bar,
 ) -> Written:
-    """Encode, randomise and shuffle a file of answers of any size, in bounded memory.
+    """Encode, randomize and shuffle a file of answers of any size, in bounded memory.
 
-    The collections have the law of `randomize`: each is one uniform permutation of all its
-    reports. A file that is one batch gives the very bytes that `randomize` gives. On disk the
-    reports stand once more while it works, in files without a name beside the output. Only `id`
-    takes memory for the whole file: whether a row is the first of its id, and whether others of
-    the same id agree with it, is known when all are there.
+    The collections have the same law as with `randomize`: each is one uniform permutation of all
+    its reports. A file of a single batch gives exactly the bytes of `randomize`. A second copy of
+    the reports is on disk meanwhile, in unnamed files beside the output. Only with `id` is the
+    whole file held in memory, since the rows of an id have to be compared.
 
     answers, format, encoding: as for `load_answers`; CSV and Parquet files may be larger than
-    memory, others and what comes from a pipe are held in it. output: as for `save_reports`;
-    written wholly or not at all.
-    progress: makes a progress bar from a label and a total. The rest, and what is raised, is as
-    for `randomize`; wrong rows are counted over the whole file.
+    memory, other files and pipes are held in it. output: as for `save_reports`; written completely
+    or not at all. progress: makes a progress bar from a label and a total. Other arguments and
+    exceptions are as for `randomize`; wrong rows are counted over the whole file.
     """
     analysis_of(plan)
     source = source_of(answers, format, encoding)
@@ -223,33 +221,27 @@ def randomize_files(
             bar=progress,
             people=people,
         )
-        return _told(plan, written, beyond)
+        tell_outside(plan.survey, beyond)
+        tell_fewer(plan, written.rows)
+        return written
     table, _ = first[0]
-    with progress("randomising, rows", table.num_rows) as done:
-        made = randomize(plan, table, simulation_seed=simulation_seed, id=id, device_key=device_key)
+    with progress("randomizing, rows", table.num_rows) as done:
+        collections = randomize(
+            plan, table, simulation_seed=simulation_seed, id=id, device_key=device_key
+        )
         done(table.num_rows)
-    return _saved(made, output, table.num_rows, simulation_seed)
-
-
-def _told(plan: Plan, written: Written, beyond: list[dict[str, Outside]]) -> Written:
-    """What was written, after what is known of all its pieces was told."""
-    tell_outside(plan.survey, beyond)
-    tell_fewer(plan, written.rows)
-    return written
-
-
-def _saved(made: Sequence[Collection], output: str | Path, rows: int, seed: int | None) -> Written:
-    whose = tuple(each.strata for each in made if each.strata)
-    return Written(rows, save_reports(made, output), tuple(map(len, made)), seed, whose)
+    files, reports = save_reports(collections, output), tuple(map(len, collections))
+    strata = tuple(each.strata for each in collections if each.strata)
+    return Written(table.num_rows, files, reports, simulation_seed, strata)
 
 
 def _counted(
     plan: Plan, answers: Source
 ) -> tuple[dict[Names, Group] | None, dict[Names, int] | None]:
-    """The releases of a file and how many people are in each: the open answers are read first.
+    """Return the releases of a file and the number of people in each; reads the open answers first.
 
-    None where no question is open. Raises AnswersError as `crowds`, or if there are more
-    collections than can be written side by side.
+    None if no question is open. Raises AnswersError as `crowds`, or if there are more collections
+    than can be written at the same time.
     """
     survey = plan.survey
     if not survey.open:
@@ -262,13 +254,13 @@ def _counted(
     groups = released(survey, numbers)
     tell(survey, numbers, groups)
     if (files := len(groups) * len(plan.messages)) > MOST_FILES:
-        allowed = f"at most {MOST_FILES:,} can be written side by side; use fewer strata"
+        allowed = f"at most {MOST_FILES:,} can be written at the same time; use fewer strata"
         raise AnswersError.of("answers", InWords(f"make {files:,} collections"), allowed)
     return groups, {names: sum(counts[n] for n in group) for names, group in groups.items()}
 
 
 def _batches(plan: Plan, answers: Source, id: str | None) -> Batches:
-    """The answers in batches; with ids in one, however large."""
+    """Return the answers in batches; with ids in a single one, however large."""
     if id is None:
         return load_batches(answers, plan.survey, batch_rows(plan))
     table = load_answers(answers, plan.survey, id=id)
@@ -281,9 +273,9 @@ def _drawing(
     groups: dict[Names, Group] | None,
     beyond: list[dict[str, Outside]],
 ) -> Draw:
-    """What makes the reports of each message, in every release, from a table of answers.
+    """Return a function that draws the reports of each message and release from a table of answers.
 
-    beyond: takes up the amounts of each table that lie beyond the edges.
+    beyond: a list to which it appends the amounts outside the edges of each table.
     """
 
     def draw(answers: pa.Table, before: int, keystream: Keystream) -> list[np.ndarray]:
@@ -291,7 +283,7 @@ def _drawing(
             people = People.of(plan.survey, answers, before)
         except AnswersError as error:
             read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
-            more = Problem("answers", read, "correct these, and the rest is checked")
+            more = Problem("answers", read, "correct these to have the rest checked")
             raise AnswersError(*error.problems, more) from None
         beyond.append(outside(people))
         memory = remembering(plan, people.number, None, key)

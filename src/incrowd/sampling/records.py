@@ -1,4 +1,4 @@
-"""Records + Plan -> the reports of one message."""
+"""The reports of one message, from records and a plan."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from incrowd.sampling.permanent import Memory, remembered, remembered_sets
 
 # Cells: a person sends the number of each bit of her record that is set after flipping.
 #
-# A record of c bits of which few are set makes about 1 + q c reports. No zero travels: how many
-# people did not set a bit follows from who took part, which is public.
+# A record of c bits with few set bits gives about 1 + q c reports. Zeros are not sent: how many
+# people did not set a bit follows from the number of participants, which is public.
 
 
 BATCH_FLIPS = 1 << 22
@@ -41,30 +41,31 @@ def set_bits(
     noise: BitFlip,
     keystream: Keystream,
 ) -> np.ndarray:
-    """The numbers of the bits that are set after flipping, person after person.
+    """Return the numbers of the bits that are set after flipping, person after person.
 
     rows, places: the set bits of the records, sorted by row then place, each once. shape: people
     and bits of a record. Returns int64 from 0 to bits - 1, each of which is one report.
     """
     people, bits = shape
     each = max(1, min(BATCH_BITS // bits, BATCH_FLIPS * DENOMINATOR // (noise.numerator * bits)))
-    found = [np.zeros(0, np.int64)]
+    pieces = [np.zeros(0, np.int64)]
     for start in range(0, people, each):
         size = min(each, people - start)
         first, last = np.searchsorted(rows, [start, start + size])
         given = (rows[first:last] - start) * bits + places[first:last]
         flipped = flip_positions(noise.numerator, size * bits, keystream)
-        found.append(np.setxor1d(given, flipped, assume_unique=True) % bits)
-    return np.concatenate(found)
+        pieces.append(np.setxor1d(given, flipped, assume_unique=True) % bits)
+    return np.concatenate(pieces)
 
 
 def as_reports(numbers: np.ndarray, bits: int) -> np.ndarray:
-    """Numbers as packed reports of constant length: uint8, shape (reports, ceil(bits / 8))."""
+    """Return numbers as packed reports of constant length: uint8, shape (reports, ceil(bits /
+    8))."""
     whole = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
     return np.ascontiguousarray(whole[:, : packed_width(bits)])
 
 
-# Exact sampling of any channel: the coins that it tosses. No floating point.
+# Exact sampling of any channel, without floating point.
 #
 # The proof is in docs/mathematics.md#exact-sampling.
 
@@ -73,32 +74,33 @@ WORD_RANGE = 2**64
 
 
 class KeystreamCoins(NamedTuple):
-    """The exact randomness of channels, out of a keystream."""
+    """The exact randomness of channels, from a keystream."""
 
     keystream: Keystream
 
     def flips(self, numerator: int, shape: tuple[int, int]) -> Packed:
-        """Packed bits, each 1 with probability numerator / 2^32, quick where that is small."""
+        """Return packed bits, each 1 with probability numerator / 2^32; fast if that is small."""
         return flip_mask(numerator, shape, self.keystream)
 
     def mask(self, numerator: int, shape: tuple[int, int]) -> Packed:
-        """Packed bits, each 1 with probability numerator / 2^32, padding zero; 0 and 1 included."""
+        """Return packed bits, each 1 with probability numerator / 2^32 (0 and 1 included)."""
         if numerator < DENOMINATOR:
             return dense_mask(numerator, shape, self.keystream)
         return np.packbits(np.ones(shape, np.uint8), axis=1, bitorder="little")
 
     def heads(self, numerator: int, count: int) -> npt.NDArray[np.bool_]:
-        """Which of so many coins with probability numerator / 2^32 fall on heads."""
+        """Return which of `count` coins with probability numerator / 2^32 show heads."""
         words = decide_words(fraction_digits(numerator), -(-count // 64), self.keystream.words)
         return lane_bits(words, count).astype(np.bool_)
 
     def below(self, size: int, count: int) -> Codes:
-        """So many independent integers, all of 0 .. size - 1 equally likely."""
+        """Return `count` independent integers, uniform on 0 .. size - 1."""
         return uniform_below(size, count, self.keystream)
 
 
 def respond(packed_records: Packed, bits: int, channel: Channel, keystream: Keystream) -> Packed:
-    """Reports from records: the bits of each go through `channel`, or the answer they stand for.
+    """Return the reports of records: `channel` is applied to their bits, or to the answers they
+    encode.
 
     `packed_records` has shape (rows, ceil(bits / 8)), uint8, bit i of a row in byte i // 8 at
     place i % 8. Returns a new array of that shape. All stages are drawn afresh: reports that
@@ -111,13 +113,13 @@ def respond(packed_records: Packed, bits: int, channel: Channel, keystream: Keys
 
 
 def uniform_below(size: int, count: int, keystream: Keystream) -> Codes:
-    """`count` independent integers, all of 0 .. size - 1 equally likely, exactly; int64.
+    """Return `count` independent integers, exactly uniform on 0 .. size - 1; int64.
 
     Words in the incomplete last round of remainders are drawn again. 1 <= size <= 2^63.
     """
     accepted = WORD_RANGE - WORD_RANGE % size
     words = keystream.words(count)
-    # The largest accepted word, as 2^64 itself is no word.
+    # Compare with the largest accepted word, since 2^64 itself is not a word.
     while (again := np.flatnonzero(words > np.uint64(accepted - 1))).size:
         words[again] = keystream.words(again.size)
     return (words % np.uint64(size)).astype(np.int64)
@@ -134,11 +136,10 @@ def randomize_records(
     memory: Memory | None = None,
     copies: int | None = None,
 ) -> np.ndarray:
-    """The reports of a message from its packed records.
+    """Return the reports of a message from its packed records.
 
-    copies: by default the message's; 1 where each copy has records of its own (the cohorts of
-    text questions). Returns uint8, shape (copies * rows, ceil(L / 8)), the copies after one
-    another.
+    copies: by default the message's; 1 if each copy has separate records (the cohorts of text
+    questions). Returns uint8, shape (copies * rows, ceil(L / 8)), one copy after the other.
     """
     if memory is not None:
         records = remembered(plan, message, records, memory)
@@ -148,29 +149,30 @@ def randomize_records(
 
 
 def segments(message: Message, fresh: bool = True) -> list[Segment]:
-    """Which bits of the message's records go through which channel.
+    """Return which bits of the message's records go through which channel.
 
-    The bits that tell the cohort of a text question go as they are. fresh: whether permanent
-    responses are still to be drawn; if not, only the instantaneous stage is left of them.
+    The bits with the cohort of a text question are sent unchanged. fresh: whether permanent
+    responses are still to be drawn; if not, only their instantaneous stage is applied.
     """
-    found: list[Segment] = []
+    parts: list[Segment] = []
     places, channels = message.layout.values(), message.channels.values()
     for question, place, channel in zip(message.questions, places, channels, strict=True):
         place = slice(place.start + question.cohort_bits, place.stop)
-        left = channel if fresh or not question.memoised else channel.instantaneous
+        left = channel if fresh or not question.memoized else channel.instantaneous
         if left:
-            found.append((place, left))
-    return merged(found)
+            parts.append((place, left))
+    return merged(parts)
 
 
 def respond_in_segments(
     packed_records: Packed, bits: int, segments: Sequence[Segment], keystream: Keystream
 ) -> Packed:
-    """Reports from records: each segment through its channel, other bits as they are.
+    """Return the reports of records: each segment goes through its channel, other bits are
+    unchanged.
 
     `packed_records` has shape (rows, ceil(bits / 8)), uint8, packed as in `flip`. Segments do not
-    overlap; one of a channel of whole answers holds one set bit for the answer, and one for the
-    report. Raises AnswersError if the array is not of that shape or a padding bit is set.
+    overlap; a segment with a channel of whole answers has one set bit, before and after. Raises
+    AnswersError if the array is not of that shape or a padding bit is set.
     """
     if [place for place, _ in segments] == [slice(0, bits)]:
         return respond(packed_records, bits, segments[0][1], keystream)
@@ -184,7 +186,7 @@ def respond_in_segments(
 
 
 def merged(segments: Sequence[Segment]) -> list[Segment]:
-    """Neighboring segments with equal bit flips as one: equal noise on equal bits."""
+    """Return the segments with neighbors of equal bit flips joined."""
     joined: list[Segment] = []
     for place, channel in segments:
         before, same = joined[-1] if joined else (slice(0, 0), None)
@@ -196,7 +198,7 @@ def merged(segments: Sequence[Segment]) -> list[Segment]:
 
 
 def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[str, np.ndarray]:
-    """A cohort for each person and text question, all equally likely."""
+    """Draw a uniform cohort for each person and text question."""
     hashed = [question for question in message.questions if question.hashed]
     return {q.id: uniform_below(1 << q.cohort_bits, people, keystream) for q in hashed}
 
@@ -204,7 +206,8 @@ def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[st
 def randomize_cells(
     rows: np.ndarray, places: np.ndarray, people: int, message: Cells, keystream: Keystream
 ) -> np.ndarray:
-    """The cells that are set after the noise, as reports. rows, places: as for `set_bits`."""
+    """Return the cells that are set after the noise, as reports. rows, places: as for
+    `set_bits`."""
     shape = people, message.record_bits
     return as_reports(set_bits(rows, places, shape, message.noise, keystream), message.bits)
 
@@ -217,5 +220,6 @@ def repeat_cells(
     memory: Memory,
     most: int | None,
 ) -> np.ndarray:
-    """The cells set in the permanent responses, as reports: no more than `most` of each person."""
+    """Return the cells set in the permanent responses, as reports: at most `most` of each
+    person."""
     return as_reports(remembered_sets(plan, message, rows, places, memory, most), message.bits)

@@ -20,11 +20,11 @@ from incrowd.sampling.keystream import Keystream
 
 
 def permutation(count: int, keystream: Keystream) -> npt.NDArray[np.int64]:
-    """An order of 0..count-1, shape (count,), each of the count! orders equally likely.
+    """Return a uniform random order of 0..count-1, shape (count,).
 
-    It sorts independent 64-bit keys. Given that no two keys are equal every order of them is
-    equally likely, so all keys are drawn again until none are: exact, and seldom needed (for
-    10^6 keys about once in 4 * 10^7 times).
+    It sorts independent 64-bit keys. Given that no two keys are equal, every order of them is
+    equally likely, so all keys are drawn again until they differ. This is exact, and rarely needed
+    (for 10^6 keys about once in 4 * 10^7 times).
     """
     while True:
         keys = keystream.words(count)
@@ -34,13 +34,13 @@ def permutation(count: int, keystream: Keystream) -> npt.NDArray[np.int64]:
             return order.astype(np.int64, copy=False)
 
 
-# Secretly random buckets: how more reports than fit in memory come into one uniform order.
+# Random buckets: shuffling more reports than fit in memory.
 #
-# Each report goes to a bucket drawn for it alone; each bucket is shuffled in memory (one that is
-# still too large is spread over buckets again); then the buckets follow one another.
+# Each report goes to a bucket drawn independently; each bucket is shuffled in memory (if it is
+# still too large, it is spread over buckets again); then the buckets are concatenated.
 #
-# Every order of the reports is equally likely: docs/mathematics.md#buckets. Nothing in the output
-# says where a bucket ends.
+# Every order of the reports is equally likely: docs/mathematics.md#buckets. The output does not
+# show where a bucket ends.
 
 
 MOST_BUCKETS = 256
@@ -48,10 +48,10 @@ BRANCH_WORDS = 2
 
 
 def branch(keystream: Keystream) -> Keystream:
-    """A stream of its own for one thread.
+    """Return a separate stream for one thread.
 
-    From the operating system, unless the given stream is a simulation: then its next 128 bits are
-    the seed of the branch, so that it does not matter which thread is faster.
+    It comes from the operating system, unless the given stream is a simulation: then its next 128
+    bits are the seed of the branch, so that the speed of threads does not matter.
     """
     if not keystream.simulation:
         return Keystream.from_system()
@@ -60,7 +60,7 @@ def branch(keystream: Keystream) -> Keystream:
 
 
 def spread(packed: Packed, buckets: int, keystream: Keystream) -> list[Packed]:
-    """The reports of each bucket; every report draws its bucket, all equally likely.
+    """Distribute reports over buckets; every report draws its bucket uniformly.
 
     packed: uint8, shape (reports, bytes). buckets: a power of two, at most 256, so that the low
     bits of one random byte are exactly uniform.
@@ -73,16 +73,15 @@ def spread(packed: Packed, buckets: int, keystream: Keystream) -> list[Packed]:
     return np.split(ordered, ends[:-1])
 
 
-# The two passes that randomise and shuffle more answers than fit in memory.
+# The two passes that randomize and shuffle more answers than fit in memory.
 #
-# First every batch of answers is randomised and its reports are spread over secretly random
-# buckets; then every bucket is shuffled. Why this gives one uniform permutation of all reports is
-# proved in `incrowd.sampling.shuffle`.
+# First every batch of answers is randomized and its reports are spread over random buckets; then
+# every bucket is shuffled.
 
 
-FILES = 128  # of all messages in the first pass; a finer spreading takes half as many more
-SHUFFLE_BYTES = 5 << 26  # of a bucket in memory: 8 million reports of 64 bits
-ORDER_BYTES = 24  # of each report when shuffled: its key, its place, the key in its place
+FILES = 128  # for all messages in the first pass; spreading a bucket again takes half as many
+SHUFFLE_BYTES = 5 << 26  # for a bucket in memory: 8 million reports of 64 bits
+ORDER_BYTES = 24  # per report while shuffling: its key, its place, the key in its place
 
 Advance = Callable[[int], None]
 Tables = Iterable[tuple[pa.Table, int]]  # of answers, and by how much each advances
@@ -90,15 +89,15 @@ Draw = Callable[[pa.Table, int, Keystream], list[np.ndarray]]  # answers, how ma
 
 
 class Disk(NamedTuple):
-    """Where buckets are made, and what closes them in the end."""
+    """The folder of the buckets, and the stack that closes them."""
 
     folder: Path
     open_files: ExitStack
 
     def buckets(self, number: int, width: int) -> list[Bucket]:
-        """Empty buckets for reports of `width` bytes."""
-        made = (closing(Bucket(self.folder, width)) for _ in range(number))
-        return [self.open_files.enter_context(bucket) for bucket in made]
+        """Create empty buckets for reports of `width` bytes."""
+        empty = (closing(Bucket(self.folder, width)) for _ in range(number))
+        return [self.open_files.enter_context(bucket) for bucket in empty]
 
 
 class _Batch(NamedTuple):
@@ -116,10 +115,10 @@ def spread_answers(
     disk: Disk,
     done: Advance,
 ) -> tuple[int, list[list[Bucket]]]:
-    """The first pass: how many rows there were, and the buckets of each message.
+    """Run the first pass; return the number of rows, and the buckets of each message.
 
-    draw: makes the reports of each message; widths: of one report of it, in bytes. done: called
-    with how much was read when a table's reports are in their buckets. Raises what `draw` does.
+    draw: makes the reports of each message. widths: bytes of one report of each. done: called with
+    the amount read when a table's reports are in their buckets. Raises what `draw` does.
     """
     number = 1 << max(FILES // len(widths), 1).bit_length() - 1  # a power of two
     buckets = [disk.buckets(number, width) for width in widths]
@@ -141,7 +140,7 @@ def _batches(tables: Tables, keystream: Keystream) -> Iterator[_Batch]:
 
 
 def _spread_batch(draw: Draw, number: int, batch: _Batch) -> tuple[_Batch, list[np.ndarray]]:
-    """The reports of one batch: of each message, of each of its buckets."""
+    """Return the reports of one batch, for each message and each of its buckets."""
     parts = []
     for packed in draw(batch.answers, batch.before, batch.keystream):
         parts += spread(packed, number, batch.keystream)
@@ -151,7 +150,7 @@ def _spread_batch(draw: Draw, number: int, batch: _Batch) -> tuple[_Batch, list[
 def mixed(
     pieces: Iterable[np.ndarray], width: int, keystream: Keystream, disk: Disk
 ) -> Iterator[np.ndarray]:
-    """Reports of `width` bytes, as they come, in one uniform order; memory is bounded."""
+    """Shuffle reports of `width` bytes uniformly, in bounded memory."""
     buckets = disk.buckets(FILES, width)
     for packed in pieces:
         for bucket, part in zip(buckets, spread(packed, FILES, keystream), strict=True):
@@ -162,9 +161,9 @@ def mixed(
 def shuffled(
     buckets: list[Bucket], keystream: Keystream, disk: Disk, done: Advance
 ) -> Iterator[np.ndarray]:
-    """The second pass: the reports of all buckets in uniform order, a bucket at a time.
+    """Run the second pass: yield the reports of all buckets in uniform order, a bucket at a time.
 
-    done: called with how many reports each bucket held.
+    done: called with the number of reports of each bucket.
     """
     most = SHUFFLE_BYTES // (ORDER_BYTES + 2 * buckets[0].width)
     small = _small(buckets, most, keystream, disk)
@@ -174,7 +173,7 @@ def shuffled(
 
 
 def _small(buckets: list[Bucket], most: int, keystream: Keystream, disk: Disk) -> Iterator[Bucket]:
-    """The buckets that hold reports, those with more than `most` spread over others again."""
+    """Yield the nonempty buckets; those with more than `most` reports are spread again."""
     for bucket in buckets:
         if len(bucket) > most:
             finer = disk.buckets(FILES // 2, bucket.width)

@@ -1,4 +1,4 @@
-"""People by what they answer openly: which strata are released, and who is in them."""
+"""People by their open answers: which strata are released, and who is in them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from incrowd.plans.strata import Group, Names, grouped, label, left_out, strata
 from incrowd.sampling.permanent import Memory
 from incrowd.survey import Survey
 
-FEWER = "collect more reports, or plan for the crowd that you have"
+FEWER = "collect more reports, or make a plan for this crowd"
 
 
 def crowds(
     plan: Plan, people: People, memory: Memory | None = None
 ) -> Iterator[tuple[Names, People, Memory | None]]:
-    """The people of every release, with the memory of their devices: all, if no question is open.
+    """Yield the people of every release with their device keys; all people if no question is open.
 
-    Raises AnswersError if no stratum is large enough; what is left out or merged is told.
+    Warns about strata that are left out or merged. Raises AnswersError if none is large enough.
     """
     if not plan.survey.open:
         yield (), people, memory
@@ -35,56 +35,55 @@ def crowds(
 
 
 def released(survey: Survey, numbers: np.ndarray) -> dict[Names, Group]:
-    """The releases of people in some strata, by the survey's own rule. Raises as `crowds`."""
-    known = strata(survey)
-    found = {tuple(known[n] for n in group): group for group in grouped(survey, numbers)}
-    if not found:
+    """Return the releases by the survey's rule. numbers: the stratum of each person. Raises as
+    `crowds`."""
+    labels = strata(survey)
+    releases = {tuple(labels[n] for n in group): group for group in grouped(survey, numbers)}
+    if not releases:
         most = f"{np.bincount(numbers).max(initial=0):,} people in the largest stratum"
-        allowed = (
-            f"a stratum is released from {survey.crowd:,} people on; ask more, or merge answers"
-        )
+        allowed = f"a release needs at least {survey.crowd:,}; ask more people, or merge answers"
         raise AnswersError.of("answers", InWords(most), allowed)
-    return found
+    return releases
 
 
-def tell(survey: Survey, numbers: np.ndarray, found: Mapping[Names, Group]) -> None:
-    """Say by an IncrowdWarning which of the strata of some people are left out, or merged."""
-    for line in release_lines(survey, numbers, found):
+def tell(survey: Survey, numbers: np.ndarray, releases: Mapping[Names, Group]) -> None:
+    """Warn about strata that are left out or merged."""
+    for line in release_lines(survey, numbers, releases):
         warnings.warn(line, IncrowdWarning, stacklevel=2)
 
 
 def release_lines(
-    survey: Survey, numbers: np.ndarray, found: Mapping[Names, Group]
+    survey: Survey, numbers: np.ndarray, releases: Mapping[Names, Group]
 ) -> Iterator[str]:
-    """Which of the strata of some people are left out, and which are merged."""
-    known = strata(survey)
-    people = np.bincount(numbers, minlength=len(known))
-    rest = [n for n, name in enumerate(known) if people[n] and name in left_out(survey, found)]
+    """Yield a warning about the strata that are left out, and one about each merged release."""
+    labels = strata(survey)
+    people = np.bincount(numbers, minlength=len(labels))
+    rest = [n for n, name in enumerate(labels) if people[n] and name in left_out(survey, releases)]
     if rest:
         few = f"fewer than {survey.crowd:,} people are in each"
-        listed = ", ".join(known[n] for n in rest)
+        listed = ", ".join(labels[n] for n in rest)
         yield f"not released: {listed} ({people[rest].sum():,} people): {few}"
-    for names in found:
+    for names in releases:
         if len(names) > 1:
-            said = f"{label(names)}: fewer than {survey.crowd:,} people are in each"
-            yield f"released as one: {said}"
+            text = f"{label(names)}: fewer than {survey.crowd:,} people are in each"
+            yield f"released as one: {text}"
 
 
 def tell_fewer(plan: Plan, people: int) -> None:
-    """Say by an IncrowdWarning if fewer people than the crowd were randomised, and none is open."""
+    """Warn if there are fewer people than the crowd, unless questions are open."""
     if people < plan.survey.crowd and not plan.survey.open:
-        said = f"{people:,} people are randomised, and the plan's promise counts on "
-        warnings.warn(f"{said}{plan.survey.crowd:,}: {FEWER}", IncrowdWarning, stacklevel=3)
+        counts = f"{people:,} people are randomized, but the plan's guarantee needs "
+        warnings.warn(f"{counts}{plan.survey.crowd:,}: {FEWER}", IncrowdWarning, stacklevel=3)
 
 
 def rows_of(plan: Plan, people: People, groups: Mapping[Names, Group]) -> Iterator[np.ndarray]:
-    """The rows of the people of every release."""
+    """Return the rows of the people of every release."""
     numbers = people.strata(plan.survey)
     return (np.flatnonzero(np.isin(numbers, group)) for group in groups.values())
 
 
 def people_of(plan: Plan, people: People, groups: Mapping[Names, Group] | None) -> Iterator[People]:
-    """The people of every release, among some; all of them where no question is open."""
+    """Return the people of every release; all of them if groups is None."""
     if groups is None:
         return iter([people])
     return map(people.take, rows_of(plan, people, groups))

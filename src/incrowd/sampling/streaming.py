@@ -1,4 +1,4 @@
-"""Answers to files of reports, whatever their number, in bounded memory."""
+"""Files of reports from any number of answers, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import Disk, Draw, Tables, shuffled, spread_answers
 
 BATCH_ROWS = 1 << 17
-BATCH_BYTES = 1 << 26  # of a batch while it is randomised: a byte for each bit
-NUMBER_BYTES = 32  # of the number of a cell while it is drawn
+BATCH_BYTES = 1 << 26  # for a batch while it is randomized: a byte per bit
+NUMBER_BYTES = 32  # for the number of a cell while it is drawn
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: for each message its file, and how many reports are in it.
+    """What was written: for each message its file, and the number of its reports.
 
-    rows: of answers. seed: None for real reports; a simulation names it. strata: whose reports each
-    file holds, where questions are open.
+    rows: of answers. seed: None for real reports, else that of the simulation. strata: those of
+    each file, if questions are open.
     """
 
     rows: int
@@ -52,10 +52,10 @@ def in_two_passes(
     bar: Progress,
     people: Mapping[Names, int] | None = None,
 ) -> Written:
-    """Randomise and shuffle tables of answers into the files of `new_files`.
+    """Randomize and shuffle tables of answers into the files of `new_files`.
 
-    draw: makes the reports of each message from a table, where questions are open those of each
-    release. size, unit: how much there is to read. people: how many are in each release.
+    draw: makes the reports of each message (and of each release, if questions are open) from a
+    table. size, unit: how much there is to read. people: the number in each release.
     """
     heads = list(product(people or [()], range(len(plan.messages))))
     with (
@@ -63,15 +63,15 @@ def in_two_passes(
         ExitStack() as open_files,
     ):
         disk = Disk(next(iter(files.values())).parent, open_files)
-        with bar(f"randomising, {unit}", size) as done:
+        with bar(f"randomizing, {unit}", size) as done:
             widths = [packed_width(message.bits) for message in plan.messages] * (
                 len(heads) // len(plan.messages)
             )
             rows, buckets = spread_answers(draw, widths, tables, keystream, disk, done)
         reports = tuple(sum(map(len, each)) for each in buckets)
         with bar("shuffling, reports", sum(reports)) as done:
-            for (crowd, number), file, own in zip(heads, files.values(), buckets, strict=True):
-                pieces = shuffled(own, keystream, disk, done)
+            for (crowd, number), file, parts in zip(heads, files.values(), buckets, strict=True):
+                pieces = shuffled(parts, keystream, disk, done)
                 head = header(plan, number, (people or {}).get(crowd, rows), keystream)
                 write_reports(replace(head, strata=crowd), pieces, file)
     strata = tuple(crowd for crowd, _ in heads) if people else ()
@@ -79,24 +79,24 @@ def in_two_passes(
 
 
 def no_bar(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:
-    """A progress bar that nobody sees."""
+    """Return a progress bar that shows nothing."""
     return nullcontext(lambda done: None)
 
 
 def batch_rows(plan: Plan) -> int:
-    """How many people are randomised at a time, so that a batch takes bounded memory."""
+    """Return how many people to randomize at a time, so that a batch takes bounded memory."""
     most = max(_bytes_each(message) for message in plan.messages)
     return int(min(BATCH_ROWS, max(1, BATCH_BYTES // most)))
 
 
 def _bytes_each(message: Message) -> float:
-    """Of one person's reports while they are drawn; of cells on average."""
+    """Return the bytes of one person's reports while they are drawn; for cells on average."""
     each = NUMBER_BYTES if message.cells else message.bits
     return each * message.reports_each
 
 
 def header(plan: Plan, number: int, people: int, keystream: Keystream) -> Collection:
-    """All of a collection but its reports. people: whose reports it will hold."""
+    """Return a collection without its reports. people: the number whose reports it will contain."""
     message = plan.messages[number]
     bits = message.bits
     return Collection(

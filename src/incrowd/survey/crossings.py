@@ -121,8 +121,8 @@ def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
     several = [question.id for question in questions if question.many]
     if len(several) > 1:
         return f"{several[0]!r} and {several[1]!r} both allow several answers at once"
-    if len({question.memoised for question in questions}) > 1:
-        return "some of its questions are memoised and others are not"
+    if len({question.memoized for question in questions}) > 1:
+        return "some of its questions are memoized and others are not"
     if (cells := math.prod(len(cell_answers(question)) for question in questions)) > MOST_CELLS:
         return f"they have {cells:,} cells, more than {MOST_CELLS:,}"
     return ""

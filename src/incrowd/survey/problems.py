@@ -170,44 +170,44 @@ def _name_problems(field: str, names: Sequence[str], ids: Counter[str]) -> Itera
 def _memory_problems(
     field: str, names: Sequence[str], questions: Mapping[str, AnyQuestion]
 ) -> Iterator[Problem]:
-    """Check that memoised questions are combined only with one another."""
+    """Check that memoized questions are combined only with one another."""
     asked = [questions[name] for name in names if name in questions]
-    memoised_ids = [question.id for question in asked if question.memoised]
-    if memoised_ids and not all(question.memoised or question.open for question in asked):
-        allowed = "it is memoised and would link reports of different rounds; "
-        allowed += "put it with memoised questions only"
-        yield Problem(field, memoised_ids[0], allowed)
+    memoized_ids = [question.id for question in asked if question.memoized]
+    if memoized_ids and not all(question.memoized or question.open for question in asked):
+        allowed = "it is memoized and would link reports of different rounds; "
+        allowed += "put it with memoized questions only"
+        yield Problem(field, memoized_ids[0], allowed)
 
 
 def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> Iterator[Problem]:
-    """Memoised questions in several copies or rows.
+    """Memoized questions in several copies or rows.
 
-    A memoised response is the same in all copies. It is also the same in all rows of one device
+    A memoized response is the same in all copies. It is also the same in all rows of one device
     key whose answers are equal, and no noise hides that.
     """
-    once = [question.id for question in survey.questions if question.asked_memoised]
+    once = [question.id for question in survey.questions if question.asked_memoized]
     sent = [("", tuple(once), survey.copies)]
     sent += [(f"{field}.", group.questions, group.copies) for field, group in groups]
     repeated = [
         names for names, times in Counter(g.questions for _, g in groups).items() if times > 1
     ]
     for field, names, copies in sent:
-        memoised_ids = [name for name in names if name in once]
-        if memoised_ids and copies != 1:
+        memoized_ids = [name for name in names if name in once]
+        if memoized_ids and copies != 1:
             allowed = (
-                f"{memoised_ids[0]!r} is memoised, so all its copies would be the same; leave "
+                f"{memoized_ids[0]!r} is memoized, so all its copies would be the same; leave "
                 "copies out, or give them only to a [[message]] of other questions"
             )
             yield Problem(f"{field}copies", copies, allowed)
-        if memoised_ids and field and names in repeated:
-            allowed = "another message has the same memoised questions; leave one of the two out"
+        if memoized_ids and field and names in repeated:
+            allowed = "another message has the same memoized questions; leave one of the two out"
             yield Problem(f"{field}questions", list(names), allowed)
-    every = [question.id for question in survey.questions if question.memoised]
+    every = [question.id for question in survey.questions if question.memoized]
     if every and survey.rows_per_person != 1:
         allowed = (
-            f"{every[0]!r} is memoised, and the equal responses of one person's rows would tell "
+            f"{every[0]!r} is memoized, and the equal responses of one person's rows would tell "
             "which of her answers are equal; leave rows_per_person out, and name people by an id, "
-            "of whom each counts once; or leave memoised out"
+            "of whom each counts once; or leave memoized out"
         )
         yield Problem("rows_per_person", survey.rows_per_person, allowed)
 
@@ -231,8 +231,8 @@ def _planning_problems(survey: Written, ids: Counter[str]) -> Iterator[Problem]:
         yield Problem("survey", value, "each of them sets the number of reports; keep one of them")
     yield from _name_problems("weights", survey.weights, ids)
     for question in survey.questions:
-        if question.id in survey.weights and (question.one_way_only or question.memoised):
-            why = "a text question" if question.one_way_only else "memoised"
+        if question.id in survey.weights and (question.one_way_only or question.memoized):
+            why = "a text question" if question.one_way_only else "memoized"
             allowed = f"it is {why} and cannot be crossed with all other questions; leave it out"
             yield Problem("weights", question.id, allowed)
 

@@ -72,7 +72,7 @@ class AnyQuestion(Frozen):
     """What all questions have. Each type is a class in a module of its own.
 
     optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
-    the place of the planner's bit flip. memoised: the planner's bit flips are drawn once for each
+    the place of the planner's bit flip. memoized: the planner's bit flips are drawn once for each
     device and answer, and repeated in every round. open: the answer is not randomized and travels
     in clear. text, help, labels: what people read, the last by answers; what is left out is left
     out of files as well. shares: the expected share of each answer, on which forecasts rest, and
@@ -104,8 +104,8 @@ class AnyQuestion(Frozen):
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
     randomizer: Randomizer | None = None
-    asked_memoised: bool = Field(
-        alias="memoised", default=False, strict=True, exclude_if=lambda set: not set
+    asked_memoized: bool = Field(
+        alias="memoized", default=False, strict=True, exclude_if=lambda set: not set
     )
     open: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
     text: Words | None = Field(default=None, exclude_if=_is_none)
@@ -186,9 +186,9 @@ class AnyQuestion(Frozen):
         return False
 
     @property
-    def memoised(self) -> bool:
+    def memoized(self) -> bool:
         """Whether the device remembers a permanent response, and repeats it in every round."""
-        return self.asked_memoised or (self.randomizer is not None and self.randomizer.memoised)
+        return self.asked_memoized or (self.randomizer is not None and self.randomizer.memoized)
 
     @property
     def one_way_only(self) -> bool:
@@ -248,7 +248,7 @@ class AnyQuestion(Frozen):
             raise Mistake("open", True, self.not_open)
         for field, value in (
             ("randomizer", self.randomizer and self.randomizer.kind),
-            ("memoised", self.asked_memoised),
+            ("memoized", self.asked_memoized),
         ):
             if value:
                 raise Mistake(field, value, "an open question is not randomized; leave it out")
@@ -309,12 +309,12 @@ class AnyQuestion(Frozen):
     def _device_fits(self) -> Self:
         if self.randomizer is None:
             return self
-        if self.asked_memoised:
+        if self.asked_memoized:
             allowed = (
                 "it applies to the planner's noise; leave out the randomizer, or use the kind "
-                "'rappor' and put memoised in it"
+                "'rappor' and put memoized in it"
             )
-            raise Mistake("memoised", True, allowed)
+            raise Mistake("memoized", True, allowed)
         one_answer = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
         if self.randomizer.of_answers and not one_answer:
             allowed = (

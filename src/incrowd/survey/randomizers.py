@@ -21,7 +21,7 @@ class Randomizer(Frozen):
     "simmons" (an unrelated question), "rappor" (permanent and instantaneous response), "bit"
     (asymmetric), all of them for each bit, or "k-ary" (for a whole answer). All other keys are the
     numbers of that channel: probabilities, or `epsilon`, which asks for the least noise that keeps
-    it for one bit (of a channel of whole answers: for the answer). memoised: the permanent response
+    it for one bit (of a channel of whole answers: for the answer). memoized: the permanent response
     is drawn once for each device and answer, so that the guarantee holds for all rounds together;
     needs a device key.
     """
@@ -29,7 +29,7 @@ class Randomizer(Frozen):
     model_config = ConfigDict(extra="allow")
 
     kind: str
-    memoised: bool = False
+    memoized: bool = False
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -57,10 +57,10 @@ class Randomizer(Frozen):
             listed = ", or ".join(" and ".join(names) for names in sets)
             given = InWords(f"{self.kind!r} with {' and '.join(self.numbers) or 'no number'}")
             raise Mistake("kind", given, f"give it {listed}")
-        if self.memoised and not channel.remembers:
+        if self.memoized and not channel.remembers:
             kinds = " or ".join(repr(kind) for kind, each in CHANNELS.items() if each.remembers)
             only = f"only the kind {kinds} has a permanent response; leave it out"
-            raise Mistake("memoised", self.memoised, only)
+            raise Mistake("memoized", self.memoized, only)
         return self
 
 
@@ -76,7 +76,7 @@ def _fields(kinds: tuple[str, ...], numbers: tuple[tuple[str, Range], ...]) -> t
         "Randomizer",
         __base__=Frozen,
         kind=(Literal[kinds], ...),  # type: ignore[arg-type, unused-ignore]
-        memoised=(bool, Field(default=False, strict=True)),
+        memoized=(bool, Field(default=False, strict=True)),
         **optional,
     )
 

@@ -197,7 +197,7 @@ class Written(Frozen):
         return tuple(
             (one.id, other.id)
             for one, other in combinations(crossed, 2)
-            if one.memoised == other.memoised
+            if one.memoized == other.memoized
         )
 
     @property
@@ -209,7 +209,7 @@ class Written(Frozen):
     def crossed(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         """Add the questions that the table is to be weighted by."""
         first = self.question(ids[0])
-        if first.one_way_only or first.memoised:
+        if first.one_way_only or first.memoized:
             return ids
         return tuple(dict.fromkeys((*ids, *self.closed(self.weights))))
 

@@ -54,7 +54,7 @@ def test_one_report_never_leaks_more_than_all(permanent, instantaneous):
 
 
 def test_many_reports_of_one_permanent_bit_stay_below_its_epsilon():
-    """All sequences of 8 reports given the memoised bit; composing one round would claim more."""
+    """All sequences of 8 reports given the memoized bit; composing one round would claim more."""
     channel = Rappor.from_probabilities(0.5, 0.25, 0.75)
     first, second = channel.permanent.matrix, channel.instantaneous.matrix
     largest = 0.0

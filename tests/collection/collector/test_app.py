@@ -11,11 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.collector import keeper
 from incrowd.collection.collector.app import application
-from incrowd.collection.collector.config import Settings, load_settings
+from incrowd.collection.collector.places import load_private, new_key
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.collector.taking import acknowledgement
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Signed
+from incrowd.collection.settings import CollectorSettings, load_collector_settings
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import destroy
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
@@ -29,7 +30,7 @@ def served(places, talk, bundle=INVITED, now=BEFORE, **settings):
     """Runs a conversation with the application, from its start to its stop."""
 
     async def conversation():
-        made = Settings(**{"workers": 1} | settings)
+        made = CollectorSettings(**{"workers": 1} | settings)
         service = application(places.root, bundle, RECEIVER, made, lambda: now)
         transport = httpx.ASGITransport(service)
         async with (
@@ -197,17 +198,15 @@ def test_a_key_is_overwritten_before_it_goes(keyed, tmp_path):
 
 
 def test_keys_are_made_once_and_are_for_nobody_else(places):
-    made = places.new_key(places, 7)
+    made = new_key(places, 7)
     assert places.private.stat().st_mode & 0o777 == 0o600
     assert bytes.fromhex(places.public.read_text()) == made.encoded
-    with pytest.raises(UsageError, match="one key is for one bundle"):
-        places.new_key(places, 7)
+    with pytest.raises(UsageError, match="each bundle needs its own key"):
+        new_key(places, 7)
     bundle = make_vectors.bundle(key_configuration=made.encoded.hex())
-    assert (
-        places.load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
-    )
-    with pytest.raises(UsageError, match="not the key that people seal for"):
-        places.load_private(places.private, INVITED)
+    assert load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
+    with pytest.raises(UsageError, match="does not match the public key"):
+        load_private(places.private, INVITED)
 
 
 def test_a_folder_is_for_one_bundle(keyed, tmp_path):
@@ -221,12 +220,12 @@ def test_a_folder_is_for_one_bundle(keyed, tmp_path):
 def test_settings_come_from_the_file_then_the_environment(tmp_path, monkeypatch):
     (tmp_path / "collector.toml").write_text('port = 9000\nhost = "::1"\n')
     monkeypatch.setenv("INCROWD_COLLECTOR_PORT", "9001")
-    settings = load_settings(tmp_path)
+    settings = load_collector_settings(tmp_path)
     assert (settings.host, settings.port) == ("::1", 9001)
     for name, value in (("INCROWD_COLLECTOR_WORKERS", "0"), ("INCROWD_COLLECTOR_PORT", "x")):
         monkeypatch.setenv(name, value)
         with pytest.raises(IncrowdError, match=f"{name}: got '{value}'; should be"):
-            load_settings(tmp_path)
+            load_collector_settings(tmp_path)
         monkeypatch.delenv(name)
 
 

@@ -117,7 +117,7 @@ def test_the_policy_is_kept_and_keeps_others_out(seen):
 
 
 def test_a_collector_that_is_away_is_said(seen):
-    assert "does not answer" in seen["away"]
+    assert "does not respond" in seen["away"]
 
 
 def test_the_invitation_of_the_guest_is_in_no_file(visit):

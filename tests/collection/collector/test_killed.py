@@ -192,6 +192,7 @@ def opened_after_kills(folder, every):
         after += every
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_killed_while_it_opens_opens_everything_once(tmp_path):
     assert opened_after_kills(tmp_path, every=3) > 10
 

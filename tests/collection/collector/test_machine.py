@@ -11,12 +11,12 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from incrowd.collection.collector import app, checks, collections
+from incrowd.collection.collector import app, collections, keeper
 from incrowd.collection.collector.app import application
-from incrowd.collection.collector.config import Settings
 from incrowd.collection.collector.keeper import GRACE, alone, leftovers, open_waiting
 from incrowd.collection.collector.taking import Taking
 from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.settings import CollectorSettings
 from incrowd.errors import UsageError
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
 
@@ -51,7 +51,7 @@ def test_metrics_are_the_numbers_of_the_receipts_and_of_what_was_refused(keyed, 
     data = release(damaged(sealed))
 
     async def conversation():
-        settings = Settings(workers=1)
+        settings = CollectorSettings(workers=1)
         service = application(keyed.root, INVITED, RECEIVER, settings, lambda: OPENS)
         transport = httpx.ASGITransport(service)
         async with (
@@ -81,7 +81,7 @@ def test_metrics_are_the_numbers_of_the_receipts_and_of_what_was_refused(keyed, 
 
 
 def findings(keyed, now=OPENS):
-    return {each.subject: each for each in checks.check(keyed, INVITED, now)}
+    return {each.subject: each for each in keeper.check_machine(keyed, INVITED, now)}
 
 
 def test_check_finds_who_can_read_the_key_what_waits_and_what_was_changed(keyed, sealed):
@@ -90,19 +90,19 @@ def test_check_finds_who_can_read_the_key_what_waits_and_what_was_changed(keyed,
     taken(keyed, release(sealed))
     found = findings(keyed)
     assert not found["permissions of private.key"].good
-    assert not found["release 0"].good and "waits" in found["release 0"].said
-    assert found["left over"].good and found["disk"].good
+    assert not found["release 0"].good and "waiting" in found["release 0"].text
+    assert found["leftover files"].good and found["disk"].good
     keyed.private.chmod(0o600)
     (opened,) = open_waiting(keyed, INVITED, RECEIVER, 1)
     found = findings(keyed)
     assert found["permissions of private.key"].good
-    assert f"{PEOPLE * INVITED.places} reports accepted" in found["release 0"].said
-    assert not found["left over"].good and "private.key" in found["left over"].said
+    assert f"{PEOPLE * INVITED.places} reports accepted" in found["release 0"].text
+    assert not found["leftover files"].good and "private.key" in found["leftover files"].text
     keyed.private.unlink()
-    assert findings(keyed, as_time(INVITED.disposes) + GRACE)["left over"].good
+    assert findings(keyed, as_time(INVITED.disposes) + GRACE)["leftover files"].good
     with (opened / "message-1.parquet").open("ab") as file:
         file.write(b"x")
-    assert "not the file that was written" in findings(keyed)["release 0"].said
+    assert "the file was changed after" in findings(keyed)["release 0"].text
 
 
 def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):
@@ -111,10 +111,10 @@ def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):
     (keyed.opened_ones / ".incrowd-x").mkdir(parents=True)
     (keyed.opened_ones / ".incrowd-x" / "bucket").write_bytes(b"opened")
     assert len(leftovers(keyed)) == 2
-    assert not findings(keyed)["left over"].good
+    assert not findings(keyed)["leftover files"].good
     with alone(keyed):
         assert leftovers(keyed) == []
-        with pytest.raises(UsageError, match="another collector runs"), alone(keyed):
+        with pytest.raises(UsageError, match="another collector is running"), alone(keyed):
             pass
 
 
@@ -133,7 +133,9 @@ def test_opening_stops_between_two_pieces_and_leaves_nothing(keyed, sealed, monk
     taken(keyed, release(sealed))
 
     async def conversation():
-        service = application(keyed.root, INVITED, RECEIVER, Settings(workers=1), lambda: OPENS)
+        service = application(
+            keyed.root, INVITED, RECEIVER, CollectorSettings(workers=1), lambda: OPENS
+        )
         async with service.router.lifespan_context(service):
             while not seen:
                 await asyncio.sleep(0.005)
@@ -188,6 +190,6 @@ def test_two_collectors_on_one_folder_are_one_too_many(keyed):
         first.stderr.readline()
         with process(keyed) as second:
             assert second.wait(30) == 2
-            assert "another collector runs in it" in second.stderr.read()
+            assert "another collector is running" in second.stderr.read()
         first.terminate()
         assert first.wait(30) == 0

@@ -261,7 +261,7 @@ def test_another_file_beside_a_receipt_is_refused(opened, sealed):
     (whole,) = incrowd.load_reports(path)
     incrowd.save_reports([replace(whole, packed=whole.packed[1:])], path)
     assert receipts_of(PLAN, [folder])
-    with pytest.raises(ReportsError, match="not the file"):
+    with pytest.raises(ReportsError, match="the file was changed"):
         receipts_of(PLAN, [folder], files=True)
 
 
@@ -274,6 +274,7 @@ def test_two_releases_are_said_by_the_receipt(opened, sealed):
     assert "it cheats" in " ".join(receipt_sentences(found))
 
 
+@pytest.mark.slow
 def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_path, monkeypatch):
     """A worker is killed while it opens."""
     monkeypatch.setattr(collections, "PIECE_REPORTS", 1)

@@ -83,7 +83,7 @@ def test_a_lost_receipt_does_not_raise_the_promise(alone, alone_bundle, tmp_path
     assert before > plan.guarantee.epsilon == 3
     lost(alone, "receipt.json", "bundle.json")
     assert found_epsilon(plan, alone) == before
-    with pytest.raises(ReportsError, match=r"receipt: is missing of release .* put receipt.json"):
+    with pytest.raises(ReportsError, match=r"receipt: is missing for release .* put receipt.json"):
         receipts_of(plan, [alone], files=True)
     tally = incrowd.count(plan, incrowd.stream_reports(alone))
     save_tally(tally, tmp_path / "tally.json")
@@ -158,13 +158,13 @@ def test_a_release_that_is_opened_twice_is_one_collection(opened, sealed, tmp_pa
     for number, each in enumerate(one):
         content = b"incrowd collection 1\0" + signed + number.to_bytes(4, "big")
         assert each.id == hashlib.sha256(content).hexdigest()[:32]
-    with pytest.raises(ReportsError, match="they come twice"):
+    with pytest.raises(ReportsError, match="they occur twice"):
         incrowd.count(PLAN, [*one, *two])
     for each in folders:
         lost(each, "receipt.json", "bundle.json")
     tallies = [incrowd.count(PLAN, incrowd.stream_reports(each)) for each in folders]
     save_tally(tallies[1], tmp_path / "tally.json")
-    with pytest.raises(ReportsError, match="they come twice"):
+    with pytest.raises(ReportsError, match="they occur twice"):
         tallies[0] + load_tally(tmp_path / "tally.json")
 
 

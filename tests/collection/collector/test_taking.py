@@ -50,7 +50,7 @@ def test_the_same_again_is_answered_alike_and_kept_once(sealed, places):
 def test_the_same_start_with_another_body_is_refused(sealed, places):
     data = release(sealed)
     take([data], INVITED, places)
-    with pytest.raises(ProtocolError, match="is another"):
+    with pytest.raises(ProtocolError, match="is not the signed one"):
         take([data[:-1] + bytes([data[-1] ^ 1])], INVITED, places)
 
 
@@ -61,7 +61,7 @@ def test_two_headers_for_one_stratum_are_kept_as_a_proof(places, people):
     sealed = [make_vectors.seal(each, f"two {n}") for n, each in enumerate(plain)]
     first = take([release(sealed)], INVITED, places)
     other = sealed[: len(sealed) - people * INVITED.places][::-1]
-    with pytest.raises(ProtocolError, match="both are kept"):
+    with pytest.raises(ProtocolError, match="both are stored"):
         take([release(other)], INVITED, places)
     proof = starts_in(places.contradictions)
     assert len(proof) == 2 and first in proof

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from incrowd.collection.device import answering
-from incrowd.collection.device.answering import plaintexts, sealed_answers
+from incrowd.collection.device import sending
+from incrowd.collection.device.sending import plaintexts, sealed_answers
 from incrowd.collection.protocol.upload import NO_CODE
 from incrowd.encoding.records import People
 from incrowd.sampling.keystream import Keystream
@@ -51,7 +51,7 @@ def test_each_upload_is_drawn_anew_from_the_system(monkeypatch):
 def test_what_does_not_fit_is_drawn_again_as_a_whole(monkeypatch):
     """All messages, not only the one with too many reports: else its noise alone would be
     conditioned, and the others' would not be those of the same draw."""
-    draw, calls = answering.randomize_message, []
+    draw, calls = sending.randomize_message, []
 
     def too_many_at_first(plan, message, *rest):
         calls.append(message.ids)
@@ -60,7 +60,7 @@ def test_what_does_not_fit_is_drawn_again_as_a_whole(monkeypatch):
             return np.repeat(drawn[:1], 1000, axis=0)
         return drawn
 
-    monkeypatch.setattr(answering, "randomize_message", too_many_at_first)
+    monkeypatch.setattr(sending, "randomize_message", too_many_at_first)
     found = plaintexts(OPEN, person(0), Keystream.for_simulation(1))
     assert len(found) == OPEN.places
     assert calls == [message.ids for message in OPEN.plan.messages] * 2
@@ -75,7 +75,7 @@ def places_of_the_first(draw, trials):
 def in_order():
     """A wrong variant: reports in the order of the messages."""
     made = plaintexts(OPEN, person(0), Keystream.for_simulation(2))
-    return answering.sealed_upload(OPEN, NO_CODE, 0, made, range(OPEN.places))
+    return sending.sealed_upload(OPEN, NO_CODE, 0, made, range(OPEN.places))
 
 
 @pytest.mark.parametrize(("draw", "uniform"), [(upload, True), (in_order, False)])

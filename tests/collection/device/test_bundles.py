@@ -13,7 +13,7 @@ from incrowd.accountant.certificates import redrawn
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.device.sending import fetch
-from incrowd.collection.page.files import Asked, page_files, shipped
+from incrowd.collection.page.files import PageContent, page_files, shipped
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
 from incrowd.collection.protocol.sealed import KeyConfiguration
@@ -22,7 +22,7 @@ from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
 from tests.conftest import cells_survey, second_round, with_less_noise
 from tests.oracles import make_vectors, wire
-from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link, travelling
+from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link, traveling
 
 
 def bundle_of(plan, **changes):
@@ -65,7 +65,7 @@ OWN_KEY = KeyConfiguration(7, wire.public(X25519PrivateKey.from_private_bytes(by
 def test_a_bundle_for_one_victim_is_refused(other, home, answers):
     """It is right in itself, and not the one that the link pins."""
     shuffler = Shuffler(other)
-    with pytest.raises(ProtocolError, match="not the one that the link names"):
+    with pytest.raises(ProtocolError, match="not the one in the link"):
         incrowd_device = device(Shuffler(INVITED), home)
         fetch(incrowd_device.link, connection(shuffler))
     assert shuffler.bodies == []
@@ -163,7 +163,7 @@ def test_one_party_promises_the_local_guarantee_alone():
 @pytest.fixture(scope="module")
 def weekly():
     """Two rounds with permanent responses, and one with fresh noise after the first."""
-    remembered = {"kind": "rappor", "f": 0.5, "memoised": True}
+    remembered = {"kind": "rappor", "f": 0.5, "memoized": True}
     question = {"id": "a", "type": "yesno", "randomizer": remembered}
     raw = {"name": "weekly", "crowd": 500, "privacy": {"epsilon": 0.9, "delta": 0.2}}
     survey = incrowd.Survey.of(raw | {"question": [question]})
@@ -204,7 +204,7 @@ def replace_small(bundle):
 def test_permanent_responses_promise_less_from_the_second_time_on():
     plan = second_round()
     said = dict(terms(bundle_of(plan), promised(bundle_of(plan))))
-    assert "local guarantee alone" in said["Permanent responses"]
+    assert "only the local guarantee" in said["Permanent responses"]
 
 
 def test_the_example_is_nobodys(home, answers):
@@ -220,14 +220,14 @@ def test_the_example_is_nobodys(home, answers):
 
 # --- links of survey pages -----------------------------------------------------------------------
 
-PAGE = page_files(Asked(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped())[
-    "index.html"
-]
+PAGE = page_files(
+    PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+)["index.html"]
 
 
 def hosting(page, fallback):
     """A web server with a page at its root; fallback: or at every address."""
-    return lambda request: travelling(
+    return lambda request: traveling(
         httpx.Response(200, content=page)
         if fallback or request.url.path == "/survey/"
         else httpx.Response(404, content=b"<h1>Not found</h1>")
@@ -244,8 +244,8 @@ def test_the_link_of_a_survey_page_is_answered_with_the_address_to_use(path, fal
     with pytest.raises(UsageError) as error:
         fetch(found, connection(hosting(PAGE, fallback)))
     said = str(error.value)
-    assert "link: leads to a survey page at https://page.example/survey; write" in said
-    assert "write https://mix.example in the place of that address" in said
+    assert "link: leads to a survey page at https://page.example/survey; replace" in said
+    assert "that address with https://mix.example" in said
     assert "0123456789ABCDEF" not in said  # an invitation is a secret
 
 
@@ -264,4 +264,4 @@ def test_a_page_can_name_no_address_that_a_link_cannot_have(address):
 def test_a_page_that_is_not_there_is_no_other_error():
     for answer in (httpx.Response(404), httpx.Response(200, content=b"<html>")):
         with pytest.raises(ProtocolError):
-            fetch(link(INVITED), connection(lambda _, answer=answer: travelling(answer)))
+            fetch(link(INVITED), connection(lambda _, answer=answer: traveling(answer)))

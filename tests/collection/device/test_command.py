@@ -179,5 +179,5 @@ def test_no_shuffler_is_said_after_some_patience(tmp_path):
     answers = written(tmp_path / "answers.csv", ANSWERS[:1])
     link = Link("http://127.0.0.1:9", bytes(32))
     found = sent(tmp_path, link, answers, "--patience", "1")
-    assert found.returncode == 1 and "gave no answer" in found.stderr
+    assert found.returncode == 1 and "did not respond" in found.stderr
     assert "trying again" in found.stderr

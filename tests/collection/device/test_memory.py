@@ -10,7 +10,7 @@ import pytest
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import ProtocolError, UsageError
-from incrowd.plans import Asked
+from incrowd.plans import EarlierPlan
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import ANSWERS
 from tests.oracles.shuffler import CODE, INVITED, OPEN, Shuffler, device
@@ -109,15 +109,15 @@ def test_kept_uploads_go_when_their_collection_closes(home, answers):
     one = device(Shuffler(OPEN), home)
     one.send(answers, keep=True)
     one.memory.tidy(datetime(2026, 11, 30, 23, 59, 58, tzinfo=UTC))
-    assert one.memory.kept(OPEN)
+    assert one.memory.stored(OPEN)
     one.memory.tidy(as_time(OPEN.closes))
-    assert one.memory.kept(OPEN) is None and one.memory.has(OPEN)
+    assert one.memory.stored(OPEN) is None and one.memory.has(OPEN)
 
 
 def test_nobody_answers_one_bundle_twice_on_a_device(home, answers):
     shuffler = Shuffler(OPEN)
     device(shuffler, home).send(answers)
-    with pytest.raises(UsageError, match="never drawn again"):
+    with pytest.raises(UsageError, match="never randomized again"):
         device(shuffler, home).send(answers)
     assert len(shuffler.stored) == 1
 
@@ -135,13 +135,13 @@ def test_earlier_rounds_that_the_plan_does_not_cover_are_warned_of(home, answers
     one.send(answers)
     assert one.warnings == ()  # of itself there is nothing to say
     (warning,) = device(Shuffler(LATER), home).warnings
-    assert "1 collection before" in warning and "adds up" in warning
+    assert "already answered 1 collection" in warning and "adds up" in warning
 
 
 def test_earlier_rounds_that_the_plan_covers_are_not(home):
     first, memory = OPEN.plan, Memory(home)
     memory.note(OPEN)
-    asked = Asked(digest=first.digest, crowd=2, survey=first.survey, messages=first.messages)
+    asked = EarlierPlan(digest=first.digest, crowd=2, survey=first.survey, messages=first.messages)
     covering = first.model_copy(update={"earlier": (asked,)})
     covered = OPEN.model_copy(update={"plan": covering, "period": "later"})
     assert list(memory.warnings(covered)) == []

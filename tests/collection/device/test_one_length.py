@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from incrowd.collection.device import answering
+from incrowd.collection.device import sending
 from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.upload import NO_CODE, Upload, upload_length
 from incrowd.encoding.records import People
@@ -89,7 +89,7 @@ def some(question):
 def sent(bundle, answers):
     """The bytes of an upload."""
     person = People.of(bundle.plan.survey, pa.table({id: [said] for id, said in answers.items()}))
-    made = answering.sealed_answers(bundle, person, code=NO_CODE, stratum=0)
+    made = sending.sealed_answers(bundle, person, code=NO_CODE, stratum=0)
     return made.encoded(bundle)
 
 
@@ -134,8 +134,8 @@ def without_padding(shape, slots, reports):
 @pytest.mark.parametrize("wrong", [without_dummies, without_padding])
 @pytest.mark.parametrize("kind", sorted(RANDOM))
 def test_a_device_that_sends_only_what_it_drew_is_seen(bundles, kind, wrong, monkeypatch):
-    monkeypatch.setattr(answering, "filled", wrong)
-    monkeypatch.setattr(answering, "sealed_upload", unchecked)
+    monkeypatch.setattr(sending, "filled", wrong)
+    monkeypatch.setattr(sending, "sealed_upload", unchecked)
     assert len(lengths(bundles[kind])) > 1
 
 

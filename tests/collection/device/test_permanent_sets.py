@@ -4,10 +4,10 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.collection.device import answering
-from incrowd.collection.device.answering import plaintexts
+from incrowd.collection.device import sending
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
+from incrowd.collection.device.sending import plaintexts
 from incrowd.encoding.records import People
 from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
@@ -49,8 +49,8 @@ def test_what_is_drawn_once_stands_in_every_upload():
 def test_a_set_that_does_not_fit_is_drawn_again_until_it_does(less, monkeypatch):
     """By itself, without other noise being drawn again. A first draw for ever would not end."""
     right, asked = bundle_of(PLAN), []
-    draw = answering.randomize_message
-    monkeypatch.setattr(answering, "randomize_message", lambda *a: asked.append(a) or draw(*a))
+    draw = sending.randomize_message
+    monkeypatch.setattr(sending, "randomize_message", lambda *a: asked.append(a) or draw(*a))
     whole = sent(right)
     tight = (right.slots[0], *(max(1, len(reports) - less) for reports in whole[2:]))
     found = sent(Tight(right, tight))
@@ -69,7 +69,7 @@ class Tight:
 
 
 def weekly(**changes):
-    asked = {"type": "choice", "options": OPTIONS, "cells": True, "memoised": True}
+    asked = {"type": "choice", "options": OPTIONS, "cells": True, "memoized": True}
     raw = {
         "name": "w",
         "crowd": 200,

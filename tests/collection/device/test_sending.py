@@ -79,7 +79,7 @@ def test_patience_ends_and_the_same_upload_is_sent_the_next_time(home, answers):
     shuffler = Shuffler(OPEN)
     one = device(shuffler, home, whole=10.0)
     shuffler.faults += ["unanswered"] * 30
-    with pytest.raises(ProtocolError, match="gave no answer"):
+    with pytest.raises(ProtocolError, match="did not respond"):
         one.send(answers)
     shuffler.faults.clear()
     again = device(shuffler, home).send(ANSWERS[1])
@@ -101,10 +101,10 @@ def test_who_may_be_counted_is_told_so(home, answers, name):
     shuffler = Shuffler(INVITED)
     one = device(shuffler, home, code=CODE)
     shuffler.faults.append(said(name))
-    with pytest.raises(ProtocolError, match="yours may already be counted"):
+    with pytest.raises(ProtocolError, match="your upload may already be counted"):
         one.send(answers)
     assert not list(home.glob("*.upload"))
-    with pytest.raises(UsageError, match="may already be counted, and is never drawn again"):
+    with pytest.raises(UsageError, match="may already be counted and are never randomized again"):
         one.send(answers)
     assert len(shuffler.bodies) == 1
 
@@ -216,7 +216,7 @@ def test_an_invitation_is_needed_where_it_is(home, answers):
 def test_a_used_invitation_is_refused(tmp_path, answers):
     shuffler = Shuffler(INVITED)
     device(shuffler, tmp_path / "1", code=CODE).send(answers)
-    with pytest.raises(ProtocolError, match="ask whoever invited you"):
+    with pytest.raises(ProtocolError, match="ask the person who invited you"):
         device(shuffler, tmp_path / "2", code=CODE).send(answers)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from incrowd.collection.mixer.app import Counted
 from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.keys import StoreError
-from incrowd.collection.mixer.store.store import Stratum
+from incrowd.collection.mixer.store.store import StratumState
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time
@@ -258,7 +258,7 @@ def test_no_count_tells_of_one_person_however_small_the_crowd(merging):
 @pytest.mark.parametrize(("reserve", "shown"), [(20, 240), (30, 240), (50, 250), (300, 0)])
 def test_counts_are_multiples_of_the_reserve(merging, reserve, shown):
     bundle = MERGED.model_copy(update={"reserve": reserve})
-    store = SimpleNamespace(bundle=bundle, strata=lambda: (Stratum(0, "open", None, 250),))
+    store = SimpleNamespace(bundle=bundle, strata=lambda: (StratumState(0, "open", None, 250),))
     assert Counted(store, lambda: merging.now).people() == {0: shown}
 
 
@@ -318,7 +318,7 @@ def test_it_is_not_ready_without_its_database(site, monkeypatch, caplog):
     monkeypatch.setattr(site.store.engine, "begin", away)
     answer = site.request("GET", "/ready")
     assert (answer.status_code, answer.text) == (503, "no\n")
-    assert "look whether it runs" in caplog.text and "secret" not in caplog.text
+    assert "check that it is running" in caplog.text and "secret" not in caplog.text
 
 
 def read_only(url):

@@ -108,6 +108,7 @@ def on_postgresql(folder, server):
     return uploads, rows, copied, content(server.data)
 
 
+@pytest.mark.slow
 def test_without_the_key_no_column_and_no_backup_joins_a_code_with_a_report(tmp_path, postgres):
     uploads, rows, backup, after = on_postgresql(tmp_path / "right", postgres)
     marked = {xmin for xmin, _, _ in rows["codes"]}

@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 import incrowd
 from incrowd.cli.app import app
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings, load_settings
 from incrowd.collection.mixer.init import Terms, make_bundle
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import code_field
+from incrowd.collection.settings import ShufflerSettings, load_shuffler_settings
 from incrowd.errors import UsageError
 from tests.collection.mixer.conftest import INVITED, upload
 from tests.oracles.make_vectors import CONFIGURATION, VECTORS
@@ -94,7 +94,7 @@ def test_an_invitation_can_be_used_once(folder, tmp_path):
     assert said["issued"] == 3
     assert output.stat().st_mode & 0o777 == page.stat().st_mode & 0o777 == 0o600
     rows = list(csv.DictReader(output.read_text().splitlines()))
-    store = setup.open_store(Settings(folder=made))
+    store = setup.open_store(ShufflerSettings(folder=made))
     codes = [code_field(row["code"]) for row in rows]
     assert [Link.parse(row["link"]).code.encode() for row in rows] == codes
     shown = page.read_text()
@@ -110,7 +110,7 @@ def test_an_invitation_can_be_used_once(folder, tmp_path):
 
 def test_check_finds_what_others_can_read(folder):
     made, _ = folder
-    settings = load_settings(made)
+    settings = load_shuffler_settings(made)
     store = setup.open_store(settings)
     (made / "store.key").chmod(0o644)
     found = {each.subject: each for each in setup.check(settings, store)}
@@ -124,9 +124,9 @@ def test_check_finds_what_others_can_read(folder):
 def test_settings_of_the_environment_are_above_those_of_the_file(tmp_path, monkeypatch):
     (tmp_path / "shuffler.toml").write_text("port = 1\npause = 3.5\n")
     monkeypatch.setenv("INCROWD_SHUFFLER_PORT", "2")
-    settings = load_settings(tmp_path)
+    settings = load_shuffler_settings(tmp_path)
     assert (settings.port, settings.pause) == (2, 3.5)
-    assert Settings(folder=tmp_path).port == 8080, "the constructor reads neither"
+    assert ShufflerSettings(folder=tmp_path).port == 8080, "the constructor reads neither"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_wrong_setting_is_refused_where_it_stands(tmp_path, monkeypatch, text,
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=said):
-        load_settings(tmp_path)
+        load_shuffler_settings(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["INCROWD_COLLECTOR_PORT", "INCROWD_DEBUG", "_INCROWD_COMPLETE"])
@@ -155,22 +155,24 @@ def test_variables_of_the_other_service_and_of_all_commands_are_allowed(
     tmp_path, monkeypatch, name
 ):
     monkeypatch.setenv(name, "1")
-    assert load_settings(tmp_path).port == 8080
+    assert load_shuffler_settings(tmp_path).port == 8080
 
 
 def test_a_password_in_a_misspelled_setting_is_not_shown(tmp_path):
     (tmp_path / "shuffler.toml").write_text('databse = "postgresql://u:hidden@h/n"')
     with pytest.raises(UsageError) as refused:
-        load_settings(tmp_path)
+        load_shuffler_settings(tmp_path)
     assert "hidden" not in str(refused.value) and "did you mean database?" in str(refused.value)
 
 
 def test_the_address_of_a_database_is_not_shown(tmp_path):
     (tmp_path / "shuffler.toml").write_text('database = ["postgresql://u:hidden@h/n"]')
     with pytest.raises(UsageError, match=r"shuffler\.database") as refused:
-        load_settings(tmp_path)
+        load_shuffler_settings(tmp_path)
     assert "hidden" not in str(refused.value)
-    assert "hidden" not in repr(Settings(folder=tmp_path, database="postgresql://u:hidden@h/n"))
+    assert "hidden" not in repr(
+        ShufflerSettings(folder=tmp_path, database="postgresql://u:hidden@h/n")
+    )
 
 
 def test_a_file_about_a_collection_is_called_that(tmp_path):

@@ -17,10 +17,10 @@ import httpx
 import pytest
 
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.mixer.keeper import acknowledgement
 from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.release import Signed, parse_release
+from incrowd.collection.settings import ShufflerSettings
 from tests.collection.mixer.conftest import OCTETS, upload
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
@@ -148,7 +148,7 @@ def run(folder, kills, seed, how=signal.SIGKILL, **more):
         codes=False,
         addresses={"shuffler": "http://127.0.0.1:1", "collector": collector.address},
     )
-    settings = Settings(folder=folder, **more)
+    settings = ShufflerSettings(folder=folder, **more)
     setup.install(settings, bundle, SHUFFLER)
     if settings.database:
         (folder / "shuffler.toml").write_text(f'database = "{settings.database}"\n')
@@ -197,10 +197,12 @@ def check(bundle, settings, heard, known):
     return accepted
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_loses_nobody(tmp_path):
     check(*run(tmp_path / "shuffler", kills=1, seed=1))
 
 
+@pytest.mark.slow
 def test_a_process_that_is_told_to_stop_under_load_loses_nobody(tmp_path):
     """SIGTERM while people send: exit code 0, and no line is written about anybody."""
     check(*run(tmp_path / "shuffler", kills=1, seed=2, how=signal.SIGTERM))
@@ -220,7 +222,7 @@ def test_a_process_whose_clock_jumps_loses_nobody(tmp_path):
         codes=False,
         addresses={"shuffler": "http://127.0.0.1:1", "collector": collector.address},
     )
-    settings = Settings(folder=folder)
+    settings = ShufflerSettings(folder=folder)
     setup.install(settings, bundle, SHUFFLER)
     shuffler.start()
     url = f"http://127.0.0.1:{shuffler.port}/upload"

@@ -74,6 +74,7 @@ def on(server_, bundle_=None):
     return Here
 
 
+@pytest.mark.slow
 def test_on_postgresql_that_is_killed_and_has_no_room(own_postgres):
     run(on(own_postgres), settings=quick(4))
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from incrowd.collection.mixer.config import Settings
 
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings
 from incrowd.plans.slots import slots
 from tests.conftest import local_plan
 from tests.oracles import make_vectors

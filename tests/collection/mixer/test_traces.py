@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtri
 from sqlalchemy import text
 
-from incrowd.collection.mixer import releasing
+from incrowd.collection.mixer import keeper
 from incrowd.collection.mixer.store.keys import Secrets, load_secret
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import mixed, permutation
@@ -104,13 +104,13 @@ def in_places(make):
 
 def released_order(site, uploads, make=None):
     """For each sealed report, as they arrived, its place in the release."""
-    with mock.patch.object(releasing, "mixed", in_places(make) if make else mixed):
+    with mock.patch.object(keeper, "mixed", in_places(make) if make else mixed):
         store, folder = site.store, site.settings.releases
         folder.mkdir(exist_ok=True)
         store.close((0,), 1)
-        releasing.make(store, (0,), folder, Keystream.for_simulation(7), SHUFFLER)
-    signed, _ = releasing.Signed.parse(store.start_of(0))
-    body, width = releasing.body_file(folder, signed).read_bytes(), INVITED.sealed_length
+        keeper.make_release(store, (0,), folder, Keystream.for_simulation(7), SHUFFLER)
+    signed, _ = keeper.Signed.parse(store.start_of(0))
+    body, width = keeper.body_file(folder, signed).read_bytes(), INVITED.sealed_length
     place = {body[at : at + width]: at // width for at in range(0, len(body), width)}
     return np.array([[place[each] for each in one.sealed] for one in uploads])
 

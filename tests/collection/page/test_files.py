@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import incrowd
 from incrowd.cli.app import app
-from incrowd.collection.page.files import Asked, asked_in, page_files, read_strings, shipped
+from incrowd.collection.page.files import PageContent, asked_in, page_files, read_strings, shipped
 from incrowd.collection.protocol.problem import KINDS
 from tests.oracles.make_vectors import INVITED
 
@@ -27,7 +27,9 @@ def plan(**more):
 
 @pytest.fixture(scope="module")
 def files():
-    asked = Asked(plan(), "https://mix.example:8443/survey", plan().guarantee, "", HOSTILE, "en")
+    asked = PageContent(
+        plan(), "https://mix.example:8443/survey", plan().guarantee, "", HOSTILE, "en"
+    )
     return page_files(asked, shipped() | {"xx": {"send": HOSTILE}})
 
 

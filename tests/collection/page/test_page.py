@@ -27,11 +27,11 @@ class TestAnswering:
             "Ärger",
             "place 1234",
             "number 3; number 7",
-            "12.5 (counts as 10 or 1,000.5, by chance)",
+            "12.5 (counts as 10 or 1,000.5, chosen at random)",
             "-3 (counts as 0)",
         ]
         assert seen.range == "3 to less than 6"
-        assert seen.becomes == ["counts as 10 or 1,000.5, by chance", "counts as 0"]
+        assert seen.becomes == ["counts as 10 or 1,000.5, chosen at random", "counts as 0"]
 
     def test_what_is_missing_is_listed(self, seen):
         assert seen.mistakes == 5  # four questions may stay as they are
@@ -119,7 +119,7 @@ class TestFailures:
     def test_each_has_a_sentence_that_helps(self, seen):
         assert "Check that you are connected" in seen.dead
         assert seen.back == "Every type of question"
-        assert "closed" in seen.closed and "used already" in seen.used
+        assert "closed" in seen.closed and "already used" in seen.used
         assert "not the survey" in seen.refused and "new link" in seen.refused
         assert "Copy it again" in seen.broken
         assert "16 letters" in seen.noCode and "nothing was stored" in seen.unknown

@@ -81,8 +81,8 @@ def test_the_example_shows_true_pieces_and_invented_ones(seen, row):
     for first, *rest in told(seen, row):
         kept |= {*first.split("; ")} - NOTHING
         for line in rest:
-            if line.startswith("and invented: "):
-                pieces = line.removeprefix("and invented: ").split(" and ")[0]
+            if line.startswith("and made up: "):
+                pieces = line.removeprefix("and made up: ").split(" and ")[0]
                 invented |= {*pieces.split("; ")}
     assert kept == {*TRUE[row]}
     assert invented and not invented & kept
@@ -91,12 +91,12 @@ def test_the_example_shows_true_pieces_and_invented_ones(seen, row):
 def test_how_many_invented_pieces_hide_each(seen):
     """Of the crowd, as many as the noise invents; a lone "no" sends nothing that has to hide."""
     for message, row in ((0, 0), (2, 3)):
-        line = f"About {seen['hidden'][message]:g} invented pieces will be among those that say"
+        line = f"About {seen['hidden'][message]:g} made-up pieces will say the same"
         for first, *rest in told(seen, row):
             assert any(each.startswith(line) for each in rest) == (first not in NOTHING)
     assert all(first == "nothing" for first, *_ in told(seen, 2))
-    assert any(rest == ["and invented: Yes"] for _, *rest in told(seen, 2))
-    assert not any("invented pieces" in line for lines in told(seen, 2) for line in lines)
+    assert any(rest == ["and made up: Yes"] for _, *rest in told(seen, 2))
+    assert not any("made-up pieces" in line for lines in told(seen, 2) for line in lines)
 
 
 def test_each_question_says_where_its_pieces_stand(seen):
@@ -107,8 +107,8 @@ def test_each_question_says_where_its_pieces_stand(seen):
 
 def test_the_promise_says_what_really_hides_people(seen):
     pieces, rest = seen["claims"]
-    assert f"mixed with the pieces of {CROWD} people" in pieces
-    assert f"about {min(seen['hidden']):g} or more are invented" in pieces
+    assert f"mixed with the pieces of at least {CROWD} people" in pieces
+    assert f"about {min(seen['hidden']):g} or more identical ones are made up" in pieces
     assert "Your other answers are changed at random" in rest
     assert any("could tell which pieces came from you" in line for line in seen["cheat"])
     assert "pieces that say your answers" in seen["example"]
@@ -127,4 +127,4 @@ def test_where_nobody_mixes_nothing_is_said_to_hide(tmp_path):
         pytest.skip("the browser is not installed: python -m tests.oracles.node install")
     seen = visit(tmp_path, local_only=True)
     assert "mixed" not in " ".join(seen["claims"])
-    assert "invented pieces" not in str(seen["examples"])
+    assert "made-up pieces" not in str(seen["examples"])

@@ -1,4 +1,4 @@
-"""The analyses by name. A new one is a module of its own here, and a line below."""
+"""The analyses by name. A new one is a module in this folder, and a line below."""
 
 from incrowd.accountant.analyses.base import Analysis
 from incrowd.accountant.analyses.blanket import BLANKET
@@ -15,15 +15,15 @@ ANALYSES: dict[str, Analysis] = {a.name: a for a in (SHUFFLE, SEAT, BLANKET, OUT
 
 
 def analysis(name: str) -> Analysis:
-    """The analysis of that name. Raises PrivacyError if there is none."""
+    """Return the analysis of that name. Raises PrivacyError if there is none."""
     if name not in ANALYSES:
         raise PrivacyError.of("analysis", name, f"use one of {', '.join(ANALYSES)}")
     return ANALYSES[name]
 
 
 def plannable(name: str) -> Analysis:
-    """The analysis that a survey names. Raises PrivacyError if no plan can rest on it."""
-    names = [known for known, one in ANALYSES.items() if one.scalable]
+    """Return the analysis that a survey names. Raises PrivacyError if plans cannot use it."""
+    names = [by.name for by in ANALYSES.values() if by.scalable]
     if name not in names:
         raise PrivacyError.of("privacy.analysis", name, f"use one of {', '.join(names)}")
     return ANALYSES[name]

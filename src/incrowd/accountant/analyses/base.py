@@ -1,4 +1,4 @@
-"""What every analysis answers. Each is one object, in a module of its own beside this one."""
+"""The interface of every analysis. Each analysis is one object, in a separate module."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from incrowd.accountant.search import (
 QUICK = 4  # steps of the quick composition
 ROUGH = 0.9  # share of the wanted value that ends the quick search
 CLOSE_COMPOSED = 0.996  # the composition itself is looser than `CLOSE`
-LARGEST_EPSILON = 699.0  # e^epsilon is still a number
+LARGEST_EPSILON = 699.0  # e^epsilon is still finite
 
 
-class Found(NamedTuple):
-    """delta at some epsilon, and the pair of records (and the crowd) that gave it.
+class Result(NamedTuple):
+    """delta at some epsilon, and the pair of records (and the crowd) that attains it.
 
-    worst: one for each kind of report, where several were composed.
-    by: the analysis that bounded it, if that is another than the one that was asked.
+    worst: one for each kind of report, if several were composed. by: the analysis that bounded it,
+    if that is not the one that was called.
     """
 
     delta: Bounds
@@ -44,14 +44,14 @@ class Found(NamedTuple):
 class Analysis(ABC):
     """One way to derive what everything a person sends guarantees in a crowd.
 
-    Only `name`, `assumption` and `certificate` have to be given; what is here follows from them.
-    The crowd is the number of honest people; each report has a crowd of its own.
+    Subclasses have to define only `name`, `assumption` and `certificate`; the rest follows from
+    them. The crowd is the number of honest people; each report has a separate crowd.
 
-    name: as it is written in surveys and plans. assumption: what it rests on, as a code.
-    proved: whether it holds for every collection. shuffled: whether it counts on a shuffler and a
-    crowd; if not, it promises delta = 0. scalable: whether it takes any schema and any crowd, so
-    that it can be planned with. below_limit: the share of the
-    error in the large-crowd limit that a plan of a finite crowd may come down to.
+    name: as in surveys and plans. assumption: what it assumes, as a code. proved: whether it holds
+    for every collection. shuffled: whether it needs a shuffler and a crowd; if not, it promises
+    delta = 0. scalable: whether it supports any schema and any crowd, so that plans can use it.
+    below_limit: how small the error of a plan for a finite crowd can be, as a share of that in the
+    large-crowd limit.
     """
 
     name: str
@@ -62,13 +62,13 @@ class Analysis(ABC):
     below_limit: float = 1.0
 
     @abstractmethod
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
-        """delta at epsilon; the upper bound is certified."""
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
+        """Return delta at epsilon; the upper bound is certified."""
 
     def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
-        """A certified upper bound of delta alone, quickly.
+        """Return a certified upper bound of delta alone, quickly.
 
-        steps: of a composition, grid points for a standard deviation of a collection's loss.
+        steps: grid points of a composition per standard deviation of a collection's loss.
         """
         return self.certificate(sent, crowd, epsilon).delta.upper
 
@@ -77,11 +77,11 @@ class Analysis(ABC):
         return np.array([self.bound(sent, crowd, epsilon) for epsilon in epsilons])
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
-        """P[privacy ratio > e^epsilon], or a bound of it."""
+        """Return P[privacy ratio > e^epsilon], or a bound of it."""
         return self.eta_bound(sent, crowd, epsilon)
 
     def eta_bound(self, sent: Sent, crowd: int, epsilon: float) -> float:
-        """A bound of eta: the least of delta(e) / (1 - exp(e - epsilon)) over e < epsilon.
+        """Return a bound of eta: the least of delta(e) / (1 - exp(e - epsilon)) over e < epsilon.
 
         Where the ratio exceeds e^epsilon, at least 1 - exp(e - epsilon) of the mass counts in
         delta(e).
@@ -89,15 +89,15 @@ class Analysis(ABC):
         if epsilon == 0:
             return 1.0
         tries = epsilon * (1 - np.geomspace(0.5, 0.002, 14))
-        found = self.bounds(sent, crowd, list(tries)) / -np.expm1(tries - epsilon)
-        return min(float(found.min()), 1.0)
+        bounds = self.bounds(sent, crowd, list(tries)) / -np.expm1(tries - epsilon)
+        return min(float(bounds.min()), 1.0)
 
-    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Found, float]:
-        """The certificate and eta; where one computation gives both, it is made once."""
+    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Result, float]:
+        """Return the certificate and eta; subclasses may compute both at once."""
         return self.certificate(sent, crowd, epsilon), self.eta(sent, crowd, epsilon)
 
     def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
-        """The smallest epsilon at which the bound of delta is at most `delta`, rounded up.
+        """Return the smallest epsilon at which the bound of delta is at most `delta`, rounded up.
 
         Raises PrivacyError if there is none.
         """
@@ -108,7 +108,7 @@ class Analysis(ABC):
         return first_epsilon(bound, delta, min(sent.local_epsilon, LARGEST_EPSILON))
 
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
-        """The smallest noise for which what is sent gives (epsilon, delta), certified.
+        """Return the smallest noise for which what is sent has (epsilon, delta), certified.
 
         Raises PrivacyError if there is none, or a value is out of range.
         """
@@ -123,14 +123,14 @@ class Analysis(ABC):
         return smallest(family, crowd, epsilon, delta, phases)
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
-        """A quick and a sharp bound of delta, both to search with only."""
+        """Return a quick and a sharp bound of delta, both only for searching."""
         return (
             lambda sent: self.bound(sent, crowd, epsilon, QUICK),
             lambda sent: self.bound(sent, crowd, epsilon),
         )
 
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
-        """mu^2 N that all messages together may have in the large-N limit.
+        """Return mu^2 N that all messages together may have in the large-N limit.
 
         mu is the signal of the Gaussian mechanism that gives (epsilon, delta):
         docs/mathematics.md#large-crowds.
@@ -138,5 +138,5 @@ class Analysis(ABC):
         return gaussian_signal(epsilon, delta) ** 2 * crowd
 
     def promised_delta(self, delta: float) -> float:
-        """The delta of a promise, where the survey asks for `delta`."""
+        """Return the delta that is promised if the survey requests `delta`."""
         return delta if self.shuffled else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.accountant.analyses.base import LARGEST_EPSILON, QUICK, Analysis, Found
+from incrowd.accountant.analyses.base import LARGEST_EPSILON, QUICK, Analysis, Result
 from incrowd.accountant.analyses.local import LOCAL
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.codes import WorstPair
@@ -25,7 +25,7 @@ class Composing(Analysis):
     """An analysis of one report, whose privacy curves are composed where there are several."""
 
     @abstractmethod
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
         """delta of one report at epsilon; the upper bound is certified."""
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
@@ -63,12 +63,12 @@ class Composing(Analysis):
         """The privacy curve of everything one person sends."""
         return composed_curve(self, sent, crowd, steps)
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
         """delta of one report, or of the composition of several."""
         if not sent.reports:
             return LOCAL.certificate(sent, crowd, epsilon)
         if sent.single is None:
-            return Found(*composed_delta(self, sent, crowd, epsilon))
+            return Result(*composed_delta(self, sent, crowd, epsilon))
         return self.one(sent.single, crowd, epsilon)
 
     def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
@@ -138,10 +138,10 @@ class CrowdPairs(Composing):
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
         """The largest bound of all pairs, in either order."""
-        found = self.few(schema)
-        several = WorstPair(code="classes", number=len(found))
-        worst = found[0].pair if len(found) == 1 else several
-        delta = roughly(found, crowd)
+        candidates = self.few(schema)
+        several = WorstPair(code="classes", number=len(candidates))
+        worst = candidates[0].pair if len(candidates) == 1 else several
+        delta = roughly(candidates, crowd)
         return Orders(delta, delta, worst)
 
     def spread(self, schema: Schema, crowd: int) -> float:
@@ -149,10 +149,10 @@ class CrowdPairs(Composing):
         likely = [likely_worst(self.few(schema), crowd, 0.0)]
         return SPREAD_OF_LOSS * roughly(likely, crowd)(0.0)
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
         """delta of the worst pair."""
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
-        return Found(largest.delta, (largest.candidate.pair,))
+        return Result(largest.delta, (largest.candidate.pair,))
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """A certified upper bound of delta of one report alone, quickly."""
@@ -161,11 +161,11 @@ class CrowdPairs(Composing):
     def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
         """The smallest epsilon, first of few pairs, then with every one that turns out worse."""
         highest = min(schema.local_epsilon, LARGEST_EPSILON)
-        found = self.candidates(schema)
-        tried = [likely_worst(found, crowd, highest / 2)]
+        candidates = self.candidates(schema)
+        tried = [likely_worst(candidates, crowd, highest / 2)]
         while True:
             epsilon = first_epsilon(lambda e: largest_bound(tried, crowd, e)[0], delta, highest)
-            bound, worst = largest_bound(found, crowd, epsilon)
+            bound, worst = largest_bound(candidates, crowd, epsilon)
             if bound <= delta or worst in tried:
                 return epsilon
             tried.append(worst)
@@ -176,23 +176,23 @@ class CrowdPairs(Composing):
         coarse, fine = super().search_bounds(crowd, epsilon)
         place: int | None = None
 
-        def known(schema: Schema) -> list[Candidate]:
-            found = self.candidates(schema)
-            return found if place is None else found[place : place + 1] or found
+        def likely(schema: Schema) -> list[Candidate]:
+            candidates = self.candidates(schema)
+            return candidates if place is None else candidates[place : place + 1] or candidates
 
         def quick(sent: Sent) -> float:
             nonlocal place
             if sent.single is None:
                 return coarse(sent)
-            found = known(sent.single)
-            value, worst = largest_bound(found, crowd, epsilon)
-            place = found.index(worst) if place is None else place
+            candidates = likely(sent.single)
+            value, worst = largest_bound(candidates, crowd, epsilon)
+            place = candidates.index(worst) if place is None else place
             return value
 
         def sharp(sent: Sent) -> float:
             if sent.single is None:
                 return fine(sent)
-            return worst_delta(known(sent.single), crowd, epsilon).delta.upper
+            return worst_delta(likely(sent.single), crowd, epsilon).delta.upper
 
         return quick, sharp
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from incrowd.accountant import enumeration, one_bit
-from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.channels.base import ROUNDING
 from incrowd.accountant.channels.bit import Bit, as_bit
@@ -33,7 +33,7 @@ class Exact(Composing):
     assumption = "every-crowd-tried"
     scalable = False
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
         """The largest delta over all collections, and the collection.
 
         Raises PrivacyError for several kinds of questions, a channel that is no bit flip (but for
@@ -43,16 +43,16 @@ class Exact(Composing):
         if channel is None:
             return _every_collection(schema, crowd, epsilon)[0]
         tolerance = 0.0 if crowd <= FEW_PEOPLE else WORST_TOLERANCE
-        found = worst_crowd(channel, crowd, epsilon, tolerance)
-        held = ((0, crowd - 1 - found.ones), (1, found.ones))
-        worst = _worst_pair((found.x, 1 - found.x), held, 1)
-        return Found(Bounds(found.lower, found.lower, found.upper), (worst,))
+        largest = worst_crowd(channel, crowd, epsilon, tolerance)
+        held = ((0, crowd - 1 - largest.ones), (1, largest.ones))
+        worst = _worst_pair((largest.x, 1 - largest.x), held, 1)
+        return Result(Bounds(largest.lower, largest.lower, largest.upper), (worst,))
 
     def bit(self, schema: Schema) -> Bit:
         """The channel of the bit. Raises PrivacyError unless it is one bit."""
         channel = one_bit_channel(schema)
         if channel is None:
-            allowed = "it composes reports of one bit only; use shuffle"
+            allowed = "it composes only reports of one bit; use shuffle"
             raise PrivacyError.of("analysis", NAME, allowed)
         return channel
 
@@ -64,7 +64,7 @@ class Exact(Composing):
         """P[privacy ratio > e^epsilon], from `figures`."""
         return self.figures(sent, crowd, epsilon)[1]
 
-    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Found, float]:
+    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Result, float]:
         """The largest delta and eta over all collections; of several reports, or one bit in a crowd
         beyond a million, a bound of eta.
 
@@ -89,11 +89,11 @@ def _too_many(channel: Bit | None, crowd: int) -> bool:
     return channel is not None and (crowd > MOST_PEOPLE or not channel.symmetric)
 
 
-def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Found, float]:
+def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Result, float]:
     domain, channel = _single(schema)
     if domain == FREE_BIT:
-        found = one_bit.one_bit(channel, crowd, epsilon)
-        largest, eta = found.worst_delta, found.worst_eta.value
+        cases = one_bit.one_bit(channel, crowd, epsilon)
+        largest, eta = cases.worst_delta, cases.worst_eta.value
         largest = _doubted(largest, channel, crowd, epsilon)
     else:
         largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
@@ -102,7 +102,7 @@ def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Found
     lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
     bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
     worst = _worst_pair(largest.pair, largest.others, domain.bits)
-    return Found(bounds, (worst,)), eta
+    return Result(bounds, (worst,)), eta
 
 
 def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
@@ -125,14 +125,14 @@ def _single(schema: Schema) -> tuple[Domain, BitFlip]:
     """The one question (or the free bits) of a report that can be enumerated."""
     if len(schema.parts) > 1:
         raise PrivacyError.of(
-            "analysis", NAME, "it cannot do questions of several kinds; use shuffle"
+            "analysis", NAME, "it does not support several kinds of questions; use shuffle"
         )
     (part, count), *_ = schema.parts
     if count > 1 and part.domain != FREE_BIT:
-        raise PrivacyError.of("analysis", NAME, "it does one question (or bits); use shuffle")
+        raise PrivacyError.of("analysis", NAME, "it supports one question (or bits); use shuffle")
     domain = Domain(count, 0, count) if count > 1 else part.domain
     if domain.bits > MOST_BITS:
-        allowed = f"it does at most {MOST_BITS} bits, not {domain.bits}; use shuffle"
+        allowed = f"it supports at most {MOST_BITS} bits, not {domain.bits}; use shuffle"
         raise PrivacyError.of("analysis", NAME, allowed)
     return domain, as_flip(part.channel) or flip_of(part, NAME)
 

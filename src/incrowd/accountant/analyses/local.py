@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from incrowd.accountant import local_ratios
-from incrowd.accountant.analyses.base import Analysis, Found
+from incrowd.accountant.analyses.base import Analysis, Result
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.pairs import local_candidates
@@ -22,25 +22,28 @@ class Local(Analysis):
     assumption = "nobody-trusted"
     shuffled = False
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
         """delta at epsilon; the crowd does not count, and only her own noise is drawn again."""
-        found = local_candidates(sent)
+        candidates = local_candidates(sent)
         low = high = 0.0
         if epsilon < sent.redraws:
             high = 1.0
         elif epsilon < sent.local_epsilon:
             low, high = (
-                max(local_ratios.delta(one.ratios, epsilon - sent.redraws, side) for one in found)
+                max(
+                    local_ratios.delta(one.ratios, epsilon - sent.redraws, side)
+                    for one in candidates
+                )
                 for side in (-1, 1)
             )
             high *= math.exp(sent.redraws)
         bounds = Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
-        return Found(bounds, (found[0].pair,))
+        return Result(bounds, (candidates[0].pair,))
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
         """Exact."""
-        found = local_candidates(sent)
-        return min(max(local_ratios.eta(one.ratios, epsilon) for one in found), 1.0)
+        candidates = local_candidates(sent)
+        return min(max(local_ratios.eta(one.ratios, epsilon) for one in candidates), 1.0)
 
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """The smallest noise with that local epsilon: delta is 0, and the crowd does not count."""

@@ -7,7 +7,7 @@ both orders.
 
 from __future__ import annotations
 
-from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.analyses.composing import CrowdPairs, roughly
 from incrowd.accountant.curves import Orders, symmetric
 from incrowd.accountant.pairs import Candidate, largest_eta, outlier_candidates
@@ -41,15 +41,15 @@ class Outlier(CrowdPairs):
         """
         return self.figures(sent, crowd, epsilon)[1]
 
-    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Found, float]:
+    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Result, float]:
         """The certificate, and eta of the same relation."""
         schema = sent.single
         if schema is None:
-            found = self.certificate(sent, crowd, epsilon)
-            return found, self.eta_bound(sent, crowd, epsilon)
+            certificate = self.certificate(sent, crowd, epsilon)
+            return certificate, self.eta_bound(sent, crowd, epsilon)
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
         chance = largest_eta(largest.candidate.ratios, schema, crowd, epsilon)
-        return Found(largest.delta, (largest.candidate.pair,)), chance
+        return Result(largest.delta, (largest.candidate.pair,)), chance
 
 
 OUTLIER = Outlier()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from incrowd.accountant import seat
-from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.analyses.exact import one_bit_channel
 from incrowd.accountant.channels.bit import Bit
@@ -21,10 +21,10 @@ class Seat(Composing):
     assumption = "whole-crowd"
     below_limit = 0.97  # found by trial: 0.985 for copies of two bits
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
         """delta of the worst class of records; the bound is a formula, without digits to gain."""
-        found = seat.bound(schema, crowd, epsilon)
-        return Found(Bounds(*[found.delta] * 3), (found.worst,))
+        bound = seat.bound(schema, crowd, epsilon)
+        return Result(Bounds(*[bound.delta] * 3), (bound.worst,))
 
     def bit(self, schema: Schema) -> Bit | None:
         """Reports of one bit are composed as `exact` does it: no bound of theirs is less."""

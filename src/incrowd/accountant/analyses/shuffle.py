@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from incrowd.accountant.analyses.base import Analysis, Found
+from incrowd.accountant.analyses.base import Analysis, Result
 from incrowd.accountant.analyses.blanket import BLANKET
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.analyses.exact import EXACT, one_bit_channel
@@ -35,13 +35,13 @@ class Shuffle(Composing):
     assumption = "whole-crowd"
     below_limit = 0.97  # found by trial: 0.985 for copies of two bits
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
         """The least certificate of one report. Raises PrivacyError if no analysis has one."""
         first, _ = _of_one(schema)
-        found = None
+        certificate = None
         with suppress(PrivacyError):
-            found = _named(first, first.one(schema, crowd, epsilon))
-        return _least(found, Sent.of(schema), crowd, epsilon)
+            certificate = _named(first, first.one(schema, crowd, epsilon))
+        return _least(certificate, Sent.of(schema), crowd, epsilon)
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """The least quick bound of one report."""
@@ -56,7 +56,7 @@ class Shuffle(Composing):
         )
         return min(*tried, *others)
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
         """Of several reports the composition, unless the local bound is less."""
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
@@ -102,12 +102,12 @@ class Shuffle(Composing):
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """The smallest noise; of one report never larger than the blanket's, however either search
         ends."""
-        found = super().noise(family, crowd, epsilon, delta)
-        sent = as_sent(family(found))
+        flip = super().noise(family, crowd, epsilon, delta)
+        sent = as_sent(family(flip))
         if sent.single and _quick(BLANKET, sent, crowd, epsilon) <= CLEARLY * delta:
             with suppress(PrivacyError):
-                found = min(found, BLANKET.noise(family, crowd, epsilon, delta))
-        return found
+                flip = min(flip, BLANKET.noise(family, crowd, epsilon, delta))
+        return flip
 
 
 def _of_one(schema: Schema) -> tuple[Composing, Composing]:
@@ -128,29 +128,29 @@ def _quick(by: Analysis, sent: Sent, crowd: int, epsilon: float) -> float:
     return _careful(lambda e: by.bound(sent, crowd, e), epsilon)
 
 
-def _named(by: Analysis, found: Found) -> Found:
-    return Found(found.delta, tuple(pair.named(by.name) for pair in found.worst), by.name)
+def _named(by: Analysis, result: Result) -> Result:
+    return Result(result.delta, tuple(pair.named(by.name) for pair in result.worst), by.name)
 
 
 def _least(
-    found: Found | None,
+    best: Result | None,
     sent: Sent,
     crowd: int,
     epsilon: float,
     others: tuple[Analysis, ...] = (BLANKET, LOCAL),
-) -> Found:
+) -> Result:
     """What was found, unless another analysis alone has less.
 
     Raises PrivacyError if nothing was found, and none has anything.
     """
     for by in others:
-        if found and _quick(by, sent, crowd, epsilon) > CLEARLY * found.delta.upper:
+        if best and _quick(by, sent, crowd, epsilon) > CLEARLY * best.delta.upper:
             continue
         with suppress(PrivacyError):
             other = by.certificate(sent, crowd, epsilon)
-            if found is None or other.delta.upper <= found.delta.upper:
-                found = _named(by, other)
-    return found or _named(BLANKET, BLANKET.certificate(sent, crowd, epsilon))
+            if best is None or other.delta.upper <= best.delta.upper:
+                best = _named(by, other)
+    return best or _named(BLANKET, BLANKET.certificate(sent, crowd, epsilon))
 
 
 SHUFFLE = Shuffle()

@@ -1,1 +1,1 @@
-"""The randomisers as data: one frozen class a file, the only place where p and q come from."""
+"""The randomizers as data: one frozen class per file, and the only source of p and q."""

@@ -1,4 +1,4 @@
-"""What every channel gives, and what it does to the bits of a question.
+"""The interface of every channel, and how it acts on the bits of a question.
 
 Local epsilon: docs/mathematics.md#the-devices.
 """
@@ -18,16 +18,16 @@ import numpy.typing as npt
 from incrowd.accountant.numerics.precision import OPERATIONS
 from incrowd.errors import IncrowdError, PrivacyError
 
-# Numbers of a channel as text, rounded to the side that promises no more than is true.
+# Numbers of a channel as text, rounded so that they never promise more than is true.
 
 
 def rounded_down(value: float, significant: int = 4) -> str:
-    """A number with so many significant digits, rounded down: noise never looks more than it is."""
+    """Return a number rounded down to `significant` digits: noise never looks larger than it is."""
     return _rounded(value, significant, ROUND_FLOOR)
 
 
 def rounded_up(value: float, significant: int = 4, whole: bool = False) -> str:
-    """A number with so many significant digits, rounded up: a bound never looks tighter.
+    """Return a number rounded up to `significant` digits: a bound never looks tighter than it is.
 
     whole: keep all digits before the point and write the rest out, 2980.96 is "2,981".
     """
@@ -81,12 +81,12 @@ class Coins(Protocol):
 
 
 class Channel(ABC):
-    """A channel of each bit of a question; one of whole answers says otherwise.
+    """A channel for each bit of a question, or for whole answers (`of_answers`).
 
-    Its probabilities are integers over one denominator, and all else is worked out from them.
+    Its probabilities are integers over one denominator, and everything else is computed from them.
 
-    kind: its name in surveys; "" if no survey can name it. parameters: where each number that a
-    survey can give it may lie. What the sets of numbers are that make one, `makers` says.
+    kind: its name in surveys; "" if surveys cannot name it. parameters: the range of each number
+    that a survey can give it. `makers` has the sets of numbers that define a channel.
     """
 
     kind: ClassVar[str] = ""
@@ -98,9 +98,9 @@ class Channel(ABC):
 
     @classmethod
     def makers(cls) -> Makers:
-        """What makes the channel from each set of parameters, in the order of its arguments.
+        """Return the constructor for each set of parameters, these in the order of its arguments.
 
-        A channel of whole answers is given their number as `options`.
+        Constructors of channels of whole answers also take their number as `options`.
         """
         return {}
 
@@ -112,7 +112,7 @@ class Channel(ABC):
     @property
     @abstractmethod
     def denominator(self) -> int:
-        """What each column of `numerators` sums to."""
+        """The sum of each column of `numerators`."""
 
     @property
     def stages(self) -> tuple[Channel, ...]:
@@ -121,24 +121,24 @@ class Channel(ABC):
 
     @abstractmethod
     def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
-        """Reports from records: every bit is drawn independently; all stages are drawn afresh.
+        """Return the reports of records: every bit, and every stage, is drawn independently.
 
         packed: shape (rows, ceil(bits / 8)), the padding zero, as are the reports.
         """
 
     @property
     def permanent_stage(self) -> Channel:
-        """What a crowd can count on however many rounds there are, if the device remembers."""
+        """The noise that a crowd can rely on in any number of rounds, if the device remembers."""
         return self
 
     @property
     def simplest(self) -> Channel:
-        """The same channel as a bit flip with q < 1/2, if it is one: everything knows that best."""
+        """The same channel as a bit flip with q < 1/2, if it is one."""
         return self
 
     @property
     def permanent_epsilon(self) -> float | None:
-        """What all reports of one bit together leak locally at most, rounded up.
+        """The most that all reports of one bit together leak locally, rounded up.
 
         None if every report is drawn anew.
         """
@@ -146,13 +146,13 @@ class Channel(ABC):
 
     @property
     def alike(self) -> bool:
-        """Whether a channel of one bit treats ones and zeros alike."""
+        """Whether a channel of one bit is symmetric."""
         numerators = self.numerators
         return bool(numerators[0, 0] == numerators[1, 1])
 
     @property
     def sentence(self) -> str:
-        """What happens to an answer, for people; no chance looks more private than it is."""
+        """A sentence on what happens to an answer; no probability looks more private than it is."""
         zero, one = map(float, self.matrix[1])
         low, high = rounded_down(min(zero, one)), rounded_up(max(zero, one))
         shown = (low, high) if zero <= one else (high, low)
@@ -167,8 +167,7 @@ class Channel(ABC):
     def inverse(self) -> Matrix:
         """The inverse matrix, every entry correctly rounded; Vinterbo, section 3.2.
 
-        It makes reports unbiased. Raises PrivacyError if some answers look alike, however many
-        people report.
+        It gives unbiased estimates. Raises PrivacyError if different answers have the same reports.
         """
         inverse = exact_inverse(self.numerators)
         if inverse is None:
@@ -211,13 +210,13 @@ class Channel(ABC):
 
     @property
     def set_rates(self) -> Matrix:
-        """The chance that a bit of the report is set, for all that it can come from."""
+        """The probability that a bit of the report is set, for every possible input."""
         return np.asarray(self.matrix[1])
 
     def reported(self, bits: int) -> Matrix:
         """E[(1, the report's bits) | record], linear in (1, the record's bits).
 
-        Shape (1 + bits, 1 + bits): what it does to joint counts of set bits, along an axis.
+        Shape (1 + bits, 1 + bits): its action on joint counts of set bits, along an axis.
         """
         zero, one = self.set_rates
         matrix = np.eye(1 + bits)
@@ -226,7 +225,7 @@ class Channel(ABC):
         return matrix
 
     def not_invertible(self) -> IncrowdError:
-        """The error for a channel without inverse."""
+        """Return the error for a channel without inverse."""
         allowed = (
             "it cannot be inverted: different answers give the same reports, so that no "
             "estimate is unbiased; use other probabilities"

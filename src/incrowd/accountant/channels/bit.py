@@ -23,7 +23,7 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, check_num
 
 
 class BitDevice(Channel):
-    """A randomising device for one bit: all it gives comes from the bit channel it amounts to."""
+    """A randomizing device for one bit: all it gives comes from the bit channel it amounts to."""
 
     @abstractmethod
     def as_bit(self) -> Bit:

@@ -136,8 +136,8 @@ class BitFlip(Channel):
     @property
     def numerators(self) -> Integers:
         """P(report r | answer x) times 2^32."""
-        kept = DENOMINATOR - self.numerator
-        return np.array([[kept, self.numerator], [self.numerator, kept]], dtype=object)
+        same = DENOMINATOR - self.numerator
+        return np.array([[same, self.numerator], [self.numerator, same]], dtype=object)
 
     @property
     def denominator(self) -> int:
@@ -195,5 +195,7 @@ def first_within(epsilon: float, channels: Iterable[Some]) -> Some:
     for channel in channels:
         if 0 < channel.epsilon <= epsilon:
             return channel
-    allowed = "no multiple of 2^-32 gives so much privacy and any information; use a larger one"
+    allowed = (
+        "no probability n / 2^32 gives that much privacy and any information; use a larger one"
+    )
     raise PrivacyError.of("epsilon", epsilon, allowed)

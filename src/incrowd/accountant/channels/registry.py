@@ -1,4 +1,4 @@
-"""The channels that a survey can name, by kind. Each is a class in a module of its own."""
+"""The channels that a survey can name, by kind. Each is a class in a separate module."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ CHANNELS: dict[str, type[Channel]] = {
 
 
 def parameters() -> dict[str, Range]:
-    """Every number that some channel takes, and where it may lie."""
+    """Return every number that some channel takes, with its range."""
     return dict(chain.from_iterable(each.parameters.items() for each in CHANNELS.values()))
 
 
 def channel_of(kind: str, numbers: dict[str, float], options: int) -> Channel:
-    """The channel of that kind with some numbers, for a question with so many answers.
+    """Return the channel of that kind with the given numbers. options: answers of the question.
 
-    Raises KeyError for an unknown kind or another set of numbers, PrivacyError for numbers that
-    make no such channel.
+    Raises KeyError for an unknown kind or another set of numbers, PrivacyError for numbers that do
+    not define such a channel.
     """
     channel = CHANNELS[kind]
     names = next(names for names in channel.makers() if set(names) == set(numbers))

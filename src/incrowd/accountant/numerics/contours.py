@@ -54,13 +54,13 @@ class OrdinaryLaw(NamedTuple):
         Two short tables and their product; negligible masses are added whatever their phase.
         """
         tilted = self.tilted(theta)
-        kept = tilted > NEGLIGIBLE
-        value, share = self.value[kept], tilted[kept]
+        counted = tilted > NEGLIGIBLE
+        value, share = self.value[counted], tilted[counted]
         fine = np.exp(1j * np.outer(step * np.arange(SIDE), value))
         coarse = np.exp(1j * np.outer(step * SIDE * np.arange(SIDE), value)) * share
         # A matrix product would wake the threads of BLAS, which cost more than so small a sum.
         summed = np.einsum("ik,jk->ij", coarse, fine).ravel()
-        return np.asarray(np.abs(summed) + tilted[~kept].sum())
+        return np.asarray(np.abs(summed) + tilted[~counted].sum())
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ class Crowd:
 
     def ordinary(self, place: int, cut: float) -> OrdinaryLaw:
         """The law of one class up to the cut."""
-        own = slice(self.ends[place], self.ends[place + 1])
-        value, mass = self.value[own], self.mass[own]
-        kept = value <= cut
-        return OrdinaryLaw(value[kept], mass[kept], float(mass[~kept].sum()))
+        rows = slice(self.ends[place], self.ends[place + 1])
+        value, mass = self.value[rows], self.mass[rows]
+        below = value <= cut
+        return OrdinaryLaw(value[below], mass[below], float(mass[~below].sum()))
 
     def unlabeled(self, eta: float) -> float:
         """The chance that nobody draws a label of at most eta."""
@@ -181,9 +181,9 @@ def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tu
     for place in np.argsort(-ceilings):
         if ceilings[place] <= largest or largest > enough:
             break
-        found = log_term(crowd, contour, int(place), float(decisive[place]))
-        if found > largest:
-            largest, worst = found, int(place)
+        term = log_term(crowd, contour, int(place), float(decisive[place]))
+        if term > largest:
+            largest, worst = term, int(place)
     return largest, worst
 
 
@@ -239,8 +239,8 @@ def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray
     base = np.maximum(np.multiply.outer(excess, 1 - u) - crowd.common * u, -1.0)
     with np.errstate(divide="ignore"):  # M = 0, where the power is the chance of never
         exponent = crowd.others * np.log1p(base) + log_weight
-    found = log_sum_exp(exponent)
-    return np.asarray(np.where(np.isfinite(found), found, math.inf))
+    total = log_sum_exp(exponent)
+    return np.asarray(np.where(np.isfinite(total), total, math.inf))
 
 
 def _labels(eta: float) -> np.ndarray:
@@ -358,7 +358,7 @@ class _Chosen:
 
 
 def _settled(
-    crowd: Crowd, chosen: _Chosen, sharp: bool, known: float = math.inf
+    crowd: Crowd, chosen: _Chosen, sharp: bool, bound: float = math.inf
 ) -> tuple[float, int]:
     """The bound of all classes; if another one is the worst, theta is chosen for that one too.
 
@@ -369,7 +369,7 @@ def _settled(
         contour = chosen.contour
         if sharp or len(chosen.active) > 1:  # of several, which is the largest has to be balanced
             contour = chosen.refined(crowd, CLOSE if sharp else ROUGH)
-        enough = math.log(min(known, best[0]))
+        enough = math.log(min(bound, best[0]))
         term, place = largest_term(crowd, contour, enough)
         best = min(best, (certified(crowd, contour.eta, term), place))
         if place in chosen.active:

@@ -120,14 +120,14 @@ def _refined(certain: float, first: Law, tilted: TiltedLaw, tolerance: float) ->
 def _folded(lattice: Discretization, first: Law, halvings: int) -> float:
     """P[X_0 + sum > 0] from the lattice law of the sum, the step halved some times."""
     total, cumulant = lattice.sum(halvings)
-    own = float(first.cumulant(total.theta))
-    start = split(first, total.step, total.theta, own)
+    first_cumulant = float(first.cumulant(total.theta))
+    start = split(first, total.step, total.theta, first_cumulant)
     beyond = _beyond(total)
-    at_zero = (first.total - float(first.mass.sum())) * math.exp(-own)
+    at_zero = (first.total - float(first.mass.sum())) * math.exp(-first_cumulant)
     index = np.append(np.arange(start.first, start.first + len(start.mass)), 0)
     mass = np.append(start.mass, at_zero) * _untilt(total.theta, total.step * index)
     place = np.clip(-index - total.first, 0, len(beyond) - 1)
-    return math.exp(cumulant + own) * float(mass @ beyond[place])
+    return math.exp(cumulant + first_cumulant) * float(mass @ beyond[place])
 
 
 def _beyond(lattice: Lattice) -> np.ndarray:

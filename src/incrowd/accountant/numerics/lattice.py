@@ -259,11 +259,11 @@ def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
     """
     z = spectrum - mass
     log_modulus = count * _log_modulus(z)
-    found = np.zeros(len(z), complex)
+    result = np.zeros(len(z), complex)
     heard = log_modulus > log_modulus.max() - UNHEARD
     phase = count * np.arctan2(z.imag[heard], 1 + z.real[heard])
-    found[heard] = np.exp(log_modulus[heard] + 1j * phase)
-    return found
+    result[heard] = np.exp(log_modulus[heard] + 1j * phase)
+    return result
 
 
 def _log_modulus(z: np.ndarray) -> np.ndarray:
@@ -300,8 +300,8 @@ class Reach:
 
         extra_variance: of one draw, added by steps +-h with E[exp(s X)] <= exp(s^2 h^2 / 2).
         """
-        found = np.flatnonzero(draw.mass)
-        law = Law(draw.step * (draw.first + found), np.log(draw.mass[found]))
+        support = np.flatnonzero(draw.mass)
+        law = Law(draw.step * (draw.first + support), np.log(draw.mass[support]))
         return cls(*(_cumulants(one, count, extra_variance) for one in (law, law.negated())))
 
     def bounds(self, count: int) -> tuple[float, float]:

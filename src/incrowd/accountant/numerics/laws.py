@@ -143,8 +143,8 @@ def log_binomial(
 def at_least(trials: int, chance: float, least: np.ndarray) -> np.ndarray:
     """P[count >= least], for each whole number `least`."""
     inside = np.clip(least, 1, trials)
-    found = scipy.special.betainc(inside, trials + 1 - inside, chance)
-    return np.where(least <= 0, 1.0, np.where(least > trials, 0.0, found))
+    inner = scipy.special.betainc(inside, trials + 1 - inside, chance)
+    return np.where(least <= 0, 1.0, np.where(least > trials, 0.0, inner))
 
 
 def ways(values: int, count: int) -> int:

@@ -180,8 +180,8 @@ def _points(
 def _divided_after(law: Law, order: np.ndarray, number: int) -> tuple[Law, Law]:
     """The first so many values are the large ones."""
     top, others = order[:number], order[number:]
-    kept = law.total - float(law.mass[top].sum())
-    small = Law(law.value[others], law.log_mass[others] - math.log(kept))
+    remaining = law.total - float(law.mass[top].sum())
+    small = Law(law.value[others], law.log_mass[others] - math.log(remaining))
     return small, Law(law.value[top] - small.mean, law.log_mass[top], law.total)
 
 
@@ -214,12 +214,12 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     """
     if ways(len(law.with_zero()[0]), count) <= FEW_WAYS:
         return _exact(law, count)
-    known, lattice = _prepared(law, count, beside=EXACT)
+    exact, lattice = _prepared(law, count, beside=EXACT)
     slack = _roundoff(law, count)
     if lattice is None:
-        lower = max(known.bound * (1 - slack) - known.doubt, 0.0)
-        return Bounds(lower, known.bound, known.bound * (1 + slack))
-    fine, drop = _refined(known, lattice, tolerance)
+        lower = max(exact.bound * (1 - slack) - exact.doubt, 0.0)
+        return Bounds(lower, exact.bound, exact.bound * (1 + slack))
+    fine, drop = _refined(exact, lattice, tolerance)
     lower = max(fine.bound - drop - fine.bound * slack - fine.doubt, 0.0)
     upper = max(fine.bound * (1 + slack), SMALLEST)
     return Bounds(lower, max(fine.bound - drop / 3, lower), upper)
@@ -236,13 +236,13 @@ def _exact(law: Law, count: int) -> Bounds:
     return Bounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
 
 
-def _refined(known: Mean, lattice: Discretization, tolerance: float) -> tuple[Mean, float]:
+def _refined(exact: Mean, lattice: Discretization, tolerance: float) -> tuple[Mean, float]:
     """The bound once the step has been halved often enough, and by how much it fell at last."""
-    fine, drop = known.plus(*_quickest(lattice, 0)), math.inf
+    fine, drop = exact.plus(*_quickest(lattice, 0)), math.inf
     one_lattice = lattice.block >= lattice.tilted.count
     most = EXACT_POINTS if one_lattice else FEW_POINTS
     for halvings in range(1, lattice.most_halvings + 1):
-        coarse, fine = fine.bound, known.plus(*_quickest(lattice, halvings))
+        coarse, fine = fine.bound, exact.plus(*_quickest(lattice, halvings))
         drop = max(coarse - fine.bound, 0.0)
         cheap = lattice.points * 2**halvings < most
         if drop <= (EXACT if cheap else tolerance) * fine.bound:
@@ -256,8 +256,8 @@ def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
     sharp: keep the bound itself within a few thousandths; else only the spread of the sum, which
     is enough and quicker where the bound is far out in the tail and will hardly count.
     """
-    known, lattice = _prepared(law, count, sharp, beside=COARSEST)
-    value = known.bound
+    exact, lattice = _prepared(law, count, sharp, beside=COARSEST)
+    value = exact.bound
     if lattice is not None:
         value = max(value + _quickest(lattice, 0).bound, SMALLEST)
     return value * (1 + _roundoff(law, count))
@@ -268,9 +268,9 @@ def chernoff_bound(law: Law, count: int) -> float:
 
     At the saddlepoint.
     """
-    known, tilted = _tilted(law, count)
+    exact, tilted = _tilted(law, count)
     rest = tilted.chernoff if tilted else 0.0
-    return (known.bound + rest) * (1 + _roundoff(law, count))
+    return (exact.bound + rest) * (1 + _roundoff(law, count))
 
 
 def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
@@ -278,13 +278,13 @@ def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
 
     The sum of a law of positive mean is mirrored: max(0, s) = s + max(0, -s).
     """
-    ordinary, known = _without_decisive(law, count)
+    ordinary, exact = _without_decisive(law, count)
     if ordinary.mean > 0:
-        known = known.plus(count * ordinary.mean * math.pow(ordinary.total, count - 1))
+        exact = exact.plus(count * ordinary.mean * math.pow(ordinary.total, count - 1))
         ordinary = ordinary.negated()
     if not (ordinary.value > 0).any():
-        return known, None
-    return known, TiltedLaw.at_saddlepoint(ordinary, count).raised()
+        return exact, None
+    return exact, TiltedLaw.at_saddlepoint(ordinary, count).raised()
 
 
 def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
@@ -295,9 +295,9 @@ def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
     """
     tries = (ordinary_and_rest(law, count, safe) for safe in SAFE * 4.0 ** np.arange(WIDER))
     first = next(tries)
-    for ordinary, known in chain([first], tries):
-        if known.doubt <= EXACT * known.bound:
-            return ordinary, known
+    for ordinary, exact in chain([first], tries):
+        if exact.doubt <= EXACT * exact.bound:
+            return ordinary, exact
     return (law, Mean(0.0)) if _fits(law, count) else first
 
 
@@ -320,13 +320,13 @@ def _prepared(
 
     beside: the share of what is known up to which a bound of the rest is good enough.
     """
-    known, tilted = _tilted(law, count)
+    exact, tilted = _tilted(law, count)
     if tilted is None:
-        return known, None
+        return exact, None
     rest = max(tilted.chernoff, SMALLEST)
-    if tilted.log_chernoff < LOG_SMALLEST or rest < beside * known.bound:
-        return known.plus(rest, rest), None
-    return known, discretize(tilted, tilted.spare_variance(sharp))
+    if tilted.log_chernoff < LOG_SMALLEST or rest < beside * exact.bound:
+        return exact.plus(rest, rest), None
+    return exact, discretize(tilted, tilted.spare_variance(sharp))
 
 
 def _quickest(lattice: Discretization, halvings: int) -> Mean:

@@ -1,1 +1,1 @@
-"""The collector: takes releases, opens them, writes collections with the receipt beside them."""
+"""The collector: receives releases, opens them, writes collections and receipts."""

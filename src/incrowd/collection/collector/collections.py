@@ -1,4 +1,4 @@
-"""Releases into collections that everything else reads, with the receipt and bundle beside them."""
+"""Open releases into collections, with the receipt and the bundle in the same folder."""
 
 from __future__ import annotations
 
@@ -34,68 +34,68 @@ from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, parts, write_reports
 from incrowd.reports.folder import Bucket
 
-# Sealed reports that stand in a release more than once: an honest shuffler sends none.
+# Sealed reports that occur in a release more than once: an honest shuffler sends none.
 
 
 CHUNK_BYTES = 1 << 24
-PASS_REPORTS = 1 << 23  # whose fingerprints are in memory at a time
+PASS_REPORTS = 1 << 23  # fingerprints in memory at a time
 
 
 def repeated(body: np.ndarray) -> np.ndarray:
-    """The places, rising, of rows that are equal to one before them.
+    """Return the indices, ascending, of rows that equal an earlier row.
 
-    body: uint8, shape (reports, bytes), perhaps a file in memory's clothing. Rows are sorted by
-    fingerprints with secret random multipliers, and compared themselves where two agree; of many
-    rows in several passes, so that memory is bounded.
+    body: uint8, shape (reports, bytes), perhaps memory-mapped. Rows are sorted by fingerprints
+    with secret random multipliers, and compared in full where fingerprints agree. Many rows take
+    several passes, so that memory is bounded.
     """
     words = -(-body.shape[1] // 8)
     multipliers = np.frombuffer(os.urandom(8 * words), np.uint64) | np.uint64(1)
     passes = 1 + len(body) // PASS_REPORTS
-    found = [_repeated(body, multipliers, number, passes) for number in range(passes)]
-    return np.sort(np.concatenate(found))
+    places = [_repeated(body, multipliers, number, passes) for number in range(passes)]
+    return np.sort(np.concatenate(places))
 
 
 def chunks(body: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Rows with the place of the first of them, some megabytes at a time."""
+    """Yield rows with the index of the first one, some megabytes at a time."""
     rows = max(CHUNK_BYTES // body.shape[1], 1)
     return ((at, body[at : at + rows]) for at in range(0, len(body), rows))
 
 
 def _repeated(body: np.ndarray, multipliers: np.ndarray, number: int, passes: int) -> np.ndarray:
-    """Those whose fingerprint belongs to one pass."""
+    """Return the repeats among rows whose fingerprint belongs to one pass."""
     prints, places = [], []
     for at, rows in chunks(body):
-        made = _fingerprints(rows, multipliers)
-        chosen = np.flatnonzero(made % np.uint64(passes) == number)
-        prints.append(made[chosen])
+        fingerprints = _fingerprints(rows, multipliers)
+        chosen = np.flatnonzero(fingerprints % np.uint64(passes) == number)
+        prints.append(fingerprints[chosen])
         places.append(chosen + at)
     mark, place = np.concatenate(prints), np.concatenate(places)
     order = np.argsort(mark, kind="stable")
     mark, place = mark[order], place[order]
     same = np.flatnonzero(mark[1:] == mark[:-1])
-    found, seen, last = [], set[bytes](), None
+    repeats, seen, last = [], set[bytes](), None
     for at in same.tolist():
         if mark[at] != last:
             last, seen = mark[at], {body[place[at]].tobytes()}
         row = body[place[at + 1]].tobytes()
         if row in seen:
-            found.append(int(place[at + 1]))
+            repeats.append(int(place[at + 1]))
         seen.add(row)
-    return np.array(found, np.int64)
+    return np.array(repeats, np.int64)
 
 
 def _fingerprints(rows: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     padded = np.zeros((len(rows), 8 * len(multipliers)), np.uint8)
     padded[:, : rows.shape[1]] = rows
-    made = padded.view(np.uint64) @ multipliers
-    return np.asarray(made ^ made >> np.uint64(32))
+    products = padded.view(np.uint64) @ multipliers
+    return np.asarray(products ^ products >> np.uint64(32))
 
 
 PIECE_REPORTS = 2048
 BUCKET_BYTES = 1 << 22
-WORTH_IT = 20_000  # reports that take a process as long to open as to begin
+WORTH_IT = 20_000  # reports that take as long to open as a process to start
 Advance = Callable[[int], object]
-Engine = Callable[[np.ndarray, np.ndarray], Iterable[Piece]]  # a body, the rows to leave out
+Engine = Callable[[np.ndarray, np.ndarray], Iterable[Piece]]  # body, indices of rows to leave out
 
 
 def open_release(
@@ -110,17 +110,17 @@ def open_release(
     advance: Advance = lambda _: None,
     engine: Engine | None = None,
 ) -> Receipt:
-    """Open a release into a new folder: a collection for each message, receipt and bundle.
+    """Open a release into a new folder: a collection for each message, the receipt, the bundle.
 
     release: a file whose body begins at byte `start`. The folder appears whole or not at all, and
-    only after all that is in it was read again and fits. advance: told how many sealed reports
-    were opened. engine: what opens them, in the order of the release; by default processes here.
-    Memory is bounded. Raises ProtocolError if it is not what was signed, and
-    ReportsError if the folder is there already, or if a process is lost.
+    only after its content was read again and verified. advance: called with the number of reports
+    opened since the last call. engine: opens reports, in the order of the release; by default
+    processes on this machine. Memory is bounded. Raises ProtocolError if the release is not what
+    was signed, and ReportsError if the folder already exists or a process ends unexpectedly.
     """
     signed.check(bundle)
     if output.exists():
-        raise ReportsError.of("path", str(output), "it exists already; name a new folder")
+        raise ReportsError.of("path", str(output), "it already exists; name a new folder")
     private_folder(output.parent)
     with new_folder(output) as folder:
         body = _body(release, start, signed, bundle)
@@ -132,7 +132,7 @@ def open_release(
 
 
 def _body(release: Path, start: int, signed: Signed, bundle: Bundle) -> np.ndarray:
-    """The sealed reports, uint8, shape (reports, bytes), read from the disk as they are needed."""
+    """Return the sealed reports as a memory-mapped uint8 array, shape (reports, bytes)."""
     length, digest = release.stat().st_size - start, b""
     with release.open("rb") as file:
         file.seek(start)
@@ -143,7 +143,7 @@ def _body(release: Path, start: int, signed: Signed, bundle: Bundle) -> np.ndarr
 
 
 def _here(bundle: Bundle, private: X25519PrivateKey, workers: int, advance: Advance) -> Engine:
-    """Processes of this machine, as many as are worth their beginning."""
+    """Return an engine with processes on this machine, as many as are worth starting."""
 
     def engine(body: np.ndarray, without: np.ndarray) -> Iterable[Piece]:
         many = min(workers, 1 + len(body) // WORTH_IT)
@@ -153,7 +153,7 @@ def _here(bundle: Bundle, private: X25519PrivateKey, workers: int, advance: Adva
 
 
 def _pieces(body: np.ndarray, without: np.ndarray, advance: Advance) -> Iterator[bytes]:
-    """Sealed reports behind each other, without some rows."""
+    """Yield concatenated sealed reports without some rows."""
     for at in range(0, len(body), PIECE_REPORTS):
         rows = body[at : at + PIECE_REPORTS]
         first, last = np.searchsorted(without, (at, at + len(rows)))
@@ -162,7 +162,7 @@ def _pieces(body: np.ndarray, without: np.ndarray, advance: Advance) -> Iterator
 
 
 def left(rows: np.ndarray, without: np.ndarray) -> bytes:
-    """Sealed reports behind each other, some left out."""
+    """Return concatenated sealed reports without some rows."""
     return np.delete(rows, without, axis=0).tobytes()
 
 
@@ -173,7 +173,7 @@ def _written(
     folder: Path,
     engine: Engine,
 ) -> Receipt:
-    """Everything that belongs into the folder of a release."""
+    """Write the whole folder of a release; return the receipt."""
     twice = repeated(body)
     rejected, dummies = {REPEATED: len(twice)}, 0
     with ExitStack() as stack:
@@ -199,7 +199,7 @@ def _written(
 def _collections(
     buckets: Sequence[Bucket], bundle: Bundle, release: Release, names: Names, folder: Path
 ) -> list[Opened]:
-    found = []
+    messages = []
     strata = names if bundle.plan.survey.open else ()
     for number, (bucket, message) in enumerate(zip(buckets, bundle.plan.messages, strict=True)):
         empty = np.empty((0, bucket.width), np.uint8)
@@ -223,17 +223,17 @@ def _collections(
             settle(file)
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found.append(Opened(id=id, reports=reports, sha256=digest))
-    return found
+        messages.append(Opened(id=id, reports=reports, sha256=digest))
+    return messages
 
 
 def verify_opened(receipt: Receipt, bundle: Bundle, folder: Path) -> None:
-    """Raises unless receipt and collections, read again from the folder, are what was opened."""
+    """Raise unless receipt and collections, read again from the folder, are what was opened."""
     check(receipt, bundle)
     check_files(receipt, folder)
     for number, message in enumerate(receipt.messages):
         path = folder / collection_name(number)
         reports = sum(map(len, parts(path, check=True)))
         if reports != message.reports:
-            allowed = f"should hold {message.reports:,}; open the release again"
+            allowed = f"should contain {message.reports:,}; open the release again"
             raise ReportsError.of("reports", f"{reports:,}", allowed)

@@ -1,6 +1,6 @@
-"""The dashboard: one page for whoever knows the token, which looks again by itself.
+"""The dashboard: a page that updates itself, for people who have the token.
 
-The token comes in a header alone: in no address, no cookie, no log.
+The token is sent in a header only: never in an address, a cookie or a log.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from incrowd.collection.collector.gate import Gate, main_part
-from incrowd.collection.collector.progress import Progress
+from incrowd.collection.collector.progress import Gate, Progress, main_part
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.service import answer
 from incrowd.errors import IncrowdError
@@ -31,7 +30,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Dashboard:
-    """What is answered to whom. The page itself holds nothing, and is for everybody."""
+    """Handles the requests of the dashboard. The page itself contains no data and is public."""
 
     def __init__(self, progress: Progress, gate: Gate, token: str) -> None:
         self.progress, self.gate, self.token = progress, gate, token
@@ -40,56 +39,58 @@ class Dashboard:
 
     @property
     def routes(self) -> list[Route]:
-        """The page, what it asks again and again, and the page of estimates."""
+        """The routes of the page, its state and its estimates."""
         return [
             Route(PATH, self.page, methods=["GET"]),
-            Route(f"{PATH}/state", self._known(self.state), methods=["GET"]),
-            Route(f"{PATH}/estimates", self._known(self.estimates), methods=["GET"]),
+            Route(f"{PATH}/state", self._authorized(self.state), methods=["GET"]),
+            Route(f"{PATH}/estimates", self._authorized(self.estimates), methods=["GET"]),
         ]
 
     async def page(self, _: Request) -> Response:
-        """The same bytes for everybody."""
+        """Return the page, the same for everybody."""
         return HTMLResponse(self.html, headers=self.headers)
 
     async def state(self, _: Request) -> Response:
-        """How far it is."""
+        """Return the progress of the collection."""
         return JSONResponse(await asyncio.to_thread(self.progress.facts), headers=self.headers)
 
     async def estimates(self, _: Request) -> Response:
-        """The main part of the page of estimates, once the gate is open; 404 before."""
-        made = await asyncio.to_thread(self.gate.page)
-        if not made:
+        """Return the main part of the page of estimates; 404 until the gate is open."""
+        html = await asyncio.to_thread(self.gate.page)
+        if not html:
             return answer(KINDS["no-resource"])
-        return HTMLResponse(main_part(made), headers=self.headers)
+        return HTMLResponse(main_part(html), headers=self.headers)
 
-    def _known(self, handler: Handler) -> Handler:
-        """A handler for those who know the token; what fails is said, and never a traceback."""
+    def _authorized(self, handler: Handler) -> Handler:
+        """Return a handler that requires the token and responds to errors without a traceback."""
 
-        async def known(request: Request) -> Response:
+        async def authorized(request: Request) -> Response:
             if not is_token(request.headers.get("authorization", ""), self.token):
                 return PlainTextResponse("no\n", 401, {"WWW-Authenticate": "Bearer"})
             try:
                 return await handler(request)
             except (IncrowdError, OSError) as error:
-                _log.error("the dashboard cannot show what is here: %s", error)
+                _log.error("the dashboard cannot show the collection: %s", error)
                 return answer(KINDS["fault"])
 
-        return known
+        return authorized
 
 
 def is_token(given: str, token: str) -> bool:
-    """Whether a header names the token; takes as long whatever it names."""
-    wanted, said = (hashlib.sha256(text.encode()).digest() for text in (f"Bearer {token}", given))
-    return hmac.compare_digest(wanted, said)
+    """Return whether a header contains the token, in constant time."""
+    expected, stated = (
+        hashlib.sha256(text.encode()).digest() for text in (f"Bearer {token}", given)
+    )
+    return hmac.compare_digest(expected, stated)
 
 
 def _headers(html: str) -> dict[str, str]:
-    """The page runs its own script and style alone, and speaks to nobody but this collector."""
-    own = {kind: _hashed(text) for kind, text in _INLINE.findall(html)}
+    """Return headers that allow only the page's own script and style, and only this collector."""
+    hashes = {kind: _hashed(text) for kind, text in _INLINE.findall(html)}
     policy = (
         "default-src 'none'",
-        f"script-src '{own['script']}'",
-        f"style-src '{own['style']}'",
+        f"script-src '{hashes['script']}'",
+        f"style-src '{hashes['style']}'",
         "connect-src 'self'",
         "img-src data:",
         "base-uri 'none'",

@@ -1,30 +1,32 @@
-"""What a collector does with the releases it has taken: opens them once, then destroys the key."""
+"""A collector's folder: open its releases once, destroy the key at the end, check the machine."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.places import Places, starts_in
-from incrowd.collection.collector.receipt import note_contradictions
+from incrowd.collection.collector.receipt import check_files, load_receipt, note_contradictions
+from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.protocol.bundle import Bundle, as_time
-from incrowd.errors import UsageError
+from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import BEGUN, destroy, write_private
 from incrowd.reports.locking import locked
 
-GRACE = timedelta(days=7)  # after the shuffler has deleted what was too small
+GRACE = timedelta(days=7)  # after the shuffler deleted strata that were too small
 
 
 def keep_bundle(places: Places, path: Path | None) -> Bundle:
-    """The bundle of a collector's folder, put there first if a file is named.
+    """Return the bundle in a collector's folder; first copy it there if a file is named.
 
-    Raises UsageError if there is none, or another one there; a folder is for one bundle.
+    Raises UsageError if there is no bundle or a different one; each folder is for one bundle.
     """
     try:
         content = (path or places.bundle).read_bytes()
@@ -33,10 +35,12 @@ def keep_bundle(places: Places, path: Path | None) -> Bundle:
             write_private(places.bundle, content, overwrite=True)
         same = places.bundle.read_bytes() == content
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; name what the shuffler made"
+        allowed = (
+            f"it cannot be read: {error.strerror}; name the bundle.json that the shuffler made"
+        )
         raise UsageError.of("bundle", str(error.filename), allowed) from None
     if not same:
-        allowed = "the folder is of another bundle; name another folder"
+        allowed = "the folder belongs to another bundle; name another folder"
         raise UsageError.of("bundle", str(path), allowed)
     return bundle
 
@@ -48,12 +52,12 @@ def open_waiting(
     workers: int,
     advance: Advance = lambda _: None,
 ) -> list[Path]:
-    """Open every release that was taken and is not open yet; returns the folders made.
+    """Open every stored release that is not open yet; return the new folders.
 
-    May be stopped and repeated at any point: a folder appears whole, and what is sealed goes only
-    when it is there.
+    May be interrupted and repeated at any point: a folder appears whole, and sealed reports are
+    deleted only after that.
     """
-    made = []
+    folders = []
     for signed in starts_in(places.starts):
         folder, release = places.opened(signed), places.waiting(signed)
         if not folder.exists():
@@ -67,29 +71,29 @@ def open_waiting(
                 workers=workers,
                 advance=advance,
             )
-            made.append(folder)
+            folders.append(folder)
         release.unlink(missing_ok=True)
     note_contradictions(places, bundle)
-    return made
+    return folders
 
 
 def leftovers(places: Places) -> list[Path]:
-    """What a process that was killed has begun and left, of which some is opened already."""
+    """Return temporary files that a killed process left; some may contain opened reports."""
     folders = (places.root, places.opened_ones, places.waiting_ones, places.starts)
     return [path for folder in folders for path in sorted(folder.glob(f"{BEGUN}*"))]
 
 
 @contextmanager
 def alone(places: Places) -> Iterator[None]:
-    """No other process works in the folder meanwhile; what killed ones left is removed first.
+    """Lock the folder against other processes, and remove what killed processes left.
 
-    Raises UsageError if another one does.
+    Raises UsageError if another process has the lock.
     """
     with ExitStack() as held:
         try:
             held.enter_context(locked(places.root / "collector", patience=0.0))
         except UsageError:
-            allowed = "another collector runs in it; stop that one, or name another folder"
+            allowed = "another collector is running in this folder; stop it, or name another folder"
             raise UsageError.of("folder", str(places.root), allowed) from None
         for path in leftovers(places):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -97,16 +101,73 @@ def alone(places: Places) -> Iterator[None]:
 
 
 def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:
-    """Whether all releases that can come are open: of every stratum, or no more are made."""
-    known = starts_in(places.starts)
-    if not all(places.opened(signed).exists() for signed in known):
+    """Return whether every release that can still arrive is open."""
+    starts = starts_in(places.starts)
+    if not all(places.opened(signed).exists() for signed in starts):
         return False
-    released = {number for signed in known for number in signed.header.strata}
+    released = {number for signed in starts for number in signed.header.strata}
     return len(released) == len(bundle.strata) or now >= as_time(bundle.disposes) + GRACE
 
 
 def forget(places: Places, bundle: Bundle, now: datetime) -> bool:
-    """Destroy the private key if nothing is left to open; whether it is gone."""
+    """Destroy the private key if nothing is left to open; return whether it is destroyed."""
     if is_complete(places, bundle, now) and places.private.exists():
         destroy(places.private)
     return not places.private.exists()
+
+
+# Findings about the machine of a collector, each with what would fix it.
+
+
+def check_machine(places: Places, bundle: Bundle, now: datetime) -> list[Finding]:
+    """Check the machine of a collector; return the findings in a fixed order."""
+    looks: Iterable[Iterator[Finding]] = (
+        modes((places.root, places.private)),
+        memory(),
+        clock(),
+        _room(places, bundle),
+        _releases(places),
+        _cheating(places),
+        _left(places, bundle, now),
+    )
+    return list(chain.from_iterable(looks))
+
+
+def _room(places: Places, bundle: Bundle) -> Iterator[Finding]:
+    """Check the disk space for three times the crowd: sealed, in buckets, and opened."""
+    crowd = bundle.plan.survey.crowd * len(bundle.strata)
+    return room(places.root, 3 * 3 * crowd * bundle.places * bundle.sealed_length)
+
+
+def _releases(places: Places) -> Iterator[Finding]:
+    """Check that every stored release is open and its files are unchanged."""
+    for signed in starts_in(places.starts):
+        folder = places.opened(signed)
+        yield Finding(f"release {signed.header.strata[0]}", *_state(folder))
+
+
+def _state(folder: Path) -> tuple[bool, str]:
+    if not folder.exists():
+        return False, "waiting to be opened; start the collector"
+    try:
+        receipt, _ = load_receipt(folder)
+        check_files(receipt, folder)
+    except IncrowdError as error:
+        return False, str(error)
+    rejected = sum(receipt.rejected.values())
+    return True, f"opened, {receipt.accepted:,} reports accepted, {rejected:,} rejected"
+
+
+def _cheating(places: Places) -> Iterator[Finding]:
+    if many := len(starts_in(places.contradictions)):
+        text = f"{many} releases that contradict each other; keep {places.contradictions} as proof"
+        yield Finding("contradictory releases", False, text)
+
+
+def _left(places: Places, bundle: Bundle, now: datetime) -> Iterator[Finding]:
+    """Check for leftovers: the key after the last release, and files of killed processes."""
+    left = [str(path) for path in leftovers(places)]
+    if is_complete(places, bundle, now) and places.private.exists():
+        left.append(str(places.private))
+    text = ", ".join(left) + "; start the collector again" if left else "nothing"
+    yield Finding("leftover files", not left, text)

@@ -1,12 +1,11 @@
-"""Opening a release on Apache Spark: a task opens some rows of it, read where the release lies.
+"""Open a release on Apache Spark: each task opens some rows, read from the release's file.
 
-A release is one uniformly random permutation of everybody's sealed reports. Its pieces come back in
-the order of its rows and are put behind each other, so that each message's reports are in the order
-in which the release has them: the collection is the one that a single machine writes. Nothing is
-written by a task, so that one that is lost, repeated or run twice leaves nothing.
+A release is one uniformly random permutation of everybody's sealed reports. The results are put
+together in the order of its rows, so the collection is the one that a single machine writes. Tasks
+write nothing, so a task that is lost, repeated or run twice leaves nothing behind.
 
-The private key does not travel through Spark, which could keep it on disks: each machine reads its
-file, as it reads the release.
+The private key does not pass through Spark, which could store it on disks: each machine reads the
+key from its file, like the release.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ from incrowd.reports.spark import Batches, in_arrow
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROWS_EACH = 1 << 15  # of a task: about a second
-TASKS_EACH = 4  # of a core at a time: what they return is in memory here
+ROWS_EACH = 1 << 15  # rows per task: about a second
+TASKS_EACH = 4  # tasks per core at a time; their results are in memory here
 RESULT = "number long, packed array<binary>, dummies long, rejected array<long>"
 
 
 class Rows(NamedTuple):
-    """Some rows of a release; of those from `first` on, `without` are left out."""
+    """Rows `first` to `end` of a release; `without`: indices from `first` that are left out."""
 
     first: int
     end: int
@@ -46,7 +45,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Sealed:
-    """What a task is told: files that every machine finds, where a body begins, the bundle."""
+    """Input of a task: files that every machine can read, the start of the body, the bundle."""
 
     release: str
     start: int
@@ -55,7 +54,7 @@ class Sealed:
 
 
 def engine(session: SparkSession, sealed: Sealed, advance: Advance) -> Engine:
-    """Opens on the machines of a session. Raises ReportsError if it does not succeed there."""
+    """Return an engine that opens reports on a Spark session. It raises ReportsError on failure."""
     widths = _widths(Bundle.parse(sealed.bundle))
     together = TASKS_EACH * session.sparkContext.defaultParallelism
 
@@ -64,8 +63,8 @@ def engine(session: SparkSession, sealed: Sealed, advance: Advance) -> Engine:
         for at in range(0, len(rows), together):
             wave = rows[at : at + together]
             numbers = session.range(0, len(wave), 1, len(wave))
-            found = in_arrow(numbers, partial(_open_rows, sealed, wave), RESULT, "opened")
-            for piece, of in zip(_pieces(found, len(wave), widths), wave, strict=True):
+            table = in_arrow(numbers, partial(_open_rows, sealed, wave), RESULT, "opened")
+            for piece, of in zip(_pieces(table, len(wave), widths), wave, strict=True):
                 yield piece
                 advance(of.end - of.first)
 
@@ -84,7 +83,7 @@ def _widths(bundle: Bundle) -> list[int]:
 
 
 def _open_rows(sealed: Sealed, wave: list[Rows], batches: Batches) -> Batches:
-    """What is in the rows whose numbers come in a partition."""
+    """Open the rows whose numbers are in a partition."""
     protect()
     bundle = Bundle.parse(sealed.bundle)
     work = Opener(bundle, load_private(Path(sealed.key), bundle))
@@ -107,12 +106,12 @@ def _as_batch(number: int, piece: Piece) -> pa.RecordBatch:
     )
 
 
-def _pieces(found: pa.Table, many: int, widths: list[int]) -> Iterator[Piece]:
-    """In the order of the release. Raises ReportsError unless each came once."""
-    rows = sorted(found.to_pylist(), key=lambda row: row["number"])
+def _pieces(table: pa.Table, many: int, widths: list[int]) -> Iterator[Piece]:
+    """Yield the pieces in the order of the release. Raises ReportsError if any is missing."""
+    rows = sorted(table.to_pylist(), key=lambda row: row["number"])
     if [row["number"] for row in rows] != list(range(many)):
-        missing = InWords(f"{len(rows)} of {many} parts came")
-        raise ReportsError.of("release", missing, "try it again")
+        missing = InWords(f"{len(rows)} of {many} parts arrived")
+        raise ReportsError.of("release", missing, "try again")
     for row in rows:
         packed = tuple(
             np.frombuffer(each, np.uint8).reshape(-1, width)

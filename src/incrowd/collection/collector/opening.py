@@ -1,9 +1,8 @@
-"""Opening sealed reports, side by side in processes, in the order of the release."""
+"""Open sealed reports in parallel processes, in the order of the release."""
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -22,8 +21,8 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import unseal
 from incrowd.errors import InWords, ProtocolError, ReportsError
 
-AHEAD = 4  # pieces that wait for each process
-# Why a sealed report is rejected: what its ProtocolError is about.
+AHEAD = 4  # pieces queued for each process
+# The field of the ProtocolError of a rejected report -> the kind of rejection.
 UNREADABLE = {
     "sealed.header": "another-key",
     "sealed.ciphertext": "unopened",
@@ -34,9 +33,9 @@ KINDS = (*UNREADABLE.values(), REPEATED)
 
 
 class Piece(NamedTuple):
-    """What was in some sealed reports.
+    """The content of some sealed reports.
 
-    packed: of each message the reports, uint8, shape (reports, bytes). rejected: how many were, by
+    packed: the reports of each message, uint8, shape (reports, bytes). rejected: their number by
     kind.
     """
 
@@ -47,13 +46,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Opener:
-    """Opens pieces of a release: sealed reports behind each other."""
+    """Opens pieces of a release: concatenated sealed reports."""
 
     bundle: Bundle
     private: X25519PrivateKey
 
     def __call__(self, sealed: bytes) -> Piece:
-        """What is in them, in their order."""
+        """Return their content, in their order."""
         rejected, shape = Counter[str](), self.bundle.shape
         plaintexts = b"".join(self._plaintexts(sealed, rejected))
         every = np.frombuffer(plaintexts, np.uint8).reshape(-1, shape.length)
@@ -63,7 +62,7 @@ class Opener:
         return Piece(packed, dummies, dict(rejected))
 
     def _plaintexts(self, sealed: bytes, rejected: Counter[str]) -> Iterator[bytes]:
-        """Of those that open: nothing else is done for each alone. All have one length."""
+        """Yield the plaintexts of reports that can be opened. All have the same length."""
         bundle, size = self.bundle, self.bundle.sealed_length
         for at in range(0, len(sealed), size):
             try:
@@ -72,18 +71,13 @@ class Opener:
                 rejected[UNREADABLE[error.problems[0].field]] += 1
 
 
-def cores() -> int:
-    """How many processes can work at a time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def opened(
     pieces: Iterable[bytes], bundle: Bundle, private: X25519PrivateKey, workers: int
 ) -> Iterator[Piece]:
-    """What is in pieces of a release, in their order; with one worker in this process.
+    """Yield the content of pieces of a release, in their order; one worker runs in this process.
 
-    Each process has a thread here that gives it one piece at a time. Raises ReportsError if a
-    process is lost; nothing is written then.
+    Each process has a thread here that passes it one piece at a time. Raises ReportsError if a
+    process ends unexpectedly; nothing is written then.
     """
     if workers == 1:
         yield from map(Opener(bundle, private), pieces)
@@ -107,9 +101,9 @@ def opened(
         try:
             yield from _in_order(threads, work, pieces, AHEAD * workers)
         except (EOFError, OSError):
-            found = InWords("a process that opened them was lost")
+            lost = InWords("a process that was opening reports ended unexpectedly")
             raise ReportsError.of(
-                "release", found, "nothing was written; use the same again"
+                "release", lost, "nothing was written; run the same command again"
             ) from None
 
 
@@ -119,7 +113,7 @@ def _in_order(
     pieces: Iterable[bytes],
     most: int,
 ) -> Iterator[Piece]:
-    """At most so many pieces are on their way."""
+    """Yield results in order. most: pieces in progress at a time."""
     waiting: deque[Future[Piece]] = deque()
     for piece in pieces:
         waiting.append(threads.submit(work, piece))
@@ -131,7 +125,7 @@ def _in_order(
 
 @contextmanager
 def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
-    """A process that opens what comes through a pipe, until the pipe is closed."""
+    """Start a process that opens the pieces it receives through a pipe, until it is closed."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, bundle, private), daemon=True)
@@ -145,8 +139,8 @@ def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
 
 
 def _serve(pipe: Connection, bundle: bytes, private: bytes) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever gave the work decides
-    protect()  # a new program does not inherit it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
+    protect()  # a new program does not inherit the protection
     work = Opener(Bundle.parse(bundle), X25519PrivateKey.from_private_bytes(private))
     with suppress(EOFError, OSError):
         while True:

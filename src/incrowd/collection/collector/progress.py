@@ -1,62 +1,135 @@
-"""How far a collection is, in facts for those who look at it.
+"""The progress of a collection, as shown on the dashboard.
 
-Nothing of the answers is among them, and nothing that grows with the number of reports.
+It contains nothing that depends on answers, and nothing that grows with the number of reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from incrowd.collection.claims import bundle_guarantee
-from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import starts_in
+from incrowd.collection.collector.places import RECEIPT, Places, starts_in
+from incrowd.collection.collector.receipt import Receipt, load_receipt, receipts_of
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.machine import Clock
 from incrowd.collection.protocol.bundle import TIME, Bundle, as_time
 from incrowd.errors import ProtocolError
+from incrowd.estimation.estimate import count, estimate
 from incrowd.plans.digests import read_json
 from incrowd.plans.strata import releases
+from incrowd.presentation.page import page
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence, guarantee_symbols
+from incrowd.reports.folder import stream_reports
 
-# What the shuffler tells of people while they send: asked once an hour, for all who look.
+Opened = tuple[Path, Receipt]
+
+
+class Gate:
+    """The opened releases, and the page of estimates of those with enough people."""
+
+    def __init__(self, bundle: Bundle, places: Places) -> None:
+        self.bundle, self.places = bundle, places
+        self._reading, self._drawing = Lock(), Lock()
+        self._seen: object = None
+        self._opened: tuple[Opened, ...] = ()
+        self._page = ("", "")
+
+    def opened(self) -> tuple[Opened, ...]:
+        """Return all opened releases, read again when a receipt changes."""
+        with self._reading:
+            files = sorted(self.places.opened_ones.glob(f"release-*/{RECEIPT}"))
+            seen = [(file, file.stat().st_mtime_ns) for file in files]
+            if seen != self._seen:
+                folders = [file.parent for file in files]
+                self._opened = tuple((each, load_receipt(each)[0]) for each in folders)
+                self._seen = seen
+            return self._opened
+
+    def passed(self) -> tuple[Opened, ...]:
+        """Return the releases with at least as many people as the plan's crowd."""
+        crowd = self.bundle.plan.survey.crowd
+        return tuple(each for each in self.opened() if each[1].opened_people >= crowd)
+
+    @property
+    def version(self) -> str | None:
+        """The version of the page of estimates; None while there is no page."""
+        passed = self.passed()
+        return _version(passed) if passed else None
+
+    def page(self) -> str:
+        """Return the page of estimates; "" while there is none. It is rendered once per version.
+
+        Raises ReportsError if the reports are of too few people or were changed.
+        """
+        with self._drawing:
+            passed = self.passed()
+            if passed and self._page[0] != _version(passed):
+                self._page = _version(passed), self._drawn([folder for folder, _ in passed])
+            return self._page[1] if passed else ""
+
+    def _drawn(self, folders: list[Path]) -> str:
+        plan = self.bundle.plan
+        counted = count(plan, chain.from_iterable(map(stream_reports, folders)))
+        return page(estimate(plan, counted, received=receipts_of(plan, folders)))
+
+
+def main_part(html: str) -> str:
+    """Return what is below the heading of a page, for another page with the same style sheet.
+
+    Its style attributes become data-style, since a strict policy forbids them; a script sets them
+    again. Texts cannot contain such an attribute: their quotation marks are escaped.
+    """
+    _, _, rest = html.partition("</h1>")
+    return rest.partition("</main>")[0].replace(' style="', ' data-style="')
+
+
+def _version(passed: Sequence[Opened]) -> str:
+    receipts = "".join(receipt.model_dump_json() for _, receipt in passed)
+    return hashlib.sha256(receipts.encode()).hexdigest()[:16]
+
+
+# The number of people that the shuffler reports: requested once an hour, for all viewers.
 
 
 PATIENCE = Patience(whole=0.0, one=5.0)
 HOUR = timedelta(hours=1)
-AGAIN = timedelta(minutes=1)  # after a question that was not answered
+AGAIN = timedelta(minutes=1)  # after a request without a response
 MOST_BYTES, MOST_PEOPLE = 1 << 25, 1 << 53
 
 
-class Told:
-    """People of each stratum by its name, as of an hour; none until the shuffler has answered."""
+class PeopleCount:
+    """People in each stratum, by name, as of some hour; empty until the shuffler responds."""
 
     def __init__(self, bundle: Bundle, clock: Clock, connection: Connection | None = None) -> None:
         self.bundle, self.clock = bundle, clock
         self.connection = connection or Connection(patience=PATIENCE)
         self.people: Mapping[str, int] = {}
-        self.hour: datetime | None = None  # of what is known
+        self.hour: datetime | None = None  # of the latest count
         self.away = False
-        self.next: datetime | None = None  # when it is asked again
+        self.next: datetime | None = None  # the time of the next request
         self._asking = Lock()
 
     def look(self) -> None:
-        """Ask, unless it was answered in this hour."""
+        """Request the count, unless the shuffler responded in this hour."""
         with self._asking:
             now = self.clock()
             if self.next and now < self.next <= now + HOUR:  # later only if the clock was set back
                 return
-            found, hour = self._asked(), now.replace(minute=0, second=0, microsecond=0)
-            self.away, self.next = found is None, now + AGAIN
-            if found is not None:
-                self.people, self.hour, self.next = found, hour, hour + HOUR
+            people, hour = self._asked(), now.replace(minute=0, second=0, microsecond=0)
+            self.away, self.next = people is None, now + AGAIN
+            if people is not None:
+                self.people, self.hour, self.next = people, hour, hour + HOUR
 
     def _asked(self) -> dict[str, int] | None:
-        """What it says now; None if it does not answer with a count."""
+        """Return the current count; None without a valid response."""
         address = f"{self.bundle.addresses.shuffler}/count"
         try:
             reply = self.connection.ask("GET", address, most=MOST_BYTES)
@@ -66,10 +139,10 @@ class Told:
 
 
 def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
-    """People of each stratum: rounded down here as well, whatever is said. None if it is none."""
+    """Return the people in each stratum, rounded down here as well; None if invalid."""
     try:
-        told = read_json(body.decode())["people"]
-        people = {name: told[name] for name in bundle.strata}
+        counts = read_json(body.decode())["people"]
+        people = {name: counts[name] for name in bundle.strata}
     except (ValueError, LookupError, TypeError):
         return None
     if not all(type(each) is int and 0 <= each < MOST_PEOPLE for each in people.values()):
@@ -77,26 +150,26 @@ def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
     return {name: bundle.rounded(each) for name, each in people.items()}
 
 
-MOST_STRATA = 100  # that are listed
+MOST_STRATA = 100  # listed at most
 
 
 class Progress:
-    """What is known of a collection now: what the shuffler tells, and what came."""
+    """The progress of a collection: counts of the shuffler, and releases."""
 
-    def __init__(self, bundle: Bundle, gate: Gate, told: Told, clock: Clock) -> None:
-        self.bundle, self.gate, self.told, self.clock = bundle, gate, told, clock
+    def __init__(self, bundle: Bundle, gate: Gate, count: PeopleCount, clock: Clock) -> None:
+        self.bundle, self.gate, self.count, self.clock = bundle, gate, count, clock
         self._promises: dict[tuple[int, bool], dict[str, Any]] = {}
 
     def facts(self) -> dict[str, Any]:
-        """All of it, JSON-ready. Asks the shuffler, if there is something to ask."""
+        """Return all facts, JSON-ready. Until the release, request the count from the shuffler."""
         bundle, now = self.bundle, self.clock()
         taken = starts_in(self.gate.places.starts)
         released = {bundle.strata[n] for signed in taken for n in signed.header.strata}
         phase = _phase(bundle, now, len(released), len(taken) - len(self.gate.opened()))
         counting = phase in ("collecting", "closed")
         if counting:
-            self.told.look()
-        following = self.told.next if counting else None
+            self.count.look()
+        following = self.count.next if counting else None
         return {
             "title": bundle.wording.title,
             "period": bundle.period,
@@ -105,9 +178,9 @@ class Progress:
             "opens": bundle.opens,
             "closes": bundle.closes,
             "disposes": bundle.disposes,
-            "as_of": self.told.hour and self.told.hour.strftime(TIME),
+            "as_of": self.count.hour and self.count.hour.strftime(TIME),
             "next_count": following and following.strftime(TIME),
-            "shuffler_away": self.told.away,
+            "shuffler_away": self.count.away,
             "crowd": bundle.plan.survey.crowd,
             "least_people": bundle.least_people,
             **self._strata(released),
@@ -117,8 +190,8 @@ class Progress:
         }
 
     def _strata(self, released: set[str]) -> dict[str, Any]:
-        """The first strata, and how many more there are."""
-        least, people = self.bundle.least_people, self.told.people
+        """Return the first strata, and how many more there are."""
+        least, people = self.bundle.least_people, self.count.people
         rows = [
             {
                 "name": name,
@@ -131,7 +204,7 @@ class Progress:
         return {"strata": rows, "more_strata": len(self.bundle.strata) - len(rows)}
 
     def _opened(self) -> dict[str, Any]:
-        """What the receipts say that does not depend on anybody's answers."""
+        """Return the facts in the receipts that do not depend on answers."""
         receipts = [receipt for _, receipt in self.gate.opened()]
         return {
             "opened_people": sum(receipt.opened_people for receipt in receipts),
@@ -141,24 +214,24 @@ class Progress:
         }
 
     def _guarantee(self) -> dict[str, Any] | None:
-        """For those who are here in the smallest release; before, who would be if it were now."""
+        """Return the guarantee for the smallest release, or for a release that were made now."""
         people = min((receipt.opened_people for _, receipt in self.gate.passed()), default=None)
-        if people is None and self.told.people:
-            people = _would_be_released(self.bundle, self.told.people)
+        if people is None and self.count.people:
+            people = _would_be_released(self.bundle, self.count.people)
         if people is None:
             return None
-        if (known := (people, self._contradicted)) not in self._promises:
-            found = bundle_guarantee(self.bundle, people, contradicted=known[1])
-            self._promises[known] = {
+        if (key := (people, self._contradicted)) not in self._promises:
+            guarantee = bundle_guarantee(self.bundle, people, contradicted=key[1])
+            self._promises[key] = {
                 "people": people,
-                "heading": guarantee_heading(found),
-                "sentence": guarantee_sentence(found),
-                "symbols": guarantee_symbols(found),
-                "epsilon": found.epsilon,
-                "delta": found.delta,
-                "reduced_by": list(found.reduced_by),
+                "heading": guarantee_heading(guarantee),
+                "sentence": guarantee_sentence(guarantee),
+                "symbols": guarantee_symbols(guarantee),
+                "epsilon": guarantee.epsilon,
+                "delta": guarantee.delta,
+                "reduced_by": list(guarantee.reduced_by),
             }
-        return self._promises[known]
+        return self._promises[key]
 
     @property
     def _contradicted(self) -> bool:
@@ -166,7 +239,7 @@ class Progress:
 
 
 def _phase(bundle: Bundle, now: datetime, released: int, waiting: int) -> str:
-    """The word for how far it is."""
+    """Return the phase of a collection."""
     if waiting > 0:
         return "opening"
     if released == len(bundle.strata):
@@ -180,8 +253,8 @@ def _phase(bundle: Bundle, now: datetime, released: int, waiting: int) -> str:
     return "collecting" if now >= as_time(bundle.opens) else "not-open"
 
 
-def _would_be_released(bundle: Bundle, told: Mapping[str, int]) -> int:
-    """The people of the smallest release there would be; of the largest stratum, if none."""
-    counts = {number: told[name] for number, name in enumerate(bundle.strata)}
+def _would_be_released(bundle: Bundle, people: Mapping[str, int]) -> int:
+    """Return the people in the smallest release now possible; else in the largest stratum."""
+    counts = {number: people[name] for number, name in enumerate(bundle.strata)}
     due = releases(counts, bundle.least_people, bundle.small_strata)
     return min((sum(counts[n] for n in group) for group in due), default=max(counts.values()))

@@ -1,4 +1,4 @@
-"""The receipt of a release: what the shuffler signed, and what was found when it was opened."""
+"""The receipt of a release: what the shuffler signed, and the result of opening it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Strict(BaseModel):
 
 
 class Opened(_Strict):
-    """A collection beside the receipt: its id, its reports, the SHA-256 of its file."""
+    """A collection in the folder: its id, its number of reports, the SHA-256 of its file."""
 
     id: str
     reports: Count
@@ -46,11 +46,11 @@ class Opened(_Strict):
 
 
 class Receipt(_Strict):
-    """What is known of one release, as it stands in receipt.json.
+    """The facts of one release, as in receipt.json.
 
     bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, issued,
-    used, reports and strata say again what the header does. rejected: sealed reports by kind.
-    opened_people: how many the opened plaintexts can be of at most. messages: in their order.
+    used, reports and strata repeat the header. rejected: sealed reports by kind. opened_people:
+    the most people that the opened plaintexts can be from. messages: in their order.
     contradictions: starts of other releases of the same strata, signed by the same key.
     """
 
@@ -84,7 +84,7 @@ def _start(text: str) -> Signed:
 
 
 def people_at_most(signed: Signed, accepted: int, bundle: Bundle) -> int:
-    """Whose reports these are: no more than were stated, and none without a whole upload."""
+    """Return the most people that the reports can be from: as stated, and with whole uploads."""
     return min(signed.header.people, accepted // bundle.places)
 
 
@@ -96,7 +96,7 @@ def receipt_of(
     messages: list[Opened],
     contradictions: list[str],
 ) -> Receipt:
-    """The receipt of a release that was opened."""
+    """Return the receipt of an opened release."""
     header = signed.header
     accepted = dummies + sum(message.reports for message in messages)
     return Receipt(
@@ -116,14 +116,14 @@ def receipt_of(
 
 
 def names_of(signed: Signed, bundle: Bundle) -> Names:
-    """The strata of a release."""
+    """Return the names of the strata of a release."""
     return tuple(bundle.strata[number] for number in signed.header.strata)
 
 
 def check(receipt: Receipt, bundle: Bundle) -> None:
-    """Raises ProtocolError unless the bundle's shuffler signed what the receipt says.
+    """Raise ProtocolError unless the bundle's shuffler signed the header in the receipt.
 
-    And ReportsError unless its numbers follow from what was signed and opened.
+    Raise ReportsError unless the numbers follow from what was signed and opened.
     """
     signed = receipt.signed
     signed.check(bundle)
@@ -141,14 +141,14 @@ def check(receipt: Receipt, bundle: Bundle) -> None:
 
 
 def _edited() -> IncrowdError:
-    allowed = "it should follow from what was signed; open the release again"
+    allowed = "it does not match the signed header; open the release again"
     return ReportsError.of("receipt", InWords("was edited"), allowed)
 
 
 def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundle]:
-    """The receipt in a folder and the bundle beside it, checked; plan: whose it should be.
+    """Return the receipt and the bundle in a folder, checked. plan: the expected plan.
 
-    Raises ReportsError if they cannot be read or do not belong together, else as `check`.
+    Raises ReportsError if they cannot be read or do not belong together, otherwise as `check`.
     """
     path = folder / RECEIPT
     try:
@@ -163,20 +163,20 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
         raise ReportsError.of(field, first["input"], wording(first)) from None
     try:
         check(receipt, bundle)
-    except ValueError:  # no hexadecimal digits
-        raise _unusable(path, "it names no signed header") from None
+    except ValueError:  # not hexadecimal
+        raise _unusable(path, "it does not contain a signed header") from None
     if plan is not None and bundle.plan.digest != plan.digest:
-        raise _unusable(path, "it is of another plan")
+        raise _unusable(path, "it belongs to another plan")
     return receipt, bundle
 
 
 def save_receipt(receipt: Receipt, folder: Path) -> None:
-    """Write receipt.json into a folder, whole, and onto the disk."""
+    """Write receipt.json into a folder, atomically."""
     write_bytes(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
 
 
 def note_contradictions(places: Places, bundle: Bundle) -> None:
-    """Put what proves that the shuffler cheats into the receipts of the releases it is about."""
+    """Add proofs that the shuffler cheats to the receipts of the affected releases."""
     for folder in sorted(places.opened_ones.glob("release-*")):
         receipt, _ = load_receipt(folder)
         others = [
@@ -189,7 +189,7 @@ def note_contradictions(places: Places, bundle: Bundle) -> None:
 
 
 def check_files(receipt: Receipt, folder: Path) -> None:
-    """Raises ReportsError unless the collections beside a receipt are those that it names."""
+    """Raise ReportsError unless the collections in a folder are those that its receipt names."""
     for number, message in enumerate(receipt.messages):
         path = folder / collection_name(number)
         try:
@@ -198,16 +198,16 @@ def check_files(receipt: Receipt, folder: Path) -> None:
         except OSError as error:
             raise _unusable(path, unreadable(error)) from None
         if not same:
-            raise _unusable(path, "it is not the file that was written when it was opened")
+            raise _unusable(path, "the file was changed after the release was opened")
 
 
 def collection_name(message: int) -> str:
-    """The file of a message's collection."""
+    """Return the file name of a message's collection."""
     return f"message-{message + 1}.parquet"
 
 
 def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Received:
-    """What pages say of a receipt. contradicted: whether something beside it proves cheating."""
+    """Return the facts of a receipt for pages. contradicted: whether other files prove cheating."""
     people, most = receipt.opened_people, most_reports(bundle.plan.messages, bundle.slots)
     return Received(
         release=release_of(receipt.signed.header, bundle, people).id,
@@ -234,38 +234,38 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
 def receipts_beside(
     paths: Some[str | Path], plan: Plan, releases: Some[Release], files: bool = False
 ) -> tuple[Received, ...]:
-    """What the receipts beside some reports, or tallies of them, say.
+    """Return the facts of the receipts next to some reports, or next to tallies of them.
 
-    releases: those of which reports were counted. files: whether the collections are compared byte
-    for byte, and every release needs a receipt. Raises as `load_receipt` and `check_files`, and
-    ReportsError for a receipt beside other reports than its own.
+    releases: the releases whose reports were counted. files: whether the collections are compared
+    byte for byte, and every release needs a receipt. Raises as `load_receipt` and `check_files`,
+    and ReportsError for a receipt next to reports of another release.
     """
     near: dict[Path, list[Path]] = {}
     for file in (file for path in map(Path, paths) for file in _files(path)):
         near.setdefault(file.parent, []).append(file)
-    found = [
+    receipts = [
         each
         for folder, reports in sorted(near.items())
         if (each := _receipt_of(folder, reports, plan, releases, files))
     ]
-    missing = {each.id for each in releases} - {each.release for each in found}
+    missing = {each.id for each in releases} - {each.release for each in receipts}
     if files and missing:
-        what = InWords(f"is missing of release {min(missing)[:12]}…")
+        what = InWords(f"is missing for release {min(missing)[:12]}…")
         allowed = (
-            f"these reports came over a network; put {RECEIPT} and {BUNDLE} back beside them, "
+            f"these reports came over a network; put {RECEIPT} and {BUNDLE} next to them, "
             "or open the release again"
         )
         raise ReportsError.of("receipt", what, allowed)
-    return tuple(found)
+    return tuple(receipts)
 
 
 def _receipt_of(
     folder: Path, paths: list[Path], plan: Plan, releases: Some[Release], files: bool
 ) -> Received | None:
-    """What the receipt of a folder says of some reports in it, if it has one.
+    """Return the facts of a folder's receipt for some reports in it, or None without a receipt.
 
-    Reports that came over no network may stand beside a bundle, but not beside a receipt: it names
-    those that were opened, and they would pass for them.
+    Reports that were not collected over a network may be next to a bundle, but not next to a
+    receipt: they could be mistaken for the opened reports.
     """
     whose = {path: load_header(path).release for path in paths if path.suffix != TALLY}
     has_receipt = (folder / RECEIPT).exists()
@@ -275,16 +275,16 @@ def _receipt_of(
     named = release_of(receipt.signed.header, bundle, receipt.opened_people)
     for path, release in whose.items():
         if release != named:
-            raise _unusable(folder / RECEIPT, f"it is not the receipt of {path.name}")
+            raise _unusable(folder / RECEIPT, f"it does not belong to {path.name}")
     if not whose and named not in releases:
-        return None  # of other reports than those of the tallies beside it
+        return None  # the tallies next to it are of other reports
     if files:
         check_files(receipt, folder)
     return received(receipt, bundle, _contradicted(receipt, bundle, folder))
 
 
 def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
-    """Whether the collector's folder around an opened release has another one of its strata."""
+    """Return whether the collector's folder has a contradicting release of the same strata."""
     signed, places = receipt.signed, Places(folder.resolve().parent.parent)
     if places.opened_ones != folder.resolve().parent:
         return False
@@ -295,21 +295,21 @@ def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
 
 
 def _files(path: Path) -> list[Path]:
-    """Reports; a tally stands for itself."""
+    """Return the report files in a folder, or the file itself."""
     return report_files(path) if path.is_dir() else [path]
 
 
 def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tuple[Received, ...]:
-    """`receipts_beside` all reports in some files and folders."""
+    """Return `receipts_beside` for all reports in some files and folders."""
     return receipts_beside(paths, plan, releases_in(paths), files)
 
 
 def releases_in(paths: Some[str | Path]) -> frozenset[Release]:
-    """The releases in some files and folders of reports."""
+    """Return the releases in some files and folders of reports."""
     every = (load_header(file).release for path in paths for file in report_files(path))
     return frozenset(each for each in every if each)
 
 
 def _unusable(path: Path, why: str) -> IncrowdError:
-    allowed = f"{why}; keep the folder as it was made, or open the release again"
+    allowed = f"{why}; restore the original folder, or open the release again"
     return ReportsError.of("receipt", str(path), allowed)

@@ -1,4 +1,4 @@
-"""Taking a release: signature first, then the bytes as they come, then the digest of all."""
+"""Receive a release: check its signature, store its bytes as they arrive, check its digest."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LONGEST_START = SIGNATURE_BYTES + START.size + NUMBER_BYTES * 0xFFFF
 
 
 def acknowledgement(signed: Signed) -> str:
-    """What the shuffler is told of what lies here: SHA-256 of signature and header."""
+    """Return the acknowledgment for the shuffler: SHA-256 of signature and header."""
     return hashlib.sha256(signed.encoded).hexdigest()
 
 
 def read_start(release: Path) -> tuple[Signed, int]:
-    """The start of a release in a file, and how many bytes it takes. Nothing is checked.
+    """Return the start of a release in a file, and its length in bytes. Nothing is checked.
 
     Raises UsageError if the file cannot be read, ProtocolError if it is too short.
     """
@@ -42,10 +42,10 @@ def read_start(release: Path) -> tuple[Signed, int]:
 
 
 class Taking:
-    """A release on its way: `add` its pieces, then `done`. A context manager.
+    """A release that is arriving: `add` its pieces, then call `done`. A context manager.
 
-    Nothing is kept before the signature is found to be by the bundle's key, and never more bytes
-    than the header states. What is here already is heard, and not kept again.
+    Nothing is stored before the signature is verified with the bundle's key, and never more bytes
+    than the header states. A release that was already received is checked but not stored again.
     """
 
     def __init__(self, bundle: Bundle, places: Places) -> None:
@@ -62,12 +62,12 @@ class Taking:
         self._stack.close()
 
     def add(self, piece: bytes) -> None:
-        """The next bytes. Raises ProtocolError as soon as no right release goes on like that."""
+        """Add the next bytes. Raises ProtocolError as soon as the release is invalid."""
         if self.signed is None:
             self._start += piece
             try:
                 self.signed, end = Signed.parse(self._start)
-            except ProtocolError:  # it is too short yet
+            except ProtocolError:  # still too short
                 return
             self._begin(self.signed)
             piece = self._start[end:]
@@ -85,7 +85,7 @@ class Taking:
             self._new = self._stack.enter_context(new_file(folder))
 
     def done(self) -> Signed:
-        """All bytes came, and are on the disk now. Raises ProtocolError if they are wrong ones."""
+        """Put the complete release on disk. Raises ProtocolError if its bytes are not valid."""
         if self.signed is None:
             self.signed, _ = Signed.parse(self._start)
         signed = self.signed
@@ -99,19 +99,19 @@ class Taking:
 
 
 def is_new(signed: Signed, bundle: Bundle, places: Places) -> bool:
-    """Whether a release, whose signature is right, was not taken before.
+    """Return whether a release with a valid signature is new.
 
-    Raises ProtocolError if another one of a stratum was: both starts are kept, they prove that the
-    shuffler cheats.
+    Raises ProtocolError if a different release of a stratum was received: both starts are stored,
+    as a proof that the shuffler cheats.
     """
-    for known in starts_in(places.starts):
-        if known.header == signed.header:
+    for earlier in starts_in(places.starts):
+        if earlier.header == signed.header:
             return False
-        if prove_cheating(known, signed, bundle.signer):
-            for each in (known, signed):
-                proof = places.contradictions / f"{acknowledgement(each)}.start"
-                write_private(proof, each.encoded, overwrite=True)
-            allowed = "should be the one that was taken before; both are kept"
-            found = InWords(f"of stratum {signed.header.strata[0]}")
-            raise ProtocolError.of("contradiction", found, allowed)
+        if prove_cheating(earlier, signed, bundle.signer):
+            for start in (earlier, signed):
+                proof = places.contradictions / f"{acknowledgement(start)}.start"
+                write_private(proof, start.encoded, overwrite=True)
+            allowed = "should be the release that arrived first; both are stored as proof"
+            stratum = InWords(f"of stratum {signed.header.strata[0]}")
+            raise ProtocolError.of("contradiction", stratum, allowed)
     return True

@@ -1,4 +1,4 @@
-"""One person's side of a collection: look at what is promised, send once, withdraw."""
+"""One person's side of a collection: see the promise, send once, withdraw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a peer over HTTP: the same bytes again until there is an answer, and nobody else."""
+"""HTTP requests to one peer, repeated with the same bytes until there is a response."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incrowd.collection.protocol import problem
 from incrowd.errors import InWords, ProtocolError
 
 MEDIA_TYPE = "application/octet-stream"
-AGAIN = frozenset({408, 429})  # beside all of 500 and more, and what its type says
+AGAIN = frozenset({408, 429})  # in addition to 500 and above, and to problem types
 HEADERS = {"User-Agent": "incrowd", "Accept-Encoding": "identity", "Accept": "*/*"}
 
 
@@ -25,9 +25,9 @@ HEADERS = {"User-Agent": "incrowd", "Accept-Encoding": "identity", "Accept": "*/
 class Patience:
     """How long to try, in seconds.
 
-    whole: from the first try on. one: for a single try, however slowly its answer comes. first,
-    longest: pauses between tries, each twice the one before and shortened at random by up to half,
-    so that devices which were turned away together do not come back together.
+    whole: in total. one: for a single try. first, longest: pauses between tries, each twice the
+    one before and shortened at random by up to half, so that devices which were refused at the
+    same time do not return at the same time.
     """
 
     whole: float = 120.0
@@ -36,7 +36,7 @@ class Patience:
     longest: float = 30.0
 
     def pauses(self) -> Iterator[float]:
-        """The pauses after the tries, without end."""
+        """Yield the pauses after the tries, without end."""
         pause = self.first
         while True:
             yield pause * random.uniform(0.5, 1.0)
@@ -45,7 +45,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. kind: of the problem, if it is one of ours. pause: what it asks for, seconds."""
+    """A response. kind: its problem type, if any. pause: the requested pause, in seconds."""
 
     status: int
     body: bytes
@@ -60,9 +60,9 @@ class Reply:
 
 
 def open_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
-    """A client with a connection for each request, which keeps no cookie and follows nobody.
+    """Return a client with a new connection for each request, no cookies and no redirections.
 
-    All devices look alike to it: what could tell them apart is not sent.
+    It sends nothing that could distinguish devices.
     """
     return httpx.Client(
         transport=transport,
@@ -74,30 +74,30 @@ def open_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
 
 
 def _nothing(text: str) -> None:
-    """Where nobody is told."""
+    """Ignore a line."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A client and its patience. told: is given a line before every pause.
+    """A client and its time limits. notify: called with a line before every pause.
 
     now, sleep: a clock that only goes forward.
     """
 
     client: httpx.Client = field(default_factory=open_client)
     patience: Patience = Patience()
-    told: Callable[[str], None] = _nothing
+    notify: Callable[[str], None] = _nothing
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
     def ask(
         self, method: str, url: str, content: bytes = b"", most: int = problem.MOST_BYTES
     ) -> Reply:
-        """The first answer that is final; the last one if patience ends before.
+        """Return the first final response, or the last one when time runs out.
 
-        The same bytes are sent again if there is no answer, or one that says so, after what it
-        asks for (`Retry-After`) or longer. most: bytes of an answer; of a longer one so many and
-        one more are read. Raises ProtocolError if there was none.
+        The same bytes are sent again if there is no response, or one that allows it, after its
+        `Retry-After` or longer. most: bytes of a response; of a longer one, one more byte is read.
+        Raises ProtocolError if there was no response.
         """
         end = self.now() + self.patience.whole
         for pause in self.patience.pauses():
@@ -107,16 +107,16 @@ class Connection:
             pause = max(pause, reply.pause if reply else 0.0)
             if self.now() + pause > end:
                 break
-            why = f"was answered with {reply.status}" if reply else "was not answered"
-            self.told(f"it {why}; trying again in {pause:.0f} s")
+            why = f"the response was {reply.status}" if reply else "there was no response"
+            self.notify(f"{why}; trying again in {pause:.0f} s")
             self.sleep(pause)
         if reply is None:
-            allowed = "check the link and the network, and try again; the same upload is sent then"
-            raise ProtocolError.of("shuffler", InWords("gave no answer"), allowed)
+            allowed = "check the link and the network, then try again; the same upload is sent"
+            raise ProtocolError.of("shuffler", InWords("did not respond"), allowed)
         return reply
 
     def _tried(self, method: str, url: str, content: bytes, most: int) -> Reply | None:
-        """The answer to one try; None if there was none in time."""
+        """Return the response to one try; None if there was none in time."""
         end = self.now() + self.patience.one
         headers = {"Content-Type": MEDIA_TYPE} if content else {}
         options: dict[str, Any] = {"content": content or None, "headers": headers}
@@ -137,7 +137,7 @@ class Connection:
 
 
 def _kind(body: bytes, status: int) -> problem.Kind | None:
-    """Of a problem document; of anything else the status decides."""
+    """Return the type of a problem document; None for any other body."""
     try:
         return problem.parse_document(body, status)[0] if status >= 400 else None
     except ProtocolError:
@@ -145,12 +145,12 @@ def _kind(body: bytes, status: int) -> problem.Kind | None:
 
 
 def _seconds(text: str) -> float:
-    """Of a `Retry-After`: a number, or a time (RFC 9110, section 10.2.3); 0 if it is neither."""
+    """Parse `Retry-After`: a number or a time (RFC 9110, section 10.2.3); 0 if neither."""
     if text.isascii() and text.isdigit() and len(text) < 10:
         return float(text)
     try:
-        found = parsedate_to_datetime(text)
+        time = parsedate_to_datetime(text)
     except ValueError:
         return 0.0
-    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -1,6 +1,6 @@
-"""A crowd played from a file of answers: every row is a device, with a connection of its own.
+"""Simulate a crowd from a file of answers: every row is a device with its own connection.
 
-For tests, measurements and demonstrations; real people send themselves.
+For tests, measurements and demonstrations; real people send from their own devices.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.collection.device.answering import sealed_answers
 from incrowd.collection.device.connection import Connection
-from incrowd.collection.device.sending import send
+from incrowd.collection.device.sending import sealed_answers, send
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.encoding.records import People
@@ -27,10 +26,10 @@ AT_ONCE = 8
 
 @dataclass(frozen=True)
 class Crowd:
-    """What became of the uploads of a crowd.
+    """The results of a crowd's uploads.
 
-    people: who sent. stored, repeated: how many were taken. refused: how many not, by the type of
-    the problem. sealed_reports: in all uploads that were taken. bytes: of each. seconds: in all.
+    people: number of senders. stored, repeated: accepted uploads. refused: their number by problem
+    type. sealed_reports: in all accepted uploads. bytes: of each upload. seconds: in total.
     """
 
     people: int
@@ -43,7 +42,7 @@ class Crowd:
 
     @property
     def uploads_per_second(self) -> float:
-        """Of those that were taken."""
+        """Accepted uploads per second."""
         return (self.stored + self.repeated) / max(self.seconds, 1e-9)
 
 
@@ -58,42 +57,42 @@ def send_each(
     at_once: int = AT_ONCE,
     progress: Callable[[int], None] | None = None,
 ) -> Crowd:
-    """Send every row of the answers as one person's, some at a time.
+    """Send every row of the answers as one person's, several at a time.
 
-    codes: code fields, one for each row. strata: the number of each row's, by default 0. memory: a
-    secret for each row, for permanent responses.
-    progress: called with 1 after each. Who is refused is counted, and stops nobody else. Raises
-    UsageError unless there is a code for each row.
+    codes: code fields, one for each row. strata: the stratum number of each row, by default 0.
+    memory: a secret for each row, for permanent responses. progress: called with 1 after each
+    upload. Refused uploads are counted and do not stop the others. Raises UsageError unless there
+    is a code for each row.
     """
     if len(codes) < people.number:
         allowed = f"should be at least {people.number:,}, one for each row"
         raise UsageError.of("codes", InWords(f"{len(codes):,} codes"), allowed)
 
     def one(row: int) -> str:
-        person, own = people.take(np.array([row])), memory and memory[row : row + 1]
+        person, secret = people.take(np.array([row])), memory and memory[row : row + 1]
         try:
             stratum = 0 if strata is None else int(strata[row])
-            made = sealed_answers(bundle, person, code=codes[row], stratum=stratum, memory=own)
-            found: str = send(made.encoded(bundle), bundle, connection)
+            upload = sealed_answers(bundle, person, code=codes[row], stratum=stratum, memory=secret)
+            outcome: str = send(upload.encoded(bundle), bundle, connection)
         except ProtocolError as error:
-            found = error.problems[0].field
+            outcome = error.problems[0].field
         if progress:
             progress(1)
-        return found
+        return outcome
 
     begun = time.monotonic()
-    found = Counter(_all(one, people.number, at_once))
+    outcomes = Counter(_all(one, people.number, at_once))
     seconds = time.monotonic() - begun
-    stored, repeated = found.pop("stored", 0), found.pop("repeated", 0)
+    stored, repeated = outcomes.pop("stored", 0), outcomes.pop("repeated", 0)
     sealed = (stored + repeated) * bundle.places
     length = upload_length(bundle)
-    return Crowd(people.number, stored, repeated, dict(found), sealed, length, seconds)
+    return Crowd(people.number, stored, repeated, dict(outcomes), sealed, length, seconds)
 
 
 def _all(one: Callable[[int], str], people: int, at_once: int) -> Iterator[str]:
     with ThreadPoolExecutor(at_once) as pool:
         try:
             yield from pool.map(one, range(people))
-        except BaseException:  # an interrupt: nobody begins any more
+        except BaseException:  # an interrupt: start no more uploads
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -1,4 +1,4 @@
-"""A device: one person and one collection, from the link to the receipt of her upload."""
+"""A device: one person and one collection, from the link to the response to the upload."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.collection.device import sending
-from incrowd.collection.device.answering import sealed_answers
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import Line, Promise, promised, terms
-from incrowd.collection.device.sending import fetch
+from incrowd.collection.device.sending import fetch, sealed_answers
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.problem import KINDS
@@ -27,15 +26,17 @@ from incrowd.presentation.example import Example, examples
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.survey.words import look_alike_warnings
 
-UNCERTAIN = frozenset({"closed", "code-used", "not-found"})  # it may be counted all the same
+UNCERTAIN = frozenset(
+    {"closed", "code-used", "not-found"}
+)  # the upload may be counted nevertheless
 
 
 @dataclass(frozen=True)
-class Sent:
-    """What became of an upload. outcome: "stored", or "repeated" if it was there already.
+class UploadResult:
+    """The result of an upload. outcome: "stored", or "repeated" if it was already stored.
 
-    resumed: whether it was kept from before, so that no answers were looked at. sealed_reports: in
-    it, dummies included. bytes: its length, the same for everybody.
+    resumed: whether an earlier upload was sent again, so that the answers were not used.
+    sealed_reports: including dummies. bytes: its length, the same for everybody.
     """
 
     outcome: sending.Outcome
@@ -46,9 +47,9 @@ class Sent:
 
 @dataclass(frozen=True)
 class Device:
-    """A person's device for one collection: its bundle is the pinned one, its promise certified.
+    """A person's device for one collection, with the pinned bundle and its certified promise.
 
-    Nothing is drawn, and nothing of the answers leaves the device, before `send`.
+    Before `send`, nothing is randomized and nothing of the answers leaves the device.
     """
 
     link: Link
@@ -61,10 +62,10 @@ class Device:
     def of(
         cls, link: str | Link, memory: str | Path, *, connection: Connection | None = None
     ) -> Device:
-        """The device for a link. memory: the folder in which it remembers what it answered.
+        """Return the device for a link. memory: the folder that records answered collections.
 
-        Raises UsageError if that is no link, ProtocolError if the bundle is not the one that the
-        link pins or cannot be had, PlanError if its plan does not keep what it promises.
+        Raises UsageError for an invalid link, ProtocolError if the bundle cannot be fetched or is
+        not the one that the link pins, PlanError if its plan does not keep its promise.
         """
         link = Link.parse(link) if isinstance(link, str) else link
         connection = connection or Connection()
@@ -77,17 +78,17 @@ class Device:
 
     @property
     def terms(self) -> tuple[Line, ...]:
-        """What a person should know before she sends: titles and texts."""
+        """What a person should know before sending: titles and texts."""
         return tuple(terms(self.bundle, self.promise))
 
     @property
     def example(self) -> tuple[Example, ...]:
-        """What may be sent in the place of some answer: made up, never drawn for a person."""
+        """Examples of what could be sent for some answers; never drawn from a person's answers."""
         return examples(self.bundle.plan)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the promise does not cover, since it was answered before; names that look alike."""
+        """Warnings: earlier answers that the promise does not cover; names that look alike."""
         asked, strata = self.bundle.plan.survey.questions, self.bundle.strata
         alike = look_alike_warnings(asked, strata)
         return (*self.memory.warnings(self.bundle), *alike)
@@ -100,19 +101,20 @@ class Device:
         code: str = "",
         device_key: DeviceKey | None = None,
         keep: bool = False,
-    ) -> Sent:
-        """Randomise one person's answers and send all of it in one upload.
+    ) -> UploadResult:
+        """Randomize one person's answers and send everything in one upload.
 
         answers: one row, as a table or as a value for each question. stratum: its name, if there
-        are several. code: of the invitation, unless the link has it. device_key: for permanent
-        responses. keep: keep the upload until the collection closes, so that it can be withdrawn.
+        are several. code: of the invitation, unless the link contains it. device_key: for
+        permanent responses. keep: store the upload until the collection closes, so that it can be
+        withdrawn.
 
-        The noise is drawn once. If an earlier upload for this bundle is kept, since it was not
-        answered or could be withdrawn, these bytes are sent again and the answers are not looked
-        at. Raises AnswersError if the answers do not fit, UsageError if this device answered
-        before, ProtocolError if the shuffler says no or nothing.
+        The noise is drawn once. If an earlier upload for this bundle is stored, because it got no
+        response or can be withdrawn, its bytes are sent again and the answers are not used.
+        Raises AnswersError if the answers do not fit, UsageError if this device already answered,
+        ProtocolError if the shuffler refuses or does not respond.
         """
-        upload = kept = self.memory.kept(self.bundle)
+        upload = stored = self.memory.stored(self.bundle)
         if upload is None:
             self._check_first()
             upload = self._upload(answers, stratum, code, device_key)
@@ -125,17 +127,17 @@ class Device:
             raise
         if not keep:
             self.memory.drop(self.bundle)
-        return Sent(outcome, kept is not None, self.bundle.places, len(upload))
+        return UploadResult(outcome, stored is not None, self.bundle.places, len(upload))
 
     def withdraw(self) -> None:
-        """Take back what was sent and kept, before the collection closes.
+        """Withdraw a stored upload before the collection closes.
 
-        Raises UsageError if nothing was kept, ProtocolError as `send`.
+        Raises UsageError if no upload is stored, ProtocolError as `send`.
         """
-        upload = self.memory.kept(self.bundle)
+        upload = self.memory.stored(self.bundle)
         if upload is None:
-            allowed = "only an upload that was kept can be withdrawn; send with keep=True"
-            raise UsageError.of("memory", InWords("no upload for this collection"), allowed)
+            allowed = "only an upload that was stored can be withdrawn; send with keep=True"
+            raise UsageError.of("memory", InWords("no stored upload for this collection"), allowed)
         try:
             sending.withdraw(upload, self.bundle, self.connection)
         except ProtocolError as error:
@@ -146,10 +148,10 @@ class Device:
     def _check_first(self) -> None:
         if self.memory.has(self.bundle):
             allowed = (
-                "yours may already be counted, and is never drawn again; if somebody else answers "
-                "on this device, name another folder"
+                "your answers may already be counted and are never randomized again; "
+                "if another person answers on this device, name another folder"
             )
-            raise UsageError.of("memory", InWords("this collection was answered before"), allowed)
+            raise UsageError.of("memory", InWords("this collection was already answered"), allowed)
 
     def _upload(
         self,
@@ -158,24 +160,24 @@ class Device:
         code: str,
         key: DeviceKey | None,
     ) -> bytes:
-        """What is sent, drawn now."""
+        """Return a new upload."""
         plan, table = self.bundle.plan, _table(answers)
         if table.num_rows != 1:
-            found = InWords(f"{table.num_rows:,} rows")
-            raise UsageError.of("answers", found, "should be one row, with one person's answers")
+            rows = InWords(f"{table.num_rows:,} rows")
+            raise UsageError.of("answers", rows, "should be one row: the answers of one person")
         field = checked_code(self.bundle, code or self.link.code)
         person = People.of(plan.survey, table)
-        made = sealed_answers(
+        upload = sealed_answers(
             self.bundle,
             person,
             code=field,
             stratum=int(strata_of(self.bundle, person, stratum)[0]),
             memory=remembering(plan, 1, None, key),
         )
-        return made.encoded(self.bundle)
+        return upload.encoded(self.bundle)
 
     def _settle(self, error: ProtocolError) -> None:
-        """Forget what was refused for good; keep what may still be stored."""
+        """Forget an upload that was finally refused; keep one that may still be accepted."""
         kind = KINDS.get(error.problems[0].field)
         if kind is None or kind.retry:
             return
@@ -192,9 +194,9 @@ def _table(answers: pa.Table | Mapping[str, Any]) -> pa.Table:
 
 
 def checked_code(bundle: Bundle, typed: str) -> bytes:
-    """The code field of an upload. Raises UsageError or ProtocolError without a byte of it."""
+    """Return the code field of an upload. Raises UsageError or ProtocolError without the code."""
     if bundle.codes and not typed:
-        allowed = "this collection needs an invitation; give the code that stands on it"
+        allowed = "this collection requires an invitation; give the code that is printed on it"
         raise UsageError.of("code", MISSING, allowed)
     field = code_field(typed)
     check_code(field, bundle)
@@ -202,30 +204,30 @@ def checked_code(bundle: Bundle, typed: str) -> bytes:
 
 
 def strata_of(bundle: Bundle, people: People, name: str | None) -> np.ndarray:
-    """The number of the stratum of each person: by her open answers, else the one of that name.
+    """Return each person's stratum number, from the open answers or else from the name.
 
-    Raises UsageError for another name than the open answers say, or as `stratum_number`.
+    Raises UsageError if the name contradicts the open answers, or as `stratum_number`.
     """
     survey = bundle.plan.survey
     if not survey.open:
         return np.full(people.number, stratum_number(bundle, name))
-    found = people.strata(survey)
-    said = sorted({bundle.strata[number] for number in found})
-    if name is not None and said != [name]:
-        allowed = f"the open answers say {', '.join(said)}; leave it out"
+    numbers = people.strata(survey)
+    names = sorted({bundle.strata[number] for number in numbers})
+    if name is not None and names != [name]:
+        allowed = f"the answers to open questions give {', '.join(names)}; leave it out"
         raise UsageError.of("stratum", name, allowed)
-    return found
+    return numbers
 
 
 def stratum_number(bundle: Bundle, name: str | None) -> int:
-    """The number of a stratum by its name; it may be left out where there is only one.
+    """Return the number of a stratum; the name may be None if there is only one.
 
-    Raises UsageError for another name.
+    Raises UsageError for an unknown name.
     """
-    known = bundle.strata
-    if name is None and len(known) == 1:
+    names = bundle.strata
+    if name is None and len(names) == 1:
         return 0
-    if name not in known:
-        found = MISSING if name is None else name
-        raise UsageError.of("stratum", found, f"use one of {', '.join(known)}")
-    return known.index(name)
+    if name not in names:
+        stated = MISSING if name is None else name
+        raise UsageError.of("stratum", stated, f"use one of {', '.join(names)}")
+    return names.index(name)

@@ -1,6 +1,6 @@
-"""What a device remembers: which bundles it answered, and an upload for as long as it is needed.
+"""The memory of a device: which bundles it answered, and an upload while it is needed.
 
-Digests and what is sealed, never an answer and never a time.
+It contains digests and sealed uploads, but no answers and no times.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from incrowd.reports.locking import rewrite
 DIGITS = 64
 LINE = re.compile(rf"[0-9a-f]{{{DIGITS}}} [0-9a-f]{{{DIGITS}}}")
 KEPT = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.upload")
-COMPACT = "%Y%m%dT%H%M%SZ"  # a time in the name of a file
+COMPACT = "%Y%m%dT%H%M%SZ"  # a time in a file name
 
 Answered = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A folder for its owner alone, made when something is noted.
+    """A private folder, created when something is recorded.
 
-    `answered` has a line for each bundle: its digest and that of its plan, sorted, so that not
-    even the order is told. Beside it stand uploads that are kept.
+    The file `answered` has a line for each bundle: its digest and that of its plan, sorted, so that
+    not even the order is revealed. Stored uploads are in the same folder.
     """
 
     folder: Path
 
     def answered(self) -> Answered:
-        """The digests of the bundles that were answered, each with that of its plan.
+        """Return the digests of the answered bundles, each with that of its plan.
 
         Raises UsageError if the file cannot be read.
         """
@@ -51,22 +51,22 @@ class Memory:
         except OSError as error:
             raise self._unread(error) from None
         if not all(map(LINE.fullmatch, lines)):
-            allowed = "what it remembers was edited; use an unchanged copy, or name a new folder"
+            allowed = 'the file "answered" was edited; restore the original, or name a new folder'
             raise UsageError.of("memory", str(self.folder), allowed)
         return frozenset((line[:DIGITS], line[-DIGITS:]) for line in lines)
 
     def has(self, bundle: Bundle) -> bool:
-        """Whether this bundle was answered, or may have been."""
+        """Return whether this bundle was answered, or may have been."""
         return _line(bundle) in self.answered()
 
     def note(self, bundle: Bundle) -> None:
-        """Remember that a bundle was answered. Raises UsageError if it cannot be written."""
-        self._rewritten(lambda known: known | {_line(bundle)})
+        """Record that a bundle was answered. Raises UsageError if it cannot be written."""
+        self._rewritten(lambda answered: answered | {_line(bundle)})
 
     def forget(self, bundle: Bundle) -> None:
-        """Of what was withdrawn, or refused for good."""
+        """Forget a bundle whose upload was withdrawn or finally refused."""
         if self.has(bundle):
-            self._rewritten(lambda known: known - {_line(bundle)})
+            self._rewritten(lambda answered: answered - {_line(bundle)})
         self.drop(bundle)
 
     def _rewritten(self, change: Callable[[Answered], Answered]) -> None:
@@ -78,20 +78,20 @@ class Memory:
         rewrite(self._answered, text, mode=PRIVATE)
 
     def keep(self, bundle: Bundle, upload: bytes) -> None:
-        """Keep an upload (mode 0600), so that the same bytes can be sent again or withdrawn.
+        """Store an upload (mode 0600), so that the same bytes can be sent again or withdrawn.
 
         Raises UsageError if it cannot be written.
         """
         self._make()
         try:
-            write_bytes(self._kept(bundle), upload)
+            write_bytes(self._file(bundle), upload)
         except OSError as error:
             raise self._unwritten(error) from None
 
-    def kept(self, bundle: Bundle) -> bytes | None:
-        """The upload that is kept for a bundle. Raises ProtocolError if the file was damaged."""
+    def stored(self, bundle: Bundle) -> bytes | None:
+        """Return the stored upload of a bundle, or None. Raises ProtocolError if it is damaged."""
         try:
-            data = self._kept(bundle).read_bytes()
+            data = self._file(bundle).read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -100,39 +100,39 @@ class Memory:
         return data
 
     def drop(self, bundle: Bundle) -> None:
-        """Keep the upload no longer."""
-        self._kept(bundle).unlink(missing_ok=True)
+        """Delete the stored upload of a bundle."""
+        self._file(bundle).unlink(missing_ok=True)
 
     def tidy(self, now: datetime) -> None:
-        """Drop the uploads of all collections that are closed."""
+        """Delete the uploads of all closed collections."""
         with suppress(OSError):
             for file in self.folder.iterdir():
-                found = KEPT.fullmatch(file.name)
-                if found and found[1] <= f"{now:{COMPACT}}":
+                match = KEPT.fullmatch(file.name)
+                if match and match[1] <= f"{now:{COMPACT}}":
                     file.unlink(missing_ok=True)
 
     def warnings(self, bundle: Bundle) -> Iterator[str]:
-        """What was answered before and is not covered by the plan's promise."""
+        """Warn of earlier answers that the plan's promise does not cover."""
         plan, before = bundle.plan, self.answered() - {_line(bundle)}
         covered = Counter(asked.digest for asked in plan.earlier)
-        covered[plan.digest] += plan.survey.rounds - 1  # the others of its own
+        covered[plan.digest] += plan.survey.rounds - 1  # the other rounds of this plan
         if more := (Counter(digest for _, digest in before) - covered).total():
             rounds = "1 collection" if more == 1 else f"{more:,} collections"
             yield (
-                f"this device answered {rounds} before that the promise does not cover: what each "
-                "of them tells about you adds up"
+                f"this device already answered {rounds} that the promise does not cover: "
+                "what each of them reveals about you adds up"
             )
 
     def has_round(self, bundle: Bundle) -> bool:
-        """Whether another bundle of a plan with permanent responses was answered before."""
+        """Return whether another bundle of this plan with permanent responses was answered."""
         plan, before = bundle.plan, self.answered() - {_line(bundle)}
-        return bool(plan.memoised) and plan.digest in {digest for _, digest in before}
+        return bool(plan.memoized) and plan.digest in {digest for _, digest in before}
 
     @property
     def _answered(self) -> Path:
         return self.folder / "answered"
 
-    def _kept(self, bundle: Bundle) -> Path:
+    def _file(self, bundle: Bundle) -> Path:
         closes = f"{as_time(bundle.closes):{COMPACT}}"
         return self.folder / f"{bundle.digest.hex()}.{closes}.upload"
 

@@ -1,4 +1,4 @@
-"""What a bundle promises to whoever sends: worked out on the device, from the plan itself."""
+"""The promise of a bundle to the sender, computed on the device from the plan itself."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Line = tuple[str, str]
 
 @dataclass(frozen=True)
 class Promise:
-    """What holds for what is sent, the noise that is drawn again counted in.
+    """The guarantee of an upload, including the cost of redraws.
 
-    tail: at most the chance that one person's reports do not fit into the slots.
+    tail: upper bound of the probability that one person's reports do not fit into the slots.
     """
 
     guarantee: Guarantee
@@ -29,35 +29,35 @@ class Promise:
 
     @property
     def sentence(self) -> str:
-        """In plain words."""
+        """The promise in plain words."""
         return guarantee_sentence(self.guarantee)
 
     @property
     def symbols(self) -> str:
-        """As an expert writes it."""
+        """The promise in symbols."""
         return guarantee_symbols(self.guarantee)
 
 
 def promised(bundle: Bundle, repeated: bool = False) -> Promise:
-    """The promise of a bundle, its plan certified anew: a digest alone can be made by anybody.
+    """Return the promise of a bundle after certifying its plan again.
 
-    repeated: whether the device gave these permanent responses before, which the plan need not say.
-    Raises PlanError if the plan does not keep what it says.
+    repeated: whether the device already gave these permanent responses, which the plan may not
+    state. Raises PlanError if the plan does not keep its promise.
     """
     plan = bundle.plan
     if not verify(plan).plan_holds:
-        allowed = "its noise is too small for what it promises; nothing should be sent"
+        allowed = "its noise is too small for its promise; nothing should be sent"
         raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
     return Promise(bundle_guarantee(bundle, repeated=repeated), tail(plan, bundle.slots))
 
 
 def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
-    """What a person should know before she sends, in lines of a title and a text."""
+    """Yield what a person should know before sending, as titles and texts."""
     wording = bundle.wording
     yield "Collection", f"{wording.title}, {bundle.period}"
     if wording.introduction:
         yield "Introduction", wording.introduction
-    yield "Bundle", f"{short(bundle.digest)} (compare it with what is printed)"
+    yield "Bundle", f"{short(bundle.digest)} (compare it with your printed invitation)"
     yield "Promise", promise.sentence
     yield "In symbols", promise.symbols
     yield "Against", against_sentence(promise.guarantee, sealed=True)
@@ -65,7 +65,7 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     yield "Who may send", _senders(bundle)
     if bundle.local_only:
         yield "Who mixes", _ONE_PARTY
-    if bundle.plan.memoised:
+    if bundle.plan.memoized:
         yield "Permanent responses", _PERMANENT
     if survey := bundle.plan.survey.open:
         named = " and ".join(question.id for question in survey)
@@ -76,31 +76,31 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
 def _sent(bundle: Bundle) -> str:
     if bundle.places == 1:
         return "1 sealed report, whatever you answer"
-    return f"{bundle.places:,} sealed reports, dummies among them, whatever you answer"
+    return f"{bundle.places:,} sealed reports, including dummies, whatever you answer"
 
 
 def _released(bundle: Bundle) -> str:
     small = {
-        "delete": "with fewer it is deleted unread",
-        "merge": "parts with fewer are released together, or deleted unread",
+        "delete": "with fewer people, everything is deleted unread",
+        "merge": "strata with fewer people are released together, or deleted unread",
     }[bundle.small_strata]
-    early = "" if bundle.wanted is None else f"as soon as {bundle.wanted:,} people sent, or "
+    early = "" if bundle.wanted is None else f"as soon as {bundle.wanted:,} people have sent, or "
     return (
         f"{early}after {bundle.closes}, to {bundle.addresses.collector}, if at least "
-        f"{bundle.least_people:,} people sent; {small} by {bundle.disposes}"
+        f"{bundle.least_people:,} people have sent; {small} by {bundle.disposes}"
     )
 
 
 def _senders(bundle: Bundle) -> str:
-    taken = f"{bundle.colluding:,} of them may cooperate with the analyst: they are not counted on"
+    taken = f"{bundle.colluding:,} of them may work with the analyst and are not counted on"
     if bundle.codes:
-        return f"those who were invited; {taken}"
-    return f"anybody; {taken}, and who invents more people than that breaks the promise"
+        return f"invited people; {taken}"
+    return f"anybody; {taken}; anyone who invents more people than that breaks the promise"
 
 
-_OPENLY = "no noise is on it, and no promise covers it"
-_ONE_PARTY = "one party is shuffler and collector: only the local promise holds"
+_OPENLY = "no noise is added, and the promise does not cover it"
+_ONE_PARTY = "the shuffler and the collector are the same party, so only the local promise holds"
 _PERMANENT = (
-    "from the second time on that you answer these questions, what is promised is the local "
-    "guarantee alone: who sent when can be matched with responses that stay the same"
+    "from the second time you answer these questions, only the local guarantee holds: responses "
+    "that stay the same can be matched with who sent when"
 )

@@ -1,4 +1,4 @@
-"""One upload to the shuffler, and back: stored once, however often it is sent."""
+"""One person's upload: seal it, send it to the shuffler, withdraw it; and fetch the bundle."""
 
 from __future__ import annotations
 
@@ -12,75 +12,114 @@ from typing import Literal
 from incrowd.collection.device.connection import Connection, Reply
 from incrowd.collection.protocol.addresses import Link, checked_address
 from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
+from incrowd.collection.protocol.plaintext import filled
+from incrowd.collection.protocol.upload import Upload, sealed_upload
+from incrowd.encoding.records import People
 from incrowd.errors import InWords, ProtocolError, UsageError
+from incrowd.plans.slots import fit, most_reports
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.permanent import Memory
+from incrowd.sampling.randomize import randomize_message, rounded
+from incrowd.sampling.shuffle import permutation
 
-# What an answer that says no means for the person who sent.
+
+def sealed_answers(
+    bundle: Bundle, person: People, *, code: bytes, stratum: int, memory: Memory | None = None
+) -> Upload:
+    """Return the upload of one person, with randomness of the operating system.
+
+    person: the encoded answers of exactly one person. memory: secrets for permanent responses.
+    """
+    keystream = Keystream.from_system()
+    reports = plaintexts(bundle, person, keystream, memory)
+    order = permutation(bundle.places, keystream).tolist()
+    return sealed_upload(bundle, code, stratum, reports, order)
 
 
-_COUNTED = "yours may already be counted"
-# By the type of problem. The peer's own words are not shown: they may hold anything.
+def plaintexts(
+    bundle: Bundle, person: People, keystream: Keystream, memory: Memory | None = None
+) -> list[bytes]:
+    """Return the plaintexts of one person, including dummies, before the random permutation.
+
+    Amounts are rounded once. If a pool has more reports than slots, all noise of all messages is
+    drawn again, except permanent responses, which fit into their slots by construction; the
+    promise includes the cost. Proof: docs/protocol.md, "Slots".
+    """
+    plan, person = bundle.plan, rounded(person, keystream)
+    most = most_reports(plan.messages, bundle.slots)
+    shapes = list(zip(plan.messages, most, strict=True))
+    while True:
+        drawn = [randomize_message(plan, m, person, keystream, memory, n) for m, n in shapes]
+        reports = [[report.tobytes() for report in packed] for packed in drawn]
+        if fit(plan.messages, bundle.slots, [len(packed) for packed in reports]):
+            return filled(bundle.shape, sum(bundle.slots), reports)
+
+
+# The meaning of a refusal for the person who sent.
+
+
+_COUNTED = "your answers may already be counted"
+# By problem type. The text of the peer is not shown: it may contain anything.
 _MEANT = {
-    "closed": "nothing should be sent any more",
-    "withdrawn": "nothing of it counts; give your answers once more",
-    "code-used": "if you sent nothing, ask whoever invited you",
-    "code-unknown": "should be the code of your invitation; check every character of it",
-    "not-open": "try again when it has opened",
+    "closed": "nothing more should be sent",
+    "withdrawn": "it is not counted; give your answers again",
+    "code-used": "if you have not sent anything, ask the person who invited you",
+    "code-unknown": "check each character of the code on your invitation",
+    "not-open": "try again after it opens",
     "not-found": f"{_COUNTED}; it should be withdrawn before the collection closes",
 }
-_FINAL = "nothing was stored; ask whoever runs this collection"
-_LATER = "try again later; the same upload is sent then"
-_ELSEWHERE = "nothing is sent to another address; check the link with whoever invited you"
+_FINAL = "nothing was stored; ask the people who run this collection"
+_LATER = "try again later; the same upload is sent"
+_ELSEWHERE = "nothing is sent to another address; ask the person who invited you for the right link"
 
 
 def refused(reply: Reply) -> Exception:
-    """The error for an answer that says no; its field is the type of the problem.
+    """Return the error for a refusal; its field is the problem type.
 
-    Of an answer that no party of ours gives the field is `answer`.
+    The field is `answer` for a response that is not a known problem.
     """
-    found = f"was answered with {reply.status}"
+    response = f"was answered with {reply.status}"
     if reply.kind:
-        said = reply.kind.title.rstrip(".")
-        found = f"{found} ({said[:1].lower()}{said[1:]})"
+        title = reply.kind.title.rstrip(".")
+        response = f"{response} ({title[:1].lower()}{title[1:]})"
     default = _LATER if reply.again else _ELSEWHERE if 300 <= reply.status < 400 else _FINAL
     name = reply.kind.name if reply.kind else "answer"
-    return ProtocolError.of(name, InWords(found), _MEANT.get(name, default))
+    return ProtocolError.of(name, InWords(response), _MEANT.get(name, default))
 
 
-# The bundle that a link pins, and no other.
-
-
-# Where a survey page says which shuffler it sends to; see collection/page/templates/index.html.
+# The part of a survey page that names its shuffler; see collection/page/templates/index.html.
 _CONFIG = re.compile(rb'<script type="application/json" id="config">([^<]*)</script>')
 
 
 def fetch(link: Link, connection: Connection) -> Bundle:
-    """The bundle at a link's address. Its digest is compared before anything of it is read.
+    """Return the bundle at a link's address. Its digest is compared before it is parsed.
 
-    A shuffler that had other keys or another plan in it would be caught here. Raises ProtocolError
-    if there is none, or another than the link pins; UsageError if a survey page is there.
+    This detects a shuffler that uses other keys or another plan. Raises ProtocolError if there is
+    no bundle or not the one that the link pins; UsageError if the address is a survey page.
     """
     reply = connection.ask("GET", f"{link.address}/bundle", most=MOST_BYTES)
     pinned = reply.status == 200 and hashlib.sha256(reply.body).digest() == link.digest
     if not pinned and (shuffler := _shuffler_of_page(link, connection, reply)):
-        found = InWords(f"leads to a survey page at {link.address}")
-        allowed = f"write {shuffler} in the place of that address, and keep what follows from # on"
-        raise UsageError.of("link", found, allowed)
+        problem = InWords(f"leads to a survey page at {link.address}")
+        allowed = f"replace that address with {shuffler}, and keep everything from # on"
+        raise UsageError.of("link", problem, allowed)
     if reply.status != 200:
         raise refused(reply)
     if not pinned:
-        found = InWords("is not the one that the link names")
+        problem = InWords("is not the one in the link")
         allowed = (
-            f"its SHA-256 should be {link.digest.hex()}; nothing was sent: ask whoever invited you"
+            f"its SHA-256 should be {link.digest.hex()}; nothing was sent; "
+            "ask the person who invited you"
         )
-        raise ProtocolError.of("bundle", found, allowed)
+        raise ProtocolError.of("bundle", problem, allowed)
     return Bundle.parse(reply.body)
 
 
 def _shuffler_of_page(link: Link, connection: Connection, reply: Reply) -> str:
-    """The address of the shuffler, if a survey page is where the link leads; else nothing.
+    """Return the address of the shuffler if the link leads to a survey page; otherwise "".
 
-    A page's host has no bundle, or answers every request with the page. Any page may name any
-    address: it is shown and not followed, and the link pins the bundle.
+    A page's host has no bundle, or responds to every request with the page. A page may name any
+    address: it is shown but not followed, and the link pins the bundle.
     """
     with suppress(ProtocolError, ValueError, TypeError, LookupError):
         if reply.status == 404 and not reply.kind:
@@ -95,10 +134,10 @@ Outcome = Literal["stored", "repeated"]
 
 
 def send(upload: bytes, bundle: Bundle, connection: Connection) -> Outcome:
-    """Send an upload until the shuffler says that it has it.
+    """Send an upload until the shuffler confirms it.
 
-    Returns "stored", or "repeated" if an earlier try had come through. Raises ProtocolError, its
-    field the type of the problem; whether anything was counted is in its words.
+    Returns "stored", or "repeated" if an earlier try succeeded. Raises ProtocolError whose field is
+    the problem type; its text says whether the upload may be counted.
     """
     reply = _asked("POST", upload, bundle, connection)
     if reply.status == 201:
@@ -109,7 +148,7 @@ def send(upload: bytes, bundle: Bundle, connection: Connection) -> Outcome:
 
 
 def withdraw(upload: bytes, bundle: Bundle, connection: Connection) -> None:
-    """Take an upload back before the collection closes. Raises ProtocolError as `send`."""
+    """Withdraw an upload before the collection closes. Raises ProtocolError as `send`."""
     reply = _asked("DELETE", upload, bundle, connection)
     if reply.status != 204:
         raise refused(reply)

@@ -1,1 +1,1 @@
-"""The shuffler: takes uploads, mixes what is sealed, and cannot read it."""
+"""The shuffler: stores uploads and mixes sealed reports, which it cannot read."""

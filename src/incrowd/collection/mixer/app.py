@@ -1,4 +1,4 @@
-"""The shuffler over HTTP: what it takes, in the order in which the protocol checks it."""
+"""The shuffler's HTTP service. Uploads are checked in the order that the protocol states."""
 
 from __future__ import annotations
 
@@ -23,37 +23,36 @@ from starlette.types import Receive, Scope, Send
 from incrowd.collection import service
 from incrowd.collection.machine import Clock
 from incrowd.collection.machine import system as system_clock
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.mixer.keeper import Courier, Keeper, courier
-from incrowd.collection.mixer.store.grouping import Grouped
 from incrowd.collection.mixer.store.keys import BusyError, FullError, StoreError
-from incrowd.collection.mixer.store.store import Store, Stratum
+from incrowd.collection.mixer.store.store import Grouped, Store, StratumState
 from incrowd.collection.mixer.store.writing import Outcome
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.problem import KINDS, Kind
 from incrowd.collection.protocol.upload import Upload, parse_upload, upload_length
 from incrowd.collection.service import answer, exposition, is_octets, no_such
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
-# What may be told while it is collected: so little that no number shows who came when.
+# Published during a collection: so little that no number shows who sent when.
 
 
 PEOPLE = "People of a stratum, rounded down to a multiple of the reserve, read once an hour."
-STATE = "1 for the state that a stratum is in."
+STATE = "1 for the current state of a stratum."
 
 
 class Counted:
-    """The strata as they were when somebody first asked in this hour."""
+    """The strata at the time of the first request in the current hour."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store, self.clock = store, clock
         self._asking = Lock()
         self._hour: datetime | None = None
-        self._strata: tuple[Stratum, ...] = ()
+        self._strata: tuple[StratumState, ...] = ()
 
-    def strata(self) -> tuple[Stratum, ...]:
-        """Read at most once an hour, by the clock of the wall."""
+    def strata(self) -> tuple[StratumState, ...]:
+        """Return the strata, read at most once per clock hour."""
         hour = self.clock().replace(minute=0, second=0, microsecond=0)
         with self._asking:
             if hour != self._hour:
@@ -61,11 +60,11 @@ class Counted:
             return self._strata
 
     def people(self) -> dict[int, int]:
-        """Of each stratum, rounded down."""
+        """Return the number of people in each stratum, rounded down."""
         return {s.number: self.store.bundle.rounded(s.people) for s in self.strata()}
 
     def text(self) -> bytes:
-        """The same as Prometheus reads it."""
+        """Return the counts and states in the format of Prometheus."""
         return exposition(self._metrics())
 
     def _metrics(self) -> Iterator[Metric]:
@@ -80,8 +79,8 @@ class Counted:
 
 
 UPLOAD = "/upload"
-LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
-# A survey page may stand on any host: nothing here depends on who asks, and no cookie is read.
+LOG = logging.getLogger("incrowd.shuffler")  # what failed, never for whom
+# A survey page may be on any host: responses do not depend on the origin, and cookies are ignored.
 ANY_PAGE: dict[str, Any] = {
     "allow_origins": ["*"],
     "allow_methods": ["GET", "POST", "DELETE"],
@@ -89,22 +88,24 @@ ANY_PAGE: dict[str, Any] = {
     "expose_headers": ["Retry-After"],
     "max_age": 86_400,
 }
-OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every answer
+OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every response
 TAKEN = {201: Outcome.STORED, 200: Outcome.REPEATED}
-DONE = {told: Response(status_code=code, headers=OPEN_TO_PAGES) for code, told in TAKEN.items()}
+DONE = {
+    outcome: Response(status_code=code, headers=OPEN_TO_PAGES) for code, outcome in TAKEN.items()
+}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 def application(
     store: Store,
     bundle: Bundle,
-    settings: Settings,
+    settings: ShufflerSettings,
     clock: Clock = system_clock,
     deliver: Courier | None = None,
 ) -> Starlette:
-    """The shuffler of one bundle. While it runs it closes, releases and delivers what is due.
+    """Return the shuffler of one bundle. It also closes, releases and delivers strata when due.
 
-    deliver: how a release reaches the collector; by default it is posted to the bundle's address.
+    deliver: sends a release to the collector; by default it is posted to the bundle's address.
     """
     keeper = Keeper(store, settings, clock, deliver or courier(bundle.addresses.collector))
     desk = Desk(store, bundle, settings, clock)
@@ -135,28 +136,28 @@ def application(
 
 
 async def _look(keeper: Keeper, pause: float) -> None:
-    """Whatever fails is tried again: nothing else would release what was collected."""
+    """Do all work that is due, again and again; whatever fails is tried again."""
     while True:
         try:
             await asyncio.to_thread(keeper.look)
-        except UsageError:  # another process is at it
+        except UsageError:  # another process is doing it
             pass
         except Exception as error:
-            LOG.error("closing failed: %s", _said(error))
+            LOG.error("closing failed: %s", _log_text(error))
         await asyncio.sleep(pause)
 
 
 class Shuffler(Starlette):
-    """Uploads go to the desk at once: all layers of a framework cost more than what they need."""
+    """Passes uploads to the desk directly: the framework's layers cost more than their work."""
 
     def __init__(self, desk: Desk, **given: Any) -> None:
         super().__init__(**given)
         self.desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        wanted = scope["type"] == "http" and scope["path"] == UPLOAD
-        if not wanted or scope["method"] == "OPTIONS":  # a browser asks whether it may ask
+        """Handle a request."""
+        is_upload = scope["type"] == "http" and scope["path"] == UPLOAD
+        if not is_upload or scope["method"] == "OPTIONS":  # a preflight request of a browser
             await super().__call__(scope, receive, send)
             return
         response = await self.desk.upload(scope, receive)
@@ -166,9 +167,11 @@ class Shuffler(Starlette):
 
 
 class Desk:
-    """What is answered to whom."""
+    """Handles the requests of one shuffler."""
 
-    def __init__(self, store: Store, bundle: Bundle, settings: Settings, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, bundle: Bundle, settings: ShufflerSettings, clock: Clock
+    ) -> None:
         self.store, self.bundle, self.settings, self.clock = store, bundle, settings, clock
         self.grouped, self.counted = Grouped(store), Counted(store, clock)
         self.length = upload_length(bundle)
@@ -177,11 +180,11 @@ class Desk:
         self._room = max(1, settings.memory // self.length)
 
     async def show_bundle(self, _: Request) -> Response:
-        """The bytes whose digest the link pins."""
+        """Return the bundle, whose digest is pinned by the link."""
         return Response(self.bundle.encoded, media_type="application/json")
 
     async def upload(self, scope: Scope, receive: Receive) -> Response:
-        """Take an upload, or take it back."""
+        """Store or withdraw an upload."""
         act = {"POST": self._take, "DELETE": self._withdraw}.get(scope["method"])
         if act is None:
             return answer(KINDS["method"])
@@ -194,7 +197,7 @@ class Desk:
                 return answer(body)
             return await act(parse_upload(body, self.bundle))
         except StoreError as error:
-            # The key may have been destroyed while the upload waited: then all is over.
+            # The key may have been destroyed while the upload waited; then the collection is over.
             over = KINDS["closed" if act == self._take else "not-found"]
             return answer(over) if self.store.secrets is None else _refusal(error)
         except Exception as error:
@@ -203,25 +206,25 @@ class Desk:
             self._room += 1
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | Kind:
-        """The bytes of an upload. Whoever announces another length is not listened to."""
+        """Return the bytes of an upload, or a problem. Other lengths are refused unread."""
         if headers.get(b"content-length") != self._announced:
             return KINDS["length"]
         if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
             return KINDS["media-type"]
-        found, more = b"", True
+        body, more = b"", True
         try:
             async with asyncio.timeout(self.settings.body_seconds):
                 while more:
                     message = await receive()
                     if message["type"] != "http.request":
                         return KINDS["slow"]
-                    found += message.get("body", b"")
+                    body += message.get("body", b"")
                     more = message.get("more_body", False)
-                    if len(found) > self.length:
+                    if len(body) > self.length:
                         return KINDS["length"]
         except TimeoutError:
             return KINDS["slow"]
-        return found
+        return body
 
     async def _take(self, upload: Upload) -> Response:
         now = self.clock()
@@ -241,22 +244,22 @@ class Desk:
         return now >= self._closes or self.store.secrets is None
 
     async def count(self, _: Request) -> Response:
-        """How many people each stratum has, rounded down to a multiple of the reserve, hourly."""
+        """Return the people in each stratum, rounded down to a multiple of the reserve, hourly."""
         counts = await asyncio.to_thread(self.counted.people)
         names = self.bundle.strata
         return JSONResponse({"people": {names[at]: people for at, people in counts.items()}})
 
     async def metrics(self, _: Request) -> Response:
-        """For Prometheus: states, and nothing that changes with a single upload."""
+        """Return metrics for Prometheus; none of them changes with a single upload."""
         text = await asyncio.to_thread(self.counted.text)
         return Response(text, media_type=service.METRICS_TYPE)
 
     async def health(self, _: Request) -> Response:
-        """The process answers."""
+        """Report that the process runs."""
         return Response("ok\n", media_type="text/plain")
 
     async def ready(self, _: Request) -> Response:
-        """Uploads can be stored; 503 if they cannot, as proxies and machines expect."""
+        """Report whether uploads can be stored; 503 if not."""
         try:
             await asyncio.to_thread(self.store.check)
         except StoreError as error:
@@ -266,7 +269,7 @@ class Desk:
 
 
 def _guarded(handler: Handler) -> Handler:
-    """Every error becomes an answer, and no traceback of a request is written anywhere."""
+    """Return a handler that turns every error into a response and never logs a traceback."""
 
     async def guarded(request: Request) -> Response:
         try:
@@ -284,10 +287,10 @@ def _refusal(error: Exception) -> Response:
         return answer(KINDS["full"])
     if isinstance(error, BusyError):
         return answer(KINDS["busy"])
-    LOG.error("a request failed: %s", _said(error))
+    LOG.error("a request failed: %s", _log_text(error))
     return answer(KINDS["fault"])
 
 
-def _said(error: Exception) -> str:
-    """What a log may hold: our own words, which name no row, or only the type."""
+def _log_text(error: Exception) -> str:
+    """Return the text for the log: our own message, which names no row, or only the error type."""
     return str(error) if isinstance(error, IncrowdError) else type(error).__name__

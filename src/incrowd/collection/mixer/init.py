@@ -1,4 +1,4 @@
-"""Making a bundle: a plan, and what whoever runs the collection states about it."""
+"""Make a bundle from a plan and the terms of a collection; make invitations."""
 
 from __future__ import annotations
 
@@ -29,49 +29,46 @@ from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import look_alike_warnings
 
-# Invitations: codes that the shuffler's side makes, and gives to one person each.
-
 
 class Invitation(NamedTuple):
-    """A code as it is printed, and a link that holds it. Whoever has it can answer once."""
+    """A printed code and the link that contains it. Its holder can answer once."""
 
     code: str
     link: str
 
 
 def new_invitations(store: Store, number: int, page: str = "") -> list[Invitation]:
-    """So many new ones, random from the system; `issue` makes them valid.
+    """Return a number of new random invitations; `issue` makes them valid.
 
-    page: address of a survey page, where links lead then; `incrowd send` wants the shuffler's.
-    Raises StoreError if the bundle asks for none.
+    page: the address of a survey page for the links; by default that of the shuffler, which
+    `incrowd send` requires. Raises StoreError if the bundle uses no invitations.
     """
     bundle = store.bundle
     if not bundle.codes:
-        allowed = "use a bundle with codes = true; this one needs no invitations"
-        raise StoreError.of("bundle", InWords("is of an open survey"), allowed)
-    made = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
-    links = (Link(page or bundle.addresses.shuffler, bundle.digest, code) for code in made)
+        allowed = "this bundle needs no invitations; use a bundle with codes = true"
+        raise StoreError.of("bundle", InWords("accepts answers without invitations"), allowed)
+    codes = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
+    links = (Link(page or bundle.addresses.shuffler, bundle.digest, code) for code in codes)
     return [Invitation(addresses.grouped(link.code), str(link)) for link in links]
 
 
 def issue(store: Store, invitations: Sequence[Invitation]) -> None:
-    """Keep the codes, as tags that nobody reads: from now on they can be used once."""
+    """Store the codes as unreadable tags; from now on each can be used once."""
     store.invite([addresses.plain(each.code).encode() for each in invitations])
 
 
 MISSPELLED = "extra_forbidden"  # of pydantic
 
-EVERYBODY = "all"  # the only stratum where no question is open
+EVERYBODY = "all"  # the only stratum if no question is open
 
 
 class Terms(BaseModel):
-    """What a file about a collection says; the bundle has the same words.
+    """The terms of a collection, from its TOML file; the fields are those of the bundle.
 
-    title, language, questions (the text of each, by its id): the survey's, unless they are given;
-    a question without a text in the survey needs one here. key_configuration: what
-    `incrowd collector init` gave. colluding: as in the survey; it has to be said where nobody is
-    invited. strata, small_strata: those of the survey's open questions and its rule, which need
-    not be said again. shuffler, collector: their addresses.
+    title, language, questions (text by id): by default those of the survey; a question without a
+    text in the survey needs one here. key_configuration: the output of `incrowd collector init`.
+    colluding: by default as in the survey; required if there are no invitations. strata,
+    small_strata: by default from the survey's open questions. shuffler, collector: addresses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -97,7 +94,7 @@ class Terms(BaseModel):
 
     @classmethod
     def load(cls, path: Path) -> Terms:
-        """Those of a TOML file. Raises UsageError for what is missing or does not belong there."""
+        """Return the terms in a TOML file. Raises UsageError for missing or unknown fields."""
         try:
             return cls.model_validate(read_toml(path, "collection"))
         except ValidationError as error:
@@ -105,11 +102,11 @@ class Terms(BaseModel):
 
 
 @dataclass(frozen=True)
-class Made:
-    """A bundle, the shuffler's private key for it, and what it guarantees.
+class NewBundle:
+    """A bundle, the shuffler's private key for it, and its guarantee.
 
-    guarantee: that of the plan, and what it costs that devices draw again until all fits; the local
-    one if nothing else holds for this bundle.
+    guarantee: that of the plan, including the cost of redraws until all reports fit; the local
+    guarantee if nothing else holds for this bundle.
     """
 
     bundle: Bundle
@@ -117,17 +114,17 @@ class Made:
     guarantee: Guarantee
 
 
-def make_bundle(plan: Plan, terms: Terms) -> Made:
-    """A bundle with a new signing key, for a plan that was certified.
+def make_bundle(plan: Plan, terms: Terms) -> NewBundle:
+    """Return a bundle with a new signing key for a certified plan.
 
-    Raises UsageError if the terms leave out or contradict what the plan rests on, and
-    ProtocolError for a bundle that is none.
+    Raises UsageError if the terms omit or contradict an assumption of the plan, and ProtocolError
+    if the bundle is invalid.
     """
     _check(terms)
     private, survey = Ed25519PrivateKey.generate(), plan.survey
-    said = terms.model_dump(include=set(Bundle.model_fields) & set(Terms.model_fields))
+    stated = terms.model_dump(include=set(Bundle.model_fields) & set(Terms.model_fields))
     reserve = least_reserve(survey.crowd) if terms.reserve is None else terms.reserve
-    more = {
+    derived = {
         "plan": plan,
         "wording": _wording(survey, terms),
         "slots": slots(plan),
@@ -139,42 +136,44 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
         "small_strata": terms.small_strata or survey.small_strata,
     }
     try:
-        bundle = Bundle.model_validate(said | more)
+        bundle = Bundle.model_validate(stated | derived)
     except ValidationError as error:
         raise _wrong(error) from None
     for line in look_alike_warnings((), bundle.strata if terms.strata else ()):
         warnings.warn(line, IncrowdWarning, stacklevel=2)
-    from incrowd.collection.claims import bundle_guarantee  # slow to load: a service never needs it
+    from incrowd.collection.claims import bundle_guarantee  # slow to load; services do not need it
 
-    return Made(bundle, private, bundle_guarantee(bundle))
+    return NewBundle(bundle, private, bundle_guarantee(bundle))
 
 
 def _wording(survey: Survey, terms: Terms) -> dict[str, Any]:
-    """What people read: as the terms say it, else as the survey does."""
+    """Return the texts that people read: those of the terms, otherwise those of the survey."""
     language = terms.language or survey.language
     texts = {q.id: survey.text_of(q.id, language) for q in survey.questions if q.text}
-    found = texts | terms.questions
+    questions = texts | terms.questions
     for question in survey.questions:
-        if question.id not in found:
-            allowed = "write the text of the question into the survey, or into this file"
+        if question.id not in questions:
+            allowed = "add the text of the question to the survey or to this file"
             raise UsageError.of(f"questions.{question.id}", MISSING, allowed)
     title, introduction = terms.title or survey.name, terms.introduction
     return {
         "language": language,
         "title": title,
         "introduction": introduction,
-        "questions": found,
+        "questions": questions,
     }
 
 
 def _check(terms: Terms) -> None:
-    """What no default may decide."""
+    """Check the terms that must not have a default."""
     if not terms.codes and terms.colluding is None:
-        allowed = "say how many of the senders may be one party; nobody is invited here"
+        allowed = "anybody can send here; add the number of senders that may be one party"
         raise UsageError.of("colluding", MISSING, allowed)
     same = urlsplit(terms.shuffler).hostname == urlsplit(terms.collector).hostname
     if same and not terms.local_only:
-        allowed = "should be another party's than the collector's, or set local_only = true"
+        allowed = (
+            "should belong to another party than the collector; otherwise set local_only = true"
+        )
         raise UsageError.of("shuffler", terms.shuffler, allowed)
 
 
@@ -182,7 +181,7 @@ def _wrong(error: ValidationError) -> IncrowdError:
     first = min(error.errors(), key=lambda each: each["type"] != MISSPELLED)
     field = place("", first["loc"]).lstrip(".")
     if first["type"] == "missing":
-        return UsageError.of(field, MISSING, "write it into the file about the collection")
+        return UsageError.of(field, MISSING, "add it to the file about the collection")
     if first["type"] == MISSPELLED:
         return UsageError.of(field, first["input"], known_keys(field, Terms.model_fields))
     return UsageError.of(field, first["input"], wording(first))

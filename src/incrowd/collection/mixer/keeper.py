@@ -1,33 +1,65 @@
-"""What happens by itself: closing, releasing, delivering, deleting, and the end of the key.
+"""The scheduled work of a shuffler: close, release, deliver and delete strata; destroy the key.
 
-Every step can be stopped anywhere, and is taken up again where the database says that it is.
+Every step can be interrupted anywhere and continues from the state in the database.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.machine import Clock
-from incrowd.collection.mixer import closing, releasing
-from incrowd.collection.mixer.config import Settings
-from incrowd.collection.mixer.releasing import pieces
 from incrowd.collection.mixer.store.keys import StoreError
-from incrowd.collection.mixer.store.store import Store
-from incrowd.collection.mixer.store.writing import CLOSING, RELEASED
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.mixer.store.store import Store, StratumState
+from incrowd.collection.mixer.store.writing import CLOSING, FINAL, OPEN, RELEASED
+from incrowd.collection.protocol.bundle import Bundle, as_time
+from incrowd.collection.protocol.release import Header, Signed, sign
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.errors import InWords
-from incrowd.files import destroy, private_folder
-from incrowd.plans.strata import Group
+from incrowd.files import BEGUN, NewFile, destroy, new_file, private_folder, settle
+from incrowd.plans.strata import Group, releases
 from incrowd.reports.locking import locked
 from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.shuffle import Disk, mixed
 
-# A release goes to the collector's address, the same bytes until it says that it has them.
+
+def due(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> list[Group]:
+    """Return the groups of strata to release now: with enough people, at closing or when full."""
+    still = [stratum for stratum in strata if stratum.state == OPEN]
+    least, wanted = bundle.least_people, bundle.wanted
+    if now < as_time(bundle.closes):
+        return [(s.number,) for s in still if wanted is not None and s.people >= wanted]
+    return releases({s.number: s.people for s in still}, least, bundle.small_strata)
+
+
+def outdated(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Group:
+    """Return the strata that will never be released."""
+    if now < as_time(bundle.disposes):
+        return ()
+    released = {number for group in due(strata, now, bundle) for number in group}
+    return tuple(s.number for s in strata if s.state == OPEN and s.number not in released)
+
+
+def groups(strata: Sequence[StratumState], state: str) -> list[Group]:
+    """Return the releases in a state, each as its strata."""
+    firsts = sorted({s.release for s in strata if s.state == state and s.release is not None})
+    return [tuple(s.number for s in strata if s.release == first) for first in firsts]
+
+
+def is_over(strata: Sequence[StratumState]) -> bool:
+    """Return whether no stratum is open or waits for the collector."""
+    return all(stratum.state in FINAL for stratum in strata)
+
+
+# A release is sent to the collector, the same bytes each time, until it acknowledges them.
 
 
 SECONDS = 300.0
@@ -37,15 +69,15 @@ Courier = Callable[[bytes, Path], bool]  # signed header, body -> whether the co
 
 
 def acknowledgement(start: bytes) -> str:
-    """What a collector names with status 200: SHA-256 of signature and header, hexadecimal."""
+    """Return the acknowledgment of a release: SHA-256 of signature and header, hexadecimal."""
     return hashlib.sha256(start).hexdigest()
 
 
 def courier(address: str) -> Courier:
-    """Posts a release to a collector, by no way round: redirections are not followed."""
+    """Return a function that posts a release to a collector and does not follow redirections."""
 
     def deliver(start: bytes, body: Path) -> bool:
-        import httpx  # a shuffler that starts has nothing to deliver yet
+        import httpx  # slow to load; not needed at start
 
         length = len(start) + body.stat().st_size
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(length)}
@@ -63,43 +95,45 @@ FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(hours=1)
 
 
 class Keeper:
-    """Looks what is due, in one process at a time of those that share the folder."""
+    """Does the work that is due, in one process at a time of those that share the folder."""
 
-    def __init__(self, store: Store, settings: Settings, clock: Clock, courier: Courier) -> None:
+    def __init__(
+        self, store: Store, settings: ShufflerSettings, clock: Clock, courier: Courier
+    ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
         self._pauses: dict[Group, tuple[datetime, timedelta]] = {}
         self._ended = False
 
     def look(self) -> None:
-        """Do all that is due. Raises StoreError, OSError; what was begun goes on next time.
+        """Do all the work that is due. After StoreError or OSError, the next call continues.
 
-        Raises UsageError if another process is at it.
+        Raises UsageError if another process is doing it.
         """
         private_folder(self.settings.releases)
         with locked(self.settings.releases / "keeper", patience=0.0):
             self._close()
-            for group in closing.groups(self.store.strata(), CLOSING):
+            for group in groups(self.store.strata(), CLOSING):
                 self._make(group)
-            for group in closing.groups(self.store.strata(), RELEASED):
+            for group in groups(self.store.strata(), RELEASED):
                 self._deliver(group)
-            if closing.is_over(self.store.strata()):
+            if is_over(self.store.strata()):
                 self._end()
 
     def _close(self) -> None:
         store, now = self.store, self.clock()
-        for group in closing.due(store.strata(), now, store.bundle):
+        for group in due(store.strata(), now, store.bundle):
             store.close(group, store.bundle.least_people)
-        if old := closing.outdated(store.strata(), now, store.bundle):
+        if old := outdated(store.strata(), now, store.bundle):
             store.dispose(old)
 
     def _make(self, group: Group) -> None:
         keystream = Keystream.from_system()
-        releasing.make(self.store, group, self.settings.releases, keystream, self._key)
+        make_release(self.store, group, self.settings.releases, keystream, self._key)
 
     def _deliver(self, group: Group) -> None:
-        """Send what was signed, and nothing else; after a refusal wait for twice as long.
+        """Send exactly what was signed; double the pause after each refusal.
 
-        A clock that was set back since then keeps nothing waiting for longer than a pause.
+        If the clock was set back, nothing waits longer than one pause.
         """
         now = self.clock()
         again, pause = self._pauses.get(group, (now, FIRST_PAUSE))
@@ -108,10 +142,10 @@ class Keeper:
         start = self.store.start_of(min(group))
         assert start is not None, "a released stratum has a signed header"
         signed, _ = Signed.parse(start)
-        body = releasing.body_file(self.settings.releases, signed)
-        if not body.exists() or releasing.digest(body) != signed.header.body:
-            allowed = "should be as it was signed; another order would look like cheating"
-            raise StoreError.of("release", InWords("was changed, or is gone"), allowed)
+        body = body_file(self.settings.releases, signed)
+        if not body.exists() or digest(body) != signed.header.body:
+            allowed = "restore the signed file; a release in another order would look like cheating"
+            raise StoreError.of("release", InWords("was changed or deleted"), allowed)
         if self.courier(start, body):
             self.store.acknowledge(group)
             body.unlink()
@@ -119,7 +153,7 @@ class Keeper:
             self._pauses[group] = now + pause, min(2 * pause, LONGEST_PAUSE)
 
     def _end(self) -> None:
-        """Destroy the key, then delete what nobody can read any more."""
+        """Destroy the key, then delete the data, which is unreadable without it."""
         if self._ended:
             return
         destroy(self.settings.secret_file)
@@ -131,3 +165,71 @@ class Keeper:
     @cached_property
     def _key(self) -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(self.settings.signing_file.read_bytes())
+
+
+PIECE = 1 << 20  # bytes of a body read at a time
+TOGETHER = 100_000  # reports distributed to buckets at a time
+
+
+def body_file(folder: Path, signed: Signed) -> Path:
+    """Return the file of a release's body; its name is the signed digest."""
+    return folder / f"{signed.header.body.hex()}.body"
+
+
+def make_release(
+    store: Store, strata: Sequence[int], folder: Path, keystream: Keystream, key: Ed25519PrivateKey
+) -> None:
+    """Write the reports of closed strata in uniformly random order, then store the signed header.
+
+    If the process stops before the last step, nothing was published, and the next process draws a
+    new order. No other process may make a release in this folder at the same time.
+    """
+    for left in folder.glob(f"{BEGUN}*"):
+        left.unlink()
+    with new_file(folder) as body:
+        count = _write(body, list(strata), store, keystream)
+        header = Header(
+            bundle=store.bundle.digest,
+            people=(people := count // store.bundle.places),
+            issued=store.issued() if store.bundle.codes else 0,
+            used=people if store.bundle.codes else 0,
+            reports=count,
+            body=digest(body.path),
+            strata=tuple(strata),
+        )
+        signed = sign(header, key)
+        signed.check(store.bundle)
+        body.publish(body_file(folder, signed))
+    store.release(strata, signed.encoded)
+
+
+def _write(body: NewFile, strata: list[int], store: Store, keystream: Keystream) -> int:
+    """Write all reports to disk; return their number."""
+    count, width = 0, store.bundle.sealed_length
+    with ExitStack() as buckets:
+        pieces, disk = _packed(store.sealed(strata), width), Disk(body.path.parent, buckets)
+        for packed in mixed(pieces, width, keystream, disk):
+            body.file.write(packed.data)
+            count += len(packed)
+    settle(body.file)
+    return count
+
+
+def _packed(sealed: Iterator[bytes], width: int) -> Iterator[np.ndarray]:
+    """Yield the reports as uint8 arrays of shape (reports, bytes), some megabytes each."""
+    while piece := b"".join(islice(sealed, TOGETHER)):
+        yield np.frombuffer(piece, np.uint8).reshape(-1, width)
+
+
+def digest(path: Path) -> bytes:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def pieces(start: bytes, path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a release."""
+    yield start
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece

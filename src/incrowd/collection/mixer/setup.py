@@ -1,4 +1,4 @@
-"""A shuffler's folder: made once for one bundle, and opened whenever it starts."""
+"""The folder of a shuffler: create it for a bundle, open its store, check its machine."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import text
 
 from incrowd.collection.machine import Finding, clock, memory, modes, room
-from incrowd.collection.mixer.closing import is_over
-from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.keeper import is_over
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import upload_length
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, private_folder, write_private
 
 
-def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
-    """Make the folder of a bundle, with the keys and an empty store.
+def install(settings: ShufflerSettings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
+    """Create the folder of a bundle, with the keys and an empty store.
 
-    Raises UsageError if a bundle, or the store of one, is there already.
+    Raises UsageError if the folder already contains a bundle or its keys.
     """
     for path in (settings.bundle_file, settings.signing_file, settings.secret_file):
         if path.exists():
-            allowed = "it is there already; a bundle has a folder of its own, name a new one"
+            allowed = "it already exists; each bundle needs its own folder, so name a new one"
             raise UsageError.of("folder", str(path), allowed)
     private_folder(settings.folder)
     write_private(settings.signing_file, private.private_bytes_raw())
@@ -39,16 +39,16 @@ def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> N
     write_private(settings.bundle_file, bundle.encoded)
 
 
-def open_store(settings: Settings) -> Store:
-    """The store in a folder, without its key if everything was released and acknowledged.
+def open_store(settings: ShufflerSettings) -> Store:
+    """Return the store in a folder; without its key after the last release was acknowledged.
 
-    Raises StoreError if there is none, or its key is gone too early, and ProtocolError for a
-    bundle that was changed.
+    Raises StoreError if there is no store or its key is missing, and ProtocolError if the bundle
+    was changed.
     """
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
     except OSError:
-        allowed = "it is not a bundle; make one with `incrowd shuffler init`"
+        allowed = "it does not contain a bundle; make one with `incrowd shuffler init`"
         raise StoreError.of("folder", str(settings.folder), allowed) from None
     store = Store(opened(settings.url), None, bundle)
     if settings.secret_file.exists() or not is_over(store.strata()):
@@ -56,10 +56,7 @@ def open_store(settings: Settings) -> Store:
     return store
 
 
-# What a shuffler's machine is like: findings, each with what would work.
-
-
-QUIET = {  # what PostgreSQL must not write down
+QUIET = {  # settings with which PostgreSQL logs no statements or connections
     "log_error_verbosity": ("terse",),
     "log_min_error_statement": ("panic",),
     "log_statement": ("none",),
@@ -69,8 +66,8 @@ QUIET = {  # what PostgreSQL must not write down
 }
 
 
-def check(settings: Settings, store: Store) -> list[Finding]:
-    """All findings, in a fixed order."""
+def check(settings: ShufflerSettings, store: Store) -> list[Finding]:
+    """Check the machine of a shuffler; return the findings in a fixed order."""
     looks: list[Callable[[], Iterator[Finding]]] = [
         lambda: modes(_private(settings)),
         lambda: _secret(settings),
@@ -83,25 +80,27 @@ def check(settings: Settings, store: Store) -> list[Finding]:
     return [finding for look in looks for finding in look()]
 
 
-def _secret(settings: Settings) -> Iterator[Finding]:
-    """It should be where no backup reads it, and where nothing stays when it is overwritten."""
+def _secret(settings: ShufflerSettings) -> Iterator[Finding]:
+    """Check that the key is on a separate volume, away from backups and old disk blocks."""
     path = settings.secret_file
     if not path.exists():
-        yield Finding("the store's key", True, "destroyed: nothing in the database can be linked")
+        yield Finding(
+            "the store's key", True, "destroyed: nothing in the database can be linked to a sender"
+        )
         return
-    apart = path.stat().st_dev != settings.folder.stat().st_dev
-    said = "on a volume of its own"
-    if not apart:
-        said = "on the disk of the database; set secret to a file on a volume in memory"
-    yield Finding("the store's key", apart, said)
+    separate = path.stat().st_dev != settings.folder.stat().st_dev
+    state = "on a separate volume"
+    if not separate:
+        state = "on the same disk as the database; set secret to a file on a volume in memory"
+    yield Finding("the store's key", separate, state)
 
 
-def _private(settings: Settings) -> Iterable[Path]:
+def _private(settings: ShufflerSettings) -> Iterable[Path]:
     return settings.folder, settings.signing_file, settings.secret_file, settings.releases
 
 
-def _room(settings: Settings, store: Store) -> Iterator[Finding]:
-    """For as many people as the crowd three times over: rows, their log, the release."""
+def _room(settings: ShufflerSettings, store: Store) -> Iterator[Finding]:
+    """Check the disk space for three times the crowd: rows, their log, the release."""
     survey = store.bundle.plan.survey
     needed = 3 * 3 * survey.crowd * len(store.bundle.strata) * upload_length(store.bundle)
     return room(settings.folder, needed)
@@ -113,19 +112,19 @@ def _database(store: Store) -> Iterator[Finding]:
     with store.engine.connect() as connection:
         for name, allowed in QUIET.items():
             value = str(connection.scalar(text(f"SHOW {name}")))
-            said = f"{name} = {value}"
-            good = value in allowed
-            yield Finding("log of PostgreSQL", good, said if good else f"{said}; set {allowed[0]}")
+            state, good = f"{name} = {value}", value in allowed
+            remedy = "" if good else f"; set {allowed[0]}"
+            yield Finding("log of PostgreSQL", good, state + remedy)
 
 
-def _left(settings: Settings, store: Store) -> Iterator[Finding]:
-    """What is there after the last release."""
+def _left(settings: ShufflerSettings, store: Store) -> Iterator[Finding]:
+    """Check that nothing is left after the last release."""
     if not is_over(store.strata()):
         return
     files = [path for path in settings.releases.glob("*.*") if not path.name.startswith(".")]
     rows = store.reports_in(range(len(store.bundle.strata))) + store.issued()
-    kept = settings.secret_file.exists()
-    left = [*(["the store's key"] if kept else []), *(["files"] if files else [])]
+    has_key = settings.secret_file.exists()
+    left = [*(["the store's key"] if has_key else []), *(["files"] if files else [])]
     left += ["rows"] if rows else []
-    said = ", ".join(left) + "; start the shuffler once more" if left else "nothing"
-    yield Finding("left after the last release", not left, said)
+    state = ", ".join(left) + "; start the shuffler again" if left else "nothing"
+    yield Finding("left after the last release", not left, state)

@@ -1,4 +1,4 @@
-"""The files of a survey page, for any host: what they may load is stated, and pinned by digests."""
+"""The files of a survey page, for any host, with a strict policy and pinned digests."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.shell import rendered
 from incrowd.survey.words import checked_tag
 
-LANGUAGE = "language"  # the key of a page's texts that holds the language's own name
+LANGUAGE = "language"  # the key of the language's name in its own language
 _HERE = files(__package__)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a page asks, and what it promises.
+class PageContent:
+    """The content of a page: its questions and its promise.
 
-    digest: of the bundle, in hexadecimal, if it is known; else empty, and the promise is that of a
-    bundle in which two parties mix and open.
+    digest: of the bundle, in hexadecimal; "" if there is no bundle yet, and the promise is then for
+    a bundle with different parties as shuffler and collector.
     """
 
     plan: Plan
@@ -47,29 +47,33 @@ class Asked:
     language: str = ""
 
 
-def asked_in(path: Path, shuffler: str | None) -> Asked:
-    """What a file asks: a bundle, or a plan with the address of its shuffler.
+def asked_in(path: Path, shuffler: str | None) -> PageContent:
+    """Return the content for a bundle, or for a plan and the address of its shuffler.
 
-    Raises UsageError for an address that is missing, is none, or is not the bundle's.
+    Raises UsageError for an address that is missing, invalid, or not the bundle's.
     """
     if is_bundle(path):
         bundle = Bundle.parse(path.read_bytes())
-        own, words = bundle.addresses.shuffler, bundle.wording
-        if shuffler not in (None, own):
-            raise UsageError.of("shuffler", shuffler, f"should be the bundle's, {own}, or left out")
+        address, words = bundle.addresses.shuffler, bundle.wording
+        if shuffler not in (None, address):
+            raise UsageError.of(
+                "shuffler",
+                shuffler,
+                f"should be {address}, the address in the bundle; or leave it out",
+            )
         about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
-        return Asked(bundle.plan, own, *about)
+        return PageContent(bundle.plan, address, *about)
     plan = Plan.load(path)
     try:
         address = checked_address(shuffler or "")
     except ValueError as error:
         raise UsageError.of("shuffler", shuffler or "", str(error)) from None
     promise = guarantee_of(plan, claims=[claims_of_plan(plan)])
-    return Asked(plan, address, promise, "", plan.survey.name, plan.survey.language)
+    return PageContent(plan, address, promise, "", plan.survey.name, plan.survey.language)
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file is a bundle, or says that it is."""
+    """Return whether a file declares the format of a bundle."""
     try:
         content = read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -78,37 +82,35 @@ def is_bundle(path: Path) -> bool:
 
 
 def shipped() -> dict[str, dict[str, str]]:
-    """The texts of the page by language, English first."""
-    found = {
+    """Return the texts of the page by language, English first."""
+    tables = {
         Path(file.name).stem: json.loads(file.read_text(encoding="utf-8"))
         for file in (_HERE / "strings").iterdir()
         if file.name.endswith(".json")
     }
-    return {tag: found[tag] for tag in sorted(found, key=lambda tag: (tag != "en", tag))}
+    return {tag: tables[tag] for tag in sorted(tables, key=lambda tag: (tag != "en", tag))}
 
 
 def read_strings(path: Path) -> tuple[str, dict[str, str]]:
-    """The language, which names the file, and its texts. Raises UsageError unless all are there."""
+    """Return the language (the file's name) and its texts. Raises UsageError if any is missing."""
     try:
-        found = read_json(path.read_text(encoding="utf-8"))
+        content = read_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _no_strings(path, unreadable(error)) from None
     except ValueError:
         raise _no_strings(path, "it is not JSON") from None
-    known = shipped()["en"]
-    texts = found if isinstance(found, dict) else {}
-    wrong = sorted(set(known) ^ set(texts)) + [
-        k for k, v in texts.items() if not isinstance(v, str)
-    ]
+    keys = shipped()["en"]
+    texts = content if isinstance(content, dict) else {}
+    wrong = sorted(set(keys) ^ set(texts)) + [k for k, v in texts.items() if not isinstance(v, str)]
     if wrong:
         raise _no_strings(
-            path, f"it should have the keys of en.json, each with a text; {wrong[0]} is wrong"
+            path, f"it should have the keys of en.json, each with a text; check the key {wrong[0]}"
         )
     try:
         return checked_tag(path.stem), texts
     except ValueError as error:
         raise UsageError.of(
-            "strings", path.name, f"the name {error}, with .json behind it"
+            "strings", path.name, f"the file name {error}, followed by .json"
         ) from None
 
 
@@ -116,38 +118,38 @@ def _no_strings(path: Path, why: str) -> IncrowdError:
     return UsageError.of("strings", str(path), f"{why}; name a JSON file such as fr.json")
 
 
-def page_files(asked: Asked, strings: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
-    """Every file of a page by its name. strings: the texts of the page by language."""
+def page_files(content: PageContent, strings: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
+    """Return every file of a page by name. strings: the texts of the page by language."""
     static = {
         file.name: file.read_bytes() for file in (_HERE / "static").iterdir() if file.is_file()
     }
     integrity = {name: _integrity(data) for name, data in static.items()}
     modules = {f"./{name}": value for name, value in integrity.items() if name.endswith(".js")}
     import_map = json.dumps({"integrity": dict(sorted(modules.items()))})
-    policy = _policy(asked.shuffler, import_map)
+    policy = _policy(content.shuffler, import_map)
     headers = _headers(policy)
     page = rendered(
         "index.html",
         __package__,
-        language=asked.language,
-        title=asked.title,
+        language=content.language,
+        title=content.title,
         policy="; ".join(policy),
         integrity=integrity,
         import_map=Markup(import_map),
-        config=_data(_config(asked)),
+        config=_data(_config(content)),
         strings=_data(strings),
     )
     hosts = {name: rendered(name, __package__, headers=headers) for name in HOSTS}
-    made = {name: text.encode() for name, text in ({"index.html": page} | hosts).items()}
-    return static | made
+    written = {name: text.encode() for name, text in ({"index.html": page} | hosts).items()}
+    return static | written
 
 
 HOSTS = ("_headers", "nginx.conf", "Caddyfile")
 
 
-def _config(asked: Asked) -> dict[str, Any]:
-    """What the page knows of its survey before it asks anybody."""
-    plan, promise = asked.plan, asked.guarantee
+def _config(content: PageContent) -> dict[str, Any]:
+    """Return the configuration of the page: shuffler, digests, and the figures of the promise."""
+    plan, promise = content.plan, content.guarantee
     repeated = promise.reduced_by == ("permanent-responses",)
     mixed = analysis(promise.analysis).shuffled
     figures = {
@@ -157,18 +159,18 @@ def _config(asked: Asked) -> dict[str, Any]:
         "crowd": promise.crowd,
         "local_only": not mixed and not repeated,
         "repeated": repeated,
-        "permanent": bool(plan.memoised) and not repeated,
+        "permanent": bool(plan.memoized) and not repeated,
     }
     return {
-        "shuffler": asked.shuffler,
-        "digest": asked.digest,
+        "shuffler": content.shuffler,
+        "digest": content.digest,
         "plan": plan.digest,
         "promise": figures,
     }
 
 
 def _data(content: Any) -> Markup:
-    """JSON that can stand in an element of HTML, whatever texts are in it."""
+    """Return JSON that is safe inside an HTML element."""
     text = json.dumps(content, ensure_ascii=False)
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
@@ -179,7 +181,7 @@ def _integrity(data: bytes, hashed: str = "sha384") -> str:
 
 
 def _policy(shuffler: str, import_map: str) -> tuple[str, ...]:
-    """The page runs its own scripts alone, and speaks to nobody but the shuffler."""
+    """Return the policy: the page runs only its own scripts and connects only to the shuffler."""
     return (
         "default-src 'none'",
         f"script-src 'self' '{_integrity(import_map.encode(), 'sha256')}'",
@@ -194,16 +196,16 @@ def _policy(shuffler: str, import_map: str) -> tuple[str, ...]:
 
 
 def _origin(shuffler: str) -> str:
-    """What a policy names. Raises UsageError for what would say something else in there."""
+    """Return the origin for the policy. Raises UsageError for characters with a meaning there."""
     parts = urlsplit(shuffler)
     if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
-        allowed = "should have a host of letters, digits, points and hyphens"
+        allowed = "should have a host of letters, digits, periods and hyphens"
         raise UsageError.of("shuffler", shuffler, allowed)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def _headers(policy: tuple[str, ...]) -> dict[str, str]:
-    """What a host should say beside it: some of this no page can say of itself."""
+    """Return the headers that a host should send; a page cannot state all of them itself."""
     return {
         "Content-Security-Policy": "; ".join((*policy, "frame-ancestors 'none'")),
         "Referrer-Policy": "no-referrer",

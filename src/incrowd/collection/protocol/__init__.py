@@ -1,1 +1,1 @@
-"""What travels: every byte of it, as frozen data and pure functions. See docs/protocol.md."""
+"""The wire formats, as frozen data and pure functions. See docs/protocol.md."""

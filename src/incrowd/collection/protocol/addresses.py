@@ -1,4 +1,4 @@
-"""Addresses, and links that pin a bundle: its digest stands behind the # and is sent to nobody."""
+"""Addresses, and links that pin a bundle: its digest follows the # and is never sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from incrowd.errors import InWords, UsageError
 
-# Bytes as letters and digits that people can copy: base 32 without I, L, O and U (Crockford).
+# Letters and digits that people can copy: base 32 without I, L, O and U (Crockford).
 
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -17,47 +17,49 @@ GROUP = 4
 
 
 def letters(data: bytes) -> str:
-    """5 bits a character, the first bits first; the number of bits should be a multiple of 5."""
+    """Encode bytes, 5 bits per character, first bits first; bits must be a multiple of 5."""
     count = len(data) * 8 // 5
     number = int.from_bytes(data)
     return "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(count)))
 
 
 def grouped(text: str) -> str:
-    """In groups of four, as it is printed."""
+    """Return the text in groups of four characters, as printed."""
     return "-".join(text[at : at + GROUP] for at in range(0, len(text), GROUP))
 
 
 def plain(text: str) -> str:
-    """What a person typed, as it was made: capitals, no hyphens and spaces, I and L as 1, O as 0.
+    """Normalize typed text: capitals, no hyphens or spaces, I and L as 1, O as 0.
 
     Raises ValueError for any other character.
     """
-    found = text.upper().translate(str.maketrans("ILO", "110", "- \t\r\n"))
-    if set(found) - set(ALPHABET):
-        raise ValueError("holds a character that is no letter or digit of base 32")
-    return found
+    characters = text.upper().translate(str.maketrans("ILO", "110", "- \t\r\n"))
+    if set(characters) - set(ALPHABET):
+        raise ValueError("contains a character that is not a letter or digit of base 32")
+    return characters
 
 
 DIGEST_HEX = 64
-SHORT_BYTES = 20  # of a digest, in print: with 160 bits nobody makes two bundles that look alike
+SHORT_BYTES = (
+    20  # of a printed digest: with 160 bits, nobody can make two bundles with the same text
+)
 FRAGMENT = re.compile(rf"([0-9a-f]{{{DIGEST_HEX}}})(?:\.([{ALPHABET}]{{16}}))?")
 
 
 def checked_address(address: str) -> str:
-    """The same address. Raises ValueError unless it is https://, or http:// on this machine."""
+    """Return a valid address. Raises ValueError unless https://, or http:// on this machine."""
     try:
         parts = urlsplit(address)
         plain = parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2])
         host = parts.hostname if plain.geturl() == address and parts.port != 0 else None
-    except ValueError:  # a port or an IPv6 address that is none
+    except ValueError:  # an invalid port or IPv6 address
         host = None
     if not host or not address.isascii():
-        raise ValueError("should be an address without a user, a query and a fragment")
+        raise ValueError("should be an address without a user, a query or a fragment")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
-        raise ValueError("should begin with https:// (http:// on this machine alone)")
+        raise ValueError("should begin with https:// (http:// is allowed only on this machine)")
     if re.search(r"[\x00-\x20\x7f]", address) or address.endswith("/"):
-        raise ValueError("should hold no space, and no / at the end")
+        raise ValueError("should not contain spaces or a / at the end")
     return address
 
 
@@ -69,12 +71,12 @@ def _is_loopback(host: str) -> bool:
 
 
 def short(digest: bytes) -> str:
-    """What is printed of a digest and compared by eye: 32 characters in groups of four."""
+    """Return the short form of a digest, to be compared by eye: 32 characters in groups of four."""
     return grouped(letters(digest[:SHORT_BYTES]))
 
 
 def is_short_of(text: str, digest: bytes) -> bool:
-    """Whether what a person typed is the short form of a digest."""
+    """Return whether typed text is the short form of a digest."""
     try:
         return plain(text) == plain(short(digest))
     except ValueError:
@@ -83,7 +85,7 @@ def is_short_of(text: str, digest: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Link:
-    """Where a bundle is, which it has to be, and the invitation, if there is one.
+    """The address of a bundle, its digest, and the invitation, if there is one.
 
     digest: SHA-256 of the bundle, 32 bytes. code: 16 characters as printed without hyphens, or "".
     """
@@ -100,16 +102,16 @@ class Link:
 
     @classmethod
     def parse(cls, text: str) -> Link:
-        """A link as `str` gives it, or that of a survey page. Raises UsageError for other text."""
+        """Parse a link to a bundle or to a survey page. Raises UsageError for other text."""
         address, _, fragment = text.strip().partition("#")
         address = address.removesuffix("index.html").removesuffix("/")
         try:
-            found = FRAGMENT.fullmatch(fragment)
-            if not found:
+            match = FRAGMENT.fullmatch(fragment)
+            if not match:
                 raise ValueError(_PINNED)
-            return cls(checked_address(address), bytes.fromhex(found[1]), found[2] or "")
+            return cls(checked_address(address), bytes.fromhex(match[1]), match[2] or "")
         except ValueError as error:
             raise UsageError.of("link", InWords(f"is {address!r}"), str(error)) from None
 
 
-_PINNED = "should end with # and the bundle's digest, 64 characters; copy the whole link"
+_PINNED = "should end with # and the 64 characters of the bundle's digest; copy the whole link"

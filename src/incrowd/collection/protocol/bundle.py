@@ -1,4 +1,4 @@
-"""The bundle: all that a device, a shuffler and a collector agree on, under one digest."""
+"""The bundle: everything that device, shuffler and collector agree on, under one digest."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ DIGEST_BYTES = 32
 
 
 def least_reserve(crowd: int) -> int:
-    """1% of the crowd, rounded up, at least 20: a few upload garbage, and spoil nothing."""
+    """Return the least reserve: 1% of the crowd, at least 20, so that a few may send garbage."""
     return max(20, -(-crowd // 100))
 
 
 def as_time(text: str) -> datetime:
-    """A moment of UTC to the second, as "2026-11-22T08:00:00Z". Raises ValueError for others."""
+    """Parse a UTC time such as "2026-11-22T08:00:00Z". Raises ValueError for other text."""
     try:
-        found = datetime.strptime(text, TIME).replace(tzinfo=UTC)
+        time = datetime.strptime(text, TIME).replace(tzinfo=UTC)
     except ValueError:
-        found = None
-    if not found or found.strftime(TIME) != text:
+        time = None
+    if not time or time.strftime(TIME) != text:
         raise ValueError("should be a time written as 2026-11-22T08:00:00Z")
-    return found
+    return time
 
 
 def _time(text: str) -> str:
@@ -57,7 +57,7 @@ def _time(text: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Of hexadecimal digits, in lower case. Raises ValueError for other texts."""
+    """Parse lowercase hexadecimal digits. Raises ValueError for other text."""
     if not re.fullmatch("([0-9a-f]{2})*", text):
         raise ValueError("should be hexadecimal digits in lower case, two for each byte")
     return bytes.fromhex(text)
@@ -79,7 +79,7 @@ Time = Annotated[str, AfterValidator(_time)]
 Address = Annotated[str, AfterValidator(checked_address)]
 
 
-Check = tuple[bool, str, object, str]  # holds, field, what is found, what would do
+Check = tuple[bool, str, object, str]  # passed, field, value, what would be allowed
 
 
 class _Frozen(BaseModel):
@@ -87,7 +87,7 @@ class _Frozen(BaseModel):
 
 
 class Wording(_Frozen):
-    """What people read. language: a tag of BCP 47. questions: the text of each, by its id."""
+    """The texts that people read. language: a BCP 47 tag. questions: their texts by id."""
 
     language: str = Field(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=35)
     title: Name
@@ -96,7 +96,7 @@ class Wording(_Frozen):
 
 
 class Addresses(_Frozen):
-    """Where devices send their uploads, and where the shuffler sends its releases."""
+    """The addresses for uploads (shuffler) and for releases (collector)."""
 
     shuffler: Address
     collector: Address
@@ -105,17 +105,18 @@ class Addresses(_Frozen):
 class Bundle(_Frozen):
     """Everything about one collection: one key, one period, one release for each stratum.
 
-    opens, closes, disposes: when uploads are taken, and when what was too small is deleted; UTC.
-    wanted: uploads of a stratum at which it may be released before it closes, if any. strata:
-    their names; a stratum's number is its place. small_strata: whether those with too few uploads
-    are deleted, or those of them released as one that are enough together. codes: whether an upload
-    needs an invitation. colluding: as in the plan, said again since an open survey rests on it.
-    reserve: uploads above the plan's crowd that a release needs. local_only: whether shuffler and
-    collector are the same, so that nothing but the local guarantee is promised. slots: places in
-    an upload for the reports of each pool of messages (`incrowd.plans.slots`). Keys in hexadecimal.
+    opens, closes, disposes: when uploads are accepted, and when strata that are too small are
+    deleted; UTC. wanted: number of uploads at which a stratum may be released before closing, or
+    None. strata: their names; a stratum's number is its index. small_strata: whether strata with
+    too few uploads are deleted, or merged into one release if they are enough together. codes:
+    whether an upload needs an invitation. colluding: as in the plan, repeated here because an open
+    survey depends on it. reserve: uploads beyond the plan's crowd that a release needs. local_only:
+    whether shuffler and collector are the same party, so that only the local guarantee holds.
+    slots: places in an upload for the reports of each pool of messages (`incrowd.plans.slots`).
+    Keys are in hexadecimal.
 
-    The slots and all that follows from the plan are checked to follow from it; so are the strata
-    and the rule for small ones where its survey asks open questions.
+    Everything that follows from the plan is checked against it: the slots and, if the survey has
+    open questions, the strata and small_strata.
     """
 
     format: Literal["incrowd bundle 1"] = FORMAT
@@ -139,19 +140,29 @@ class Bundle(_Frozen):
 
     @model_validator(mode="after")
     def _consistent(self) -> Bundle:
-        for holds, field, found, allowed in chain(self._about_the_plan(), self._about_itself()):
+        for holds, field, value, allowed in chain(self._about_the_plan(), self._about_itself()):
             if not holds:
-                raise ProtocolError.of(f"bundle.{field}", found, allowed)
+                raise ProtocolError.of(f"bundle.{field}", value, allowed)
         return self
 
     def _about_the_plan(self) -> Iterator[Check]:
         plan, survey = self.plan, self.plan.survey
         rows, ids = survey.rows_per_person, {question.id for question in survey.questions}
-        yield plan.format == PLAN_FORMAT, "plan.format", plan.format, "make the plan anew"
-        yield rows == 1, "plan.survey.rows_per_person", rows, "should be 1: a device sends one row"
-        said = ", ".join(sorted(self.wording.questions))
+        yield (
+            plan.format == PLAN_FORMAT,
+            "plan.format",
+            plan.format,
+            "make the plan again with this version",
+        )
+        yield (
+            rows == 1,
+            "plan.survey.rows_per_person",
+            rows,
+            "should be 1, since a device sends one row",
+        )
+        stated = ", ".join(sorted(self.wording.questions))
         allowed = f"should be the survey's: {', '.join(sorted(ids))}"
-        yield set(self.wording.questions) == ids, "wording.questions", said, allowed
+        yield set(self.wording.questions) == ids, "wording.questions", stated, allowed
         allowed = f"should be {survey.colluding}, as in the plan"
         yield self.colluding == survey.colluding, "colluding", self.colluding, allowed
         least = least_reserve(survey.crowd)
@@ -159,14 +170,14 @@ class Bundle(_Frozen):
         sent = sum(message.reports_each for message in plan.messages)
         allowed = f"should be at most {MOST_SLOTS:,} reports"
         yield sent <= MOST_SLOTS, "plan.messages", InWords(f"about {sent:,.0f} reports"), allowed
-        if known := strata(survey):
-            said, allowed = ", ".join(self.strata), f"should be the survey's: {', '.join(known)}"
-            yield self.strata == known, "strata", said, allowed
+        if names := strata(survey):
+            stated, allowed = ", ".join(self.strata), f"should be the survey's: {', '.join(names)}"
+            yield self.strata == names, "strata", stated, allowed
             rule, allowed = self.small_strata, f"should be {survey.small_strata}, as in the plan"
             yield rule == survey.small_strata, "small_strata", rule, allowed
         needed = slots(plan)
-        said, allowed = (", ".join(map(str, each)) for each in (self.slots, needed))
-        yield self.slots == needed, "slots", said, f"should be {allowed}, by the plan"
+        stated, allowed = (", ".join(map(str, slots)) for slots in (self.slots, needed))
+        yield self.slots == needed, "slots", stated, f"should be {allowed}, as the plan requires"
 
     def _about_itself(self) -> Iterator[Check]:
         yield self.opens < self.closes, "closes", self.closes, f"should be after {self.opens}"
@@ -183,22 +194,22 @@ class Bundle(_Frozen):
         yield differ, "strata", ", ".join(self.strata), "should differ"
         for path, text in texts(self._content):
             read = path[:2] in (("wording", "introduction"), ("wording", "questions"))
-            found = "" if path[:2] == _CHECKED else hidden(text, paragraphs=read)
-            yield not found, ".".join(map(str, path)), InWords(f"holds {found}"), VISIBLE
+            character = "" if path[:2] == _CHECKED else hidden(text, paragraphs=read)
+            yield not character, ".".join(map(str, path)), InWords(f"contains {character}"), VISIBLE
 
     @classmethod
     def parse(cls, data: bytes) -> Bundle:
-        """The bundle of a peer's bytes, which have to be its canonical JSON to the last byte.
+        """Parse a peer's bytes, which must be exactly the canonical JSON of a bundle.
 
-        Raises ProtocolError for any others, and if the bundle contradicts itself.
+        Raises ProtocolError for other bytes, and if the bundle contradicts itself.
         """
         if len(data) > MOST_BYTES:
             raise ProtocolError.of("bundle", InWords(f"has {len(data):,} bytes"), _LARGE)
         try:
             content = read_json(data.decode())
             plan = {"plan": content.pop("plan"), "digest": content.pop("plan_digest")}
-            found = cls.model_validate(content | {"plan": Plan.loads(canonical(plan))})
-            same = found.encoded == data
+            bundle = cls.model_validate(content | {"plan": Plan.loads(canonical(plan))})
+            same = bundle.encoded == data
         except ProtocolError:
             raise
         except ValidationError as error:
@@ -212,12 +223,12 @@ class Bundle(_Frozen):
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ProtocolError.of("bundle", InWords("cannot be read"), _CANONICAL) from None
         if not same:
-            raise ProtocolError.of("bundle", InWords("is written in another way"), _CANONICAL)
-        return found
+            raise ProtocolError.of("bundle", InWords("is not in canonical form"), _CANONICAL)
+        return bundle
 
     @cached_property
     def encoded(self) -> bytes:
-        """Canonical JSON (RFC 8785), UTF-8: the bytes that travel and are hashed."""
+        """Canonical JSON (RFC 8785), UTF-8: the bytes that are sent and hashed."""
         return canonical(self._content).encode()
 
     @cached_property
@@ -227,47 +238,47 @@ class Bundle(_Frozen):
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of the bytes."""
+        """SHA-256 of the encoded bundle."""
         return hashlib.sha256(self.encoded).digest()
 
     @cached_property
     def key(self) -> KeyConfiguration:
-        """Whom to seal for."""
+        """The collector's public key configuration."""
         return KeyConfiguration.parse(bytes.fromhex(self.key_configuration))
 
     @cached_property
     def signer(self) -> Ed25519PublicKey:
-        """The shuffler's key, by which a release is checked; never one that came along."""
+        """The shuffler's public key, with which releases are verified."""
         return Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.shuffler_key))
 
     @cached_property
     def shape(self) -> Shape:
-        """What a plaintext looks like."""
+        """The layout of plaintexts."""
         return Shape.of(self.plan)
 
     @cached_property
     def sealed_length(self) -> int:
-        """Bytes of every sealed report."""
+        """The length of every sealed report, in bytes."""
         return sealed_length(self.shape.length)
 
     @cached_property
     def places(self) -> int:
-        """Sealed reports in every upload."""
+        """The number of sealed reports in every upload."""
         return sum(self.slots)
 
     def rounded(self, people: int) -> int:
-        """What is told of people while they send: a multiple of the reserve, so never one person.
+        """Round a number of people down to a multiple of the reserve, for publication.
 
-        The reserve is at least 20 and 1% of the crowd.
+        The reserve is at least 20 and 1% of the crowd, so no single person is visible.
         """
         return people // self.reserve * self.reserve
 
     @property
     def least_people(self) -> int:
-        """Uploads that a release needs: the plan's crowd and the reserve."""
+        """The number of uploads that a release needs: the plan's crowd plus the reserve."""
         return self.plan.survey.crowd + self.reserve
 
 
-_CHECKED = ("plan", "survey")  # with the survey, whose texts may have paragraphs elsewhere
+_CHECKED = ("plan", "survey")  # checked with the survey, which allows paragraphs in other texts
 _LARGE = f"should have at most {MOST_BYTES:,}"
-_CANONICAL = "should be a bundle's canonical JSON (RFC 8785), to the last byte"
+_CANONICAL = "should be exactly the canonical JSON (RFC 8785) of a bundle"

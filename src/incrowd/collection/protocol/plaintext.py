@@ -1,4 +1,4 @@
-"""What is inside a sealed report: version, message or dummy, the packed report, zeros."""
+"""The plaintext of a sealed report: version, message number or dummy, packed report, zeros."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = struct.Struct(">BH")
 
 @dataclass(frozen=True)
 class Opened:
-    """A report of a message, by its number from 0; of a dummy neither."""
+    """A message number, from 0, and its packed report; None and b"" for a dummy."""
 
     message: int | None
     packed: bytes = b""
@@ -26,13 +26,13 @@ class Opened:
 
 @dataclass(frozen=True)
 class Shape:
-    """The bits of a report of each message: all plaintexts have one length, whatever is in them."""
+    """The number of bits in a report of each message. All plaintexts have the same length."""
 
     bits: tuple[int, ...]
 
     @classmethod
     def of(cls, plan: Plan) -> Shape:
-        """That of a plan's messages. Raises ProtocolError if they cannot be numbered."""
+        """Return the shape of a plan's messages. Raises ProtocolError if there are too many."""
         if len(plan.messages) >= DUMMY:
             allowed = f"should be fewer than {DUMMY:,}"
             raise ProtocolError.of("plan.messages", len(plan.messages), allowed)
@@ -40,30 +40,30 @@ class Shape:
 
     @property
     def length(self) -> int:
-        """Bytes of a plaintext."""
+        """The length of a plaintext, in bytes."""
         return START.size + max(map(self.width, range(len(self.bits))))
 
     def width(self, message: int) -> int:
-        """Bytes of a packed report."""
+        """Return the length of a packed report, in bytes."""
         return -(-self.bits[message] // 8)
 
     def report(self, message: int, packed: bytes) -> bytes:
-        """The plaintext of a report. Raises ProtocolError as `read` would."""
-        made = (START.pack(VERSION, message) + packed).ljust(self.length, b"\0")
+        """Return the plaintext of a report. Raises ProtocolError as `read` does."""
+        plaintext = (START.pack(VERSION, message) + packed).ljust(self.length, b"\0")
         if len(packed) != self.width(message):
             raise _wrong(f"has {len(packed)} bytes", f"should have {self.width(message)}")
-        self.read(made)
-        return made
+        self.read(plaintext)
+        return plaintext
 
     @property
     def dummy(self) -> bytes:
-        """The plaintext that fills a slot."""
+        """The plaintext of a dummy, which fills a slot."""
         return START.pack(VERSION, DUMMY).ljust(self.length, b"\0")
 
     def read(self, plaintext: bytes) -> Opened:
-        """What a plaintext holds. Raises ProtocolError for any bit that is not as it must be.
+        """Parse a plaintext. Raises ProtocolError for any bit that is not as specified.
 
-        Whatever could differ would be a mark by which a sender is known again.
+        Any free bit could be a mark that identifies a sender.
         """
         if len(plaintext) != self.length:
             raise _wrong(f"has {len(plaintext)} bytes", f"should have {self.length}")
@@ -74,17 +74,20 @@ class Shape:
             _check_zeros(plaintext[START.size :])
             return Opened(None)
         if message >= len(self.bits):
-            allowed = f"should be below {len(self.bits)}, or {DUMMY} for a dummy"
+            allowed = f"should be less than {len(self.bits)}, or {DUMMY} for a dummy"
             raise _wrong(f"names message {message}", allowed)
         return Opened(message, self._packed(message, plaintext[START.size :]))
 
     def read_many(self, plaintexts: np.ndarray) -> tuple[tuple[np.ndarray, ...], int]:
-        """The packed reports of each message, and how many dummies there are; the rest is neither.
+        """Return the packed reports of each message and the number of dummies; skip invalid ones.
 
-        plaintexts: uint8, shape (plaintexts, length). It takes those that `read` takes.
+        plaintexts: uint8, shape (plaintexts, length). Accepts what `read` accepts.
         """
-        found = plaintexts[plaintexts[:, 0] == VERSION]
-        message, rest = found[:, 1].astype(np.int64) << 8 | found[:, 2], found[:, START.size :]
+        readable = plaintexts[plaintexts[:, 0] == VERSION]
+        message, rest = (
+            readable[:, 1].astype(np.int64) << 8 | readable[:, 2],
+            readable[:, START.size :],
+        )
         dummies = (message == DUMMY) & ~rest.any(axis=1)
         packed = (
             self._packed_many(number, rest[message == number]) for number in range(len(self.bits))
@@ -102,27 +105,29 @@ class Shape:
         packed, padding = rest[: self.width(message)], rest[self.width(message) :]
         _check_zeros(padding)
         if self.bits[message] % 8 and packed[-1] >> self.bits[message] % 8:
-            raise _wrong("has a padding bit that is set", "should be zero there")
+            raise _wrong("has a padding bit that is 1", "should be zero there")
         return packed
 
 
 def filled(shape: Shape, slots: int, reports: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """The plaintexts of one person: her packed reports of each message, and dummies behind them.
+    """Return the plaintexts of one person: the packed reports of each message, then dummies.
 
-    slots: of all messages together. Raises ProtocolError if there are more reports than slots, in
-    which case a device draws all its noise again.
+    slots: of all messages together. Raises ProtocolError if there are more reports than slots; a
+    device then draws all its noise again.
     """
-    made = [shape.report(message, each) for message, some in enumerate(reports) for each in some]
-    if len(made) > slots:
-        allowed = f"should be at most {slots}; draw all noise again"
-        raise ProtocolError.of("slots", InWords(f"there are {len(made)} reports"), allowed)
-    return made + [shape.dummy] * (slots - len(made))
+    plaintexts = [
+        shape.report(message, report) for message, packed in enumerate(reports) for report in packed
+    ]
+    if len(plaintexts) > slots:
+        allowed = f"should be at most {slots}; draw all the noise again"
+        raise ProtocolError.of("slots", InWords(f"there are {len(plaintexts)} reports"), allowed)
+    return plaintexts + [shape.dummy] * (slots - len(plaintexts))
 
 
 def _check_zeros(rest: bytes) -> None:
     if any(rest):
-        raise _wrong("has something behind its report", "should be zero there")
+        raise _wrong("has data after its report", "should be zero there")
 
 
-def _wrong(found: str, allowed: str) -> Exception:
-    return ProtocolError.of("plaintext", InWords(found), allowed)
+def _wrong(problem: str, allowed: str) -> Exception:
+    return ProtocolError.of("plaintext", InWords(problem), allowed)

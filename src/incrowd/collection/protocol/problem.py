@@ -1,4 +1,4 @@
-"""Answers that say no: problem details of RFC 9457, their types in one registry."""
+"""Problem details (RFC 9457): how services refuse requests, and the registry of their types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Kind:
-    """One type of problem. retry: whether the same bytes may be accepted later."""
+    """A type of problem. retry: whether the same bytes may be accepted later."""
 
     name: str
     status: int
@@ -29,39 +29,39 @@ class Kind:
         return PREFIX + self.name
 
 
-_COUNTED = "yours may already be counted"
-# In the order in which an upload is checked; then what a release can meet; then the rest.
+_COUNTED = "your upload may already be counted"
+# First in the order in which uploads are checked; then the problems of releases; then the rest.
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind("length", 400, "The upload does not have the length that the bundle requires."),
         Kind("bundle", 422, "The upload is for another bundle."),
-        Kind("stratum", 422, "There is no such stratum."),
-        Kind("sealed", 422, "A sealed report is for another key, or is in another upload."),
+        Kind("stratum", 422, "The upload names a stratum that does not exist."),
+        Kind("sealed", 422, "A sealed report is for another key, or is part of another upload."),
         Kind("not-open", 403, "The collection has not opened yet.", retry=True),
         Kind("closed", 410, f"The collection is closed; {_COUNTED}."),
-        Kind("withdrawn", 410, "This upload was withdrawn, and is not counted."),
-        Kind("code-used", 409, f"The invitation was used; {_COUNTED}."),
-        Kind("code-unknown", 403, "There is no such invitation."),
-        Kind("not-found", 410, "It cannot be found any more: the collection is closed."),
+        Kind("withdrawn", 410, "This upload was withdrawn and is not counted."),
+        Kind("code-used", 409, f"The invitation was already used; {_COUNTED}."),
+        Kind("code-unknown", 403, "The invitation is not recognized."),
+        Kind("not-found", 410, "The upload can no longer be found: the collection is closed."),
         Kind("signature", 403, "The release is not signed by the bundle's shuffler."),
-        Kind("release", 422, "The release is not one of this bundle."),
-        Kind("contradiction", 409, "Another release of a stratum was signed before."),
+        Kind("release", 422, "The release does not match the bundle."),
+        Kind("contradiction", 409, "A different release of a stratum was already signed."),
         Kind("no-resource", 404, "There is nothing at this address."),
-        Kind("method", 405, "That cannot be done at this address."),
+        Kind("method", 405, "This address does not support the method of the request."),
         Kind("slow", 408, "The body did not arrive in time.", retry=True),
-        Kind("media-type", 415, "The body is of another media type, or compressed."),
-        Kind("busy", 503, "Too much at once; try again.", retry=True),
-        Kind("full", 507, "There is no room left; try again later.", retry=True),
-        Kind("fault", 500, "A fault of this service; try again later.", retry=True),
+        Kind("media-type", 415, "The body has the wrong media type, or is compressed."),
+        Kind("busy", 503, "The service is busy; try again.", retry=True),
+        Kind("full", 507, "The service is out of storage space; try again later.", retry=True),
+        Kind("fault", 500, "The service has an internal error; try again later.", retry=True),
     )
 }
-# What a ProtocolError is about, and its type where that is another word.
+# The field of a ProtocolError -> its type, where they are named differently.
 _FIELDS = {"upload.code": "code-unknown", "release.signature": "signature"}
 
 
 def kind_of(error: ProtocolError) -> Kind:
-    """The type that answers a wrong upload or release."""
+    """Return the problem type that answers an invalid upload or release."""
     field = error.problems[0].field
     thing, _, part = field.partition(".")
     name = _FIELDS.get(field, part if thing == "upload" else thing)
@@ -69,27 +69,27 @@ def kind_of(error: ProtocolError) -> Kind:
 
 
 def document(kind: Kind, detail: str = "") -> bytes:
-    """The body of an answer with the kind's status. detail: a sentence that holds no secret."""
+    """Return the body of a problem response. detail: a sentence that contains no secret."""
     content: dict[str, Any] = {"type": kind.type, "title": kind.title, "status": kind.status}
     return canonical(content | ({"detail": detail} if detail else {})).encode()
 
 
 def parse_document(data: bytes, status: int) -> tuple[Kind | None, str]:
-    """The kind of a peer's answer, None for one that is not ours, and what it says.
+    """Return the kind of a peer's problem document (None if it is not one of ours) and its text.
 
-    status: of the answer, which decides (RFC 9457, section 3.1.2). Raises ProtocolError if it is
-    no such document.
+    status: the HTTP status, which takes precedence (RFC 9457, section 3.1.2). Raises ProtocolError
+    if the data is not a problem document.
     """
     try:
         if len(data) > MOST_BYTES:
-            raise ValueError("is too long")
+            raise ValueError("too long")
         content = read_json(data.decode())
-        name, said = content["type"], content.get("detail", content.get("title", ""))
-        if not isinstance(name, str) or not isinstance(said, str):
-            raise ValueError("is of another type")
+        name, text = content["type"], content.get("detail", content.get("title", ""))
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise ValueError("not text")
     except (ValueError, KeyError, TypeError, AttributeError):
         allowed = "should be a problem document (RFC 9457)"
-        found = InWords(f"of status {status} cannot be read")
-        raise ProtocolError.of("answer", found, allowed) from None
+        unreadable = InWords(f"with status {status} cannot be read")
+        raise ProtocolError.of("answer", unreadable, allowed) from None
     kind = KINDS.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
-    return kind if kind and kind.status == status else None, said
+    return kind if kind and kind.status == status else None, text

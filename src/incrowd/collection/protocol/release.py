@@ -1,8 +1,8 @@
 """Releases: the sealed reports of a stratum in one random order, under a signed header.
 
 Signature (64 bytes), header, body. The header: the bundle's digest (32), people, codes issued,
-codes used, reports (8 bytes each), SHA-256 of the body (32), how many strata are released as one
-(2), and their numbers in rising order (2 each). Signed are a domain of our own and the header.
+codes used, reports (8 bytes each), SHA-256 of the body (32), the number of strata (2), and the
+strata in ascending order (2 each). The signature covers a domain prefix and the header.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ NUMBER_BYTES = 2
 
 @dataclass(frozen=True)
 class Header:
-    """What the shuffler states of a release.
+    """The shuffler's statement about a release.
 
-    bundle: its digest. people: uploads. issued, used: codes sent out, and those of the people
-    here; 0 in an open survey. reports: sealed reports, dummies included. body: their SHA-256.
-    strata: which are in it, one unless small ones were merged.
+    bundle: its digest. people: number of uploads. issued, used: number of codes that were issued,
+    and that were used in this release; 0 without invitations. reports: sealed reports, including
+    dummies. body: their SHA-256. strata: a single one, unless small strata were merged.
     """
 
     bundle: bytes
@@ -42,41 +42,43 @@ class Header:
 
     @property
     def encoded(self) -> bytes:
-        """The bytes that are signed, without the domain."""
+        """The signed bytes, without the domain prefix."""
         numbers = (self.people, self.issued, self.used, self.reports)
         start = START.pack(self.bundle, *numbers, self.body, len(self.strata))
         return start + struct.pack(f">{len(self.strata)}H", *self.strata)
 
     def check(self, bundle: Bundle) -> None:
-        """Raises ProtocolError unless the header is possible for a bundle."""
-        for field, found, right in self._facts(bundle):
-            if found != right:
-                raise ProtocolError.of(f"release.{field}", found, f"should be {right}")
+        """Raise ProtocolError unless the header is possible for a bundle."""
+        for field, value, right in self._facts(bundle):
+            if value != right:
+                raise ProtocolError.of(f"release.{field}", value, f"should be {right}")
         if self.people < bundle.least_people:
             allowed = f"should be at least {bundle.least_people:,}, the crowd and the reserve"
             raise ProtocolError.of("release.people", f"{self.people:,}", allowed)
         if self.issued < self.used:
-            allowed = f"should be at least {self.used:,}, those used"
+            allowed = f"should be at least {self.used:,}, the number of codes used"
             raise ProtocolError.of("release.issued", f"{self.issued:,}", allowed)
         if bundle.small_strata != "merge" and len(self.strata) > 1:
             raise ProtocolError.of(
-                "release.strata", _listed(self.strata), "should be one: none are merged"
+                "release.strata",
+                _listed(self.strata),
+                "should be a single stratum: this bundle does not merge strata",
             )
 
     def _facts(self, bundle: Bundle) -> list[tuple[str, object, object]]:
-        known = tuple(sorted({n for n in self.strata if n < len(bundle.strata)}))
+        sorted_strata = tuple(sorted({n for n in self.strata if n < len(bundle.strata)}))
         return [
             ("bundle", self.bundle.hex(), bundle.digest.hex()),
             ("used", self.used, self.people if bundle.codes else 0),
             ("issued", self.issued, self.issued if bundle.codes else 0),
             ("reports", self.reports, self.people * bundle.places),
-            ("strata", _listed(self.strata), _listed(known or (0,))),
+            ("strata", _listed(self.strata), _listed(sorted_strata or (0,))),
         ]
 
 
 @dataclass(frozen=True)
 class Signed:
-    """A header with its signature: what a receipt keeps."""
+    """A header with its signature, as stored in a receipt."""
 
     signature: bytes
     header: Header
@@ -88,9 +90,9 @@ class Signed:
 
     @classmethod
     def parse(cls, data: bytes) -> tuple[Signed, int]:
-        """The beginning of a release, and how many bytes of `data` it takes; the body follows.
+        """Parse the start of a release; return it and its length in bytes. The body follows.
 
-        Nothing is checked but that it can be read. Raises ProtocolError.
+        Only the format is checked. Raises ProtocolError if `data` is too short.
         """
         end = SIGNATURE_BYTES + START.size
         if len(data) < end:
@@ -103,7 +105,7 @@ class Signed:
         return cls(data[:SIGNATURE_BYTES], header), end + NUMBER_BYTES * strata
 
     def is_of(self, key: Ed25519PublicKey) -> bool:
-        """Whether the holder of that key signed the header."""
+        """Return whether the header was signed with a key."""
         try:
             key.verify(self.signature, DOMAIN + self.header.encoded)
         except InvalidSignature:
@@ -111,22 +113,22 @@ class Signed:
         return True
 
     def check(self, bundle: Bundle) -> None:
-        """Raises ProtocolError unless the bundle's shuffler signed it and it is possible."""
+        """Raise ProtocolError unless the bundle's shuffler signed a possible header."""
         if not self.is_of(bundle.signer):
-            allowed = "should be by the shuffler's key that the bundle names"
-            raise ProtocolError.of("release.signature", InWords("does not fit"), allowed)
+            allowed = "should be made with the shuffler's key that is in the bundle"
+            raise ProtocolError.of("release.signature", InWords("is not valid"), allowed)
         self.header.check(bundle)
 
 
 def sign(header: Header, private: Ed25519PrivateKey) -> Signed:
-    """A header with the shuffler's signature (Ed25519, which is deterministic)."""
+    """Sign a header with the shuffler's key (Ed25519, which is deterministic)."""
     return Signed(private.sign(DOMAIN + header.encoded), header)
 
 
 def parse_release(data: bytes, bundle: Bundle) -> tuple[Signed, tuple[bytes, ...]]:
-    """A whole release: its signed header and its sealed reports, in their order.
+    """Parse a whole release: its signed header and its sealed reports, in their order.
 
-    Raises ProtocolError unless signature, header and body are those of the bundle. Larger ones are
+    Raises ProtocolError unless signature, header and body match the bundle. Large releases are
     read in pieces, with `Signed.parse`, `Signed.check` and `check_body`.
     """
     signed, start = Signed.parse(data)
@@ -138,17 +140,17 @@ def parse_release(data: bytes, bundle: Bundle) -> tuple[Signed, tuple[bytes, ...
 
 
 def check_body(header: Header, bundle: Bundle, length: int, digest: bytes) -> None:
-    """Raises ProtocolError unless a body has the length and the SHA-256 that its header states."""
+    """Raise ProtocolError unless a body has the length and SHA-256 that its header states."""
     if length != (right := header.reports * bundle.sealed_length):
         allowed = f"should have {right:,}"
         raise ProtocolError.of("release.body", InWords(f"has {length:,} bytes"), allowed)
     if digest != header.body:
-        allowed = "should be the one whose SHA-256 was signed"
-        raise ProtocolError.of("release.body", InWords("is another"), allowed)
+        allowed = "its SHA-256 should be the one in the signed header"
+        raise ProtocolError.of("release.body", InWords("is not the signed one"), allowed)
 
 
 def prove_cheating(one: Signed, other: Signed, key: Ed25519PublicKey) -> bool:
-    """Whether a key signed two different headers for a stratum of one bundle."""
+    """Return whether a key signed two different headers for a stratum of one bundle."""
     return (
         one.is_of(key)
         and other.is_of(key)
@@ -163,5 +165,5 @@ def _listed(strata: tuple[int, ...]) -> str:
 
 
 def _short(length: int) -> Exception:
-    allowed = "should not end before its header does; send it again"
+    allowed = "should contain a complete header; send it again"
     return ProtocolError.of("release", InWords(f"has {length:,} bytes"), allowed)

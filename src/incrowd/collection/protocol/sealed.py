@@ -1,8 +1,8 @@
-"""Sealed reports: the encapsulated request of RFC 9458, section 4.3, under our own media type.
+"""Sealed reports: encapsulated requests of RFC 9458, section 4.3, with our own media type.
 
 Key id, KEM, KDF, AEAD (7 bytes), then the encapsulated key and the ciphertext of HPKE (RFC 9180,
-base mode, single shot). The bundle's digest is in `info`, so that what was sealed for one bundle
-opens for no other.
+base mode, single shot). The bundle's digest is part of `info`, so a report that was sealed for one
+bundle cannot be opened for another.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ OVERHEAD = HEADER.size + ENCAPSULATED_BYTES + TAG_BYTES
 
 @dataclass(frozen=True)
 class KeyConfiguration:
-    """Whom to seal for: the collector's public key of one bundle (RFC 9458, section 3.1).
+    """The collector's public key for one bundle (RFC 9458, section 3.1).
 
-    id: 0 to 255. public: X25519, 32 bytes. Raises ProtocolError for others, and for keys with
-    which every secret would be zero.
+    id: 0 to 255. public: X25519, 32 bytes. Raises ProtocolError for other values, and for keys of
+    low order, with which every shared secret would be zero.
     """
 
     id: int
@@ -45,12 +45,12 @@ class KeyConfiguration:
         try:
             X25519PrivateKey.from_private_bytes(bytes(KEY_BYTES)).exchange(self.key)
         except ValueError:
-            allowed = f"should be an X25519 key of {KEY_BYTES} bytes, and not one of low order"
+            allowed = f"should be an X25519 key of {KEY_BYTES} bytes that is not of low order"
             raise ProtocolError.of("key_configuration.public", self.public.hex(), allowed) from None
 
     @property
     def key(self) -> X25519PublicKey:
-        """The public key as an object. Raises ValueError if it is none."""
+        """The public key as an object. Raises ValueError for an invalid key."""
         return X25519PublicKey.from_public_bytes(self.public)
 
     @property
@@ -60,33 +60,35 @@ class KeyConfiguration:
 
     @classmethod
     def parse(cls, data: bytes) -> KeyConfiguration:
-        """What `encoded` gave. Raises ProtocolError for any other KEM, KDF or AEAD."""
+        """Parse an encoded configuration. Raises ProtocolError for any other KEM, KDF or AEAD."""
         if len(data) == CONFIGURATION.size:
             id, _, public, *_ = CONFIGURATION.unpack(data)
-            found = cls(id, public)
-            if found.encoded == data:
-                return found
-        allowed = "should be one of RFC 9458 for X25519, HKDF-SHA256 and AES-128-GCM alone"
+            configuration = cls(id, public)
+            if configuration.encoded == data:
+                return configuration
+        allowed = (
+            "should be an RFC 9458 key configuration for X25519, HKDF-SHA256 and AES-128-GCM only"
+        )
         raise ProtocolError.of("key_configuration", data.hex(), allowed)
 
     @cached_property
     def header(self) -> bytes:
-        """The first 7 bytes of everything that is sealed for this key."""
+        """The first 7 bytes of every report that is sealed for this key."""
         return HEADER.pack(self.id, KEM_ID, KDF_ID, AEAD_ID)
 
 
 def info(header: bytes, digest: bytes) -> bytes:
-    """What HPKE binds: media type, " request", a zero byte, the header, the bundle's digest."""
+    """Return HPKE's info: media type, " request", a zero byte, the header, the bundle's digest."""
     return LABEL + header + digest
 
 
 def sealed_length(plaintext: int) -> int:
-    """Bytes of a sealed report whose plaintext has so many."""
+    """Return the length of a sealed report, given that of its plaintext."""
     return OVERHEAD + plaintext
 
 
 def seal(plaintext: bytes, configuration: KeyConfiguration, digest: bytes) -> bytes:
-    """A plaintext for the holder of one key, in one bundle of that digest (32 bytes)."""
+    """Seal a plaintext for a key, in the bundle with a digest (32 bytes)."""
     header = configuration.header
     return header + SUITE.encrypt(plaintext, configuration.key, info(header, digest))
 
@@ -94,18 +96,18 @@ def seal(plaintext: bytes, configuration: KeyConfiguration, digest: bytes) -> by
 def unseal(
     sealed: bytes, private: X25519PrivateKey, configuration: KeyConfiguration, digest: bytes
 ) -> bytes:
-    """The plaintext of a sealed report.
+    """Return the plaintext of a sealed report.
 
     Raises ProtocolError: of `sealed.header` if it is for another key, of `sealed.ciphertext` if
-    it does not open.
+    it cannot be opened.
     """
     header = configuration.header
     if not sealed.startswith(header):
-        allowed = f"should be {header.hex()}: the bundle has one key"
+        allowed = f"should be {header.hex()}, for the key in the bundle"
         raise ProtocolError.of("sealed.header", sealed[: HEADER.size].hex(), allowed)
     try:
         return bytes(SUITE.decrypt(sealed[HEADER.size :], private, info(header, digest)))
     except InvalidTag:
-        unopened = InWords("does not open")
+        unopened = InWords("cannot be opened")
         allowed = "should be sealed for the key and the digest of this bundle"
         raise ProtocolError.of("sealed.ciphertext", unopened, allowed) from None

@@ -1,4 +1,4 @@
-"""Uploads: everything one person sends, in one body of one length.
+"""Uploads: everything that one person sends, in one body of fixed length.
 
 The bundle's digest (32 bytes), the code (16), the stratum (2), then as many sealed reports as the
 bundle has slots, in random order.
@@ -22,54 +22,54 @@ START = struct.Struct(f">{DIGEST_BYTES}s{CODE_BYTES}sH")
 
 
 def new_code(random: bytes) -> str:
-    """The code of an invitation, 16 characters, from 10 random bytes of the system."""
+    """Return a new code, 16 characters, from 10 random bytes of the system."""
     if len(random) != RANDOM_BYTES:
         raise ProtocolError.of("code", InWords(f"of {len(random)} bytes"), f"use {RANDOM_BYTES}")
     return addresses.letters(random)
 
 
 def code_field(typed: str) -> bytes:
-    """The 16 bytes of a code as a person typed it; zeros for none.
+    """Return the 16 bytes of a typed code; zeros for an empty one.
 
-    Raises ProtocolError if no code reads so. The code is in no message: it is a secret.
+    Raises ProtocolError for an invalid code. Messages never contain it: it is a secret.
     """
     try:
-        found = addresses.plain(typed).encode()
-        if len(found) not in (0, CODE_BYTES):
+        code = addresses.plain(typed).encode()
+        if len(code) not in (0, CODE_BYTES):
             raise ValueError("is of another length")
     except ValueError:
         allowed = "should have 16 letters and digits, as printed on the invitation"
         raise ProtocolError.of("code", InWords("cannot be read"), allowed) from None
-    return found or NO_CODE
+    return code or NO_CODE
 
 
 @dataclass(frozen=True)
 class Upload:
-    """What one person sends for one bundle. stratum: its number. sealed: one for each slot."""
+    """One person's upload for one bundle. stratum: its number. sealed: one for each slot."""
 
     code: bytes = field(repr=False)
     stratum: int
     sealed: tuple[bytes, ...] = field(repr=False)
 
     def encoded(self, bundle: Bundle) -> bytes:
-        """The bytes that travel, of one length for one bundle."""
+        """Return the bytes that are sent, of the same length for everybody."""
         start = START.pack(bundle.digest, self.code, self.stratum)
         return start + b"".join(self.sealed)
 
 
 def upload_length(bundle: Bundle) -> int:
-    """Bytes of every upload for a bundle."""
+    """Return the length of every upload for a bundle, in bytes."""
     return START.size + bundle.places * bundle.sealed_length
 
 
 def sealed_upload(
     bundle: Bundle, code: bytes, stratum: int, plaintexts: Sequence[bytes], order: Sequence[int]
 ) -> Upload:
-    """Seal a person's plaintexts, dummies included, and put them in an order.
+    """Seal a person's plaintexts, including dummies, in a given order.
 
-    order: a uniform permutation of the slots, drawn from the system's randomness: plaintext
-    order[i] comes in place i. Raises ProtocolError if it is none, or if anything does not fit the
-    bundle.
+    order: a uniform permutation of the slots, drawn from the system's randomness; plaintext
+    order[i] goes to slot i. Raises ProtocolError if it is not a permutation, or if anything does
+    not fit the bundle.
     """
     if sorted(order) != list(range(bundle.places)) or len(plaintexts) != bundle.places:
         allowed = f"should be a permutation of {bundle.places} plaintexts"
@@ -77,17 +77,16 @@ def sealed_upload(
     for plaintext in plaintexts:
         bundle.shape.read(plaintext)
     sealed = tuple(seal(plaintexts[at], bundle.key, bundle.digest) for at in order)
-    made = parse_upload(Upload(code, stratum, sealed).encoded(bundle), bundle)
+    upload = parse_upload(Upload(code, stratum, sealed).encoded(bundle), bundle)
     check_code(code, bundle)
-    return made
+    return upload
 
 
 def parse_upload(data: bytes, bundle: Bundle) -> Upload:
-    """The upload of a peer's bytes, checked in this order: length, bundle, stratum, sealed.
+    """Parse a peer's bytes, checked in this order: length, bundle, stratum, sealed reports.
 
-    What is sealed is not looked into, and codes are checked later: who sent before is told so
-    first. Raises ProtocolError of `upload.length`, `upload.bundle`, `upload.stratum` or
-    `upload.sealed`.
+    Sealed reports are not opened. Codes are checked later, after repeated uploads. Raises
+    ProtocolError of `upload.length`, `upload.bundle`, `upload.stratum` or `upload.sealed`.
     """
     if len(data) != (right := upload_length(bundle)):
         raise _wrong("length", f"{len(data):,} bytes", f"should have {right:,}")
@@ -96,24 +95,26 @@ def parse_upload(data: bytes, bundle: Bundle) -> Upload:
         allowed = f"should be {bundle.digest.hex()}; use the link of this collection"
         raise _wrong("bundle", digest.hex(), allowed)
     if stratum >= len(bundle.strata):
-        raise _wrong("stratum", str(stratum), f"should be below {len(bundle.strata)}")
+        raise _wrong("stratum", str(stratum), f"should be less than {len(bundle.strata)}")
     size = bundle.sealed_length
     sealed = tuple(data[at : at + size] for at in range(START.size, len(data), size))
     header = bundle.key.header
     if not all([each.startswith(header) for each in sealed]):
         raise _wrong("sealed", "another key", f"should begin with {header.hex()}")
     if len(set(sealed)) < len(sealed):
-        raise _wrong("sealed", "the same twice", "should all differ")
+        raise _wrong("sealed", "the same report twice", "all sealed reports should differ")
     return Upload(code, stratum, sealed)
 
 
 def check_code(code: bytes, bundle: Bundle) -> None:
-    """Raises ProtocolError of `upload.code`, without a byte of it, if no invitation has it."""
+    """Raise ProtocolError of `upload.code`, without showing it, for an impossible code."""
     if not bundle.codes and code != NO_CODE:
-        raise _wrong("code", "a code", "should be 16 zero bytes: nobody is invited")
+        raise _wrong(
+            "code", "a code", "should be 16 zero bytes: this collection has no invitations"
+        )
     if bundle.codes and not set(code) <= set(addresses.ALPHABET.encode()):
-        raise _wrong("code", "no code", "should be the 16 characters of an invitation")
+        raise _wrong("code", "not a code", "should be the 16 characters of an invitation")
 
 
-def _wrong(field: str, found: str, allowed: str) -> Exception:
-    return ProtocolError.of(f"upload.{field}", InWords(found), allowed)
+def _wrong(field: str, problem: str, allowed: str) -> Exception:
+    return ProtocolError.of(f"upload.{field}", InWords(problem), allowed)

@@ -68,7 +68,7 @@ def pieces(
         block_size=ROW_BYTES,
         encoding=source.encoding or "utf8",
         skip_rows=laid_out.skipped,
-        use_threads=False,  # otherwise nobody knows the number of a row
+        use_threads=False,  # otherwise the number of a row is not known
     )
     ragged: list[Any] = []
 
@@ -138,8 +138,8 @@ def _naming(source: Source, laid_out: Layout, ragged: Sequence[Any]) -> Iterator
         number = row.number - 1 - laid_out.skipped
         cells, named = row.actual_columns, len(laid_out.columns)
         quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
-        works = quote if cells > named else "write those that are missing"
-        wrong = f"its number of cells is {cells}, that of the header {named}; {works}"
+        works = quote if cells > named else "add the missing cells"
+        wrong = f"its number of cells is {cells}, but the header has {named}; {works}"
         raise AnswersError.of(f"{source.name}, row {number:,}", row.text, wrong) from None
 
 

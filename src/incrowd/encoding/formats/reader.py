@@ -121,5 +121,5 @@ def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Itera
         last = name == wrong[-1]
         yield Problem(field, shown, f"{ONCE}; {close}{listed}" if last else f"{close}{ONCE}")
     if (more := len(wrong) - SHOWN) > 0:
-        shown = InWords(f"{more:,} more columns are not there, or twice")
+        shown = InWords(f"{more:,} more columns are missing or duplicated")
         yield Problem(field, shown, f"{ONCE} of each; {listed}")

@@ -42,8 +42,8 @@ FORMATS: dict[str, Format] = {
         Format(
             "feather", "Arrow", (".feather", ".arrow", ".arrows", ".ipc"), f"{_HERE}.arrow", _ARROW
         ),
-        Format("sav", "SPSS", (".sav", ".zsav"), f"{_HERE}.labelled", (b"$FL2", b"$FL3")),
-        Format("dta", "Stata", (".dta",), f"{_HERE}.labelled", (b"<stata_dta>",)),
+        Format("sav", "SPSS", (".sav", ".zsav"), f"{_HERE}.labeled", (b"$FL2", b"$FL3")),
+        Format("dta", "Stata", (".dta",), f"{_HERE}.labeled", (b"<stata_dta>",)),
         Format(
             "xlsx", "Excel", (".xlsx", ".xlsm"), f"{_HERE}.excel", (b"PK\x03\x04",), sheets=True
         ),

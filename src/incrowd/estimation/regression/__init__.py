@@ -1,1 +1,1 @@
-"""Regression from randomised reports: unbiased estimating equations. docs/regression.md."""
+"""Regression from randomized reports: unbiased estimating equations. docs/regression.md."""

@@ -40,7 +40,7 @@ def pattern_channel(variable: Variable, channel: Channel) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Stratum:
+class StratumCounts:
     """One stratum: shares of reports that show each pattern, how often cells give it, the design.
 
     law: shape (patterns, cells). reports: their number.
@@ -70,7 +70,7 @@ class Stratum:
 
 def strata_of(
     model: Model, found: Sequence[tuple[Levels, np.ndarray]], channels: dict[str, Channel]
-) -> list[Stratum]:
+) -> list[StratumCounts]:
     """Strata of histograms of reports. Raises TableError if there are too many patterns."""
     laws = [pattern_channel(each, channels[each.question.id]) for each in model.randomized]
     entries = np.prod([float(law.size) for law in laws])
@@ -79,12 +79,14 @@ def strata_of(
         raise TableError.of("likelihood", InWords(f"{entries:,.0f} chances of reports"), allowed)
     law = reduce(np.kron, laws)
     return [
-        Stratum(counts.ravel() / counts.sum(), law, design(model, levels), float(counts.sum()))
+        StratumCounts(
+            counts.ravel() / counts.sum(), law, design(model, levels), float(counts.sum())
+        )
         for levels, counts in found
     ]
 
 
-def fit_likelihood(model: Model, strata: Sequence[Stratum], start: np.ndarray) -> Fit:
+def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndarray) -> Fit:
     """The coefficients under which the histograms are likeliest, with errors by the information.
 
     start: coefficients to begin with.

@@ -26,7 +26,7 @@ Arrays = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True)
-class Sent:
+class MessageRows:
     """The reports of one message.
 
     rows: gives arrays of shape (reports, levels), what each report says of the levels of the
@@ -59,7 +59,7 @@ class Pairs(Evidence):
     whether the people are a sample.
     """
 
-    sent: Sequence[Sent]
+    sent: Sequence[MessageRows]
     sizes: tuple[int, ...]
     scores: np.ndarray
     lift: np.ndarray
@@ -128,14 +128,14 @@ class Pairs(Evidence):
     def _moments(self) -> list[Moments]:
         return [self._moments_of(sent) for sent in self.sent]
 
-    def _moments_of(self, sent: Sent) -> Moments:
+    def _moments_of(self, sent: MessageRows) -> Moments:
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
             return np.array(len(u)), self._columns.pairs(u), u.T @ (outcome @ self.scores)
 
         reports, square, with_outcome = self._summed(sent, sums)
         return Moments(float(reports) / sent.copies, square / reports, with_outcome / reports)
 
-    def _score_squares(self, sent: Sent, beta: np.ndarray) -> Arrays:
+    def _score_squares(self, sent: MessageRows, beta: np.ndarray) -> Arrays:
         """The means of s s' over reports, and of t t' over people."""
 
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
@@ -145,7 +145,7 @@ class Pairs(Evidence):
         reports, per_report, per_person = self._summed(sent, sums)
         return per_report / reports, per_person / reports
 
-    def _forms(self, sent: Sent, weights: np.ndarray) -> Arrays:
+    def _forms(self, sent: MessageRows, weights: np.ndarray) -> Arrays:
         """The means over reports of (w'u)^2, and of its square, for each w."""
 
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
@@ -155,7 +155,7 @@ class Pairs(Evidence):
         reports, value, square = self._summed(sent, sums)
         return value / reports, square / reports
 
-    def _summed(self, sent: Sent, of: Callable[[np.ndarray, np.ndarray], Arrays]) -> Arrays:
+    def _summed(self, sent: MessageRows, of: Callable[[np.ndarray, np.ndarray], Arrays]) -> Arrays:
         """Sums over all reports; of: gives them of some, from u and the levels of the outcome."""
         totals: Arrays = ()
         levels = self.sizes[0]
@@ -167,7 +167,9 @@ class Pairs(Evidence):
         return totals
 
 
-def pairs_of_stratum(model: Model, stratum: Levels, sent: Sequence[Sent], sampled: bool) -> Pairs:
+def pairs_of_stratum(
+    model: Model, stratum: Levels, sent: Sequence[MessageRows], sampled: bool
+) -> Pairs:
     """What the reports of a stratum say, read in pairs.
 
     model: linear, without people who are left out, with interactions of a question with noise and

@@ -37,13 +37,13 @@ from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
 from incrowd.estimation.regression.model import Levels, Model, Term, too_large
-from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
+from incrowd.estimation.regression.pairs import MessageRows, pairs_of_stratum
 from incrowd.estimation.regression.results import Fit, Method, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import Variable
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
-from incrowd.estimation.weighting.known_margins import Given, Known, known_margins
+from incrowd.estimation.weighting.known_margins import Given, KnownMargin, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, weighted_levels
 from incrowd.plans import Message, Plan
 from incrowd.plans.plan import with_merged
@@ -125,7 +125,7 @@ def formula_of(
 # The people of a regression by what they answered in clear.
 
 
-class Stratum(NamedTuple):
+class StratumShares(NamedTuple):
     """People who gave the same answers in clear: those, their counts, the releases they are in."""
 
     levels: Levels
@@ -133,14 +133,14 @@ class Stratum(NamedTuple):
     names: frozenset[Names]
 
 
-def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[Stratum]:
+def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[StratumShares]:
     """The people by what they answered in clear to the predictors of a model.
 
     Strata that were released as one and differ in it are left out. Raises ReportsError if all are.
     """
     clear = [each for each in model.predictors if each.question.id in model.open]
     if not clear:
-        return [Stratum({}, counted, frozenset(counted.strata))]
+        return [StratumShares({}, counted, frozenset(counted.strata))]
     apart: dict[tuple[str, ...], list[Names]] = {}
     for names in counted.strata:
         said = _levels(plan, clear, names)
@@ -151,7 +151,7 @@ def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[Stratum]
         allowed = "they tell none of its answers apart; leave it out of the model"
         raise ReportsError.of(ids[0], InWords("strata were released as one"), allowed)
     return [
-        Stratum(dict(zip(ids, levels, strict=True)), counted.only(names), frozenset(names))
+        StratumShares(dict(zip(ids, levels, strict=True)), counted.only(names), frozenset(names))
         for levels, names in apart.items()
     ]
 
@@ -200,7 +200,7 @@ def _levels(plan: Plan, clear: Sequence[Variable], names: Names) -> set[tuple[st
     }
 
 
-def present(plan: Plan, found: Sequence[Stratum], counted: Tally) -> float:
+def present(plan: Plan, found: Sequence[StratumShares], counted: Tally) -> float:
     """The share of the people who are in some strata."""
     people = sum(smallest(plan, each.counted.messages) for each in found)
     return min(people / smallest(plan, counted.messages), 1.0)
@@ -230,7 +230,7 @@ def weighted_fit(
     plan: Plan,
     model: Model,
     counted: Tally,
-    known: Sequence[Known],
+    known: Sequence[KnownMargin],
     noise_only: bool = False,
     plain: Fit | None = None,
 ) -> Found:
@@ -556,7 +556,7 @@ def _only_pairs(model: Model) -> IncrowdError:
     return TableError.of("on", InWords(f"a {model.family} model"), allowed)
 
 
-def _weighted_method(method: Method | None, known: Sequence[Known]) -> Method | None:
+def _weighted_method(method: Method | None, known: Sequence[KnownMargin]) -> Method | None:
     """Weights are for the cells of a table. Raises UsageError for a method that makes none."""
     if known and method in METHODS and method != "table":
         allowed = "weights are for the table of all questions; use method='table', or no margins"
@@ -582,7 +582,9 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
 # --- the three methods -----------------------------------------------------------------------
 
 
-def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ...]) -> list[Ids]:
+def _tables_for(
+    plan: Plan, model: Model, method: Method, known: tuple[KnownMargin, ...]
+) -> list[Ids]:
     """What is counted: the table of the model, and the same with the margins' questions."""
     few = 2 if in_cell_pairs(plan, model) else 1  # all cells are counted with any table of them
     ids = model.ids[:few] if method == "pairs" else model.ids
@@ -591,7 +593,7 @@ def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ..
 
 
 def _tables(
-    plan: Plan, model: Model, strata: Sequence[Stratum], noise_only: bool
+    plan: Plan, model: Model, strata: Sequence[StratumShares], noise_only: bool
 ) -> list[tuple[Levels, TableEstimate]]:
     ids = model.ids
     return [
@@ -627,7 +629,7 @@ def _by_pairs(
 
 
 def _by_cell_pairs(
-    plan: Plan, model: Model, strata: Sequence[Stratum], counted: Tally, noise_only: bool
+    plan: Plan, model: Model, strata: Sequence[StratumShares], counted: Tally, noise_only: bool
 ) -> Found:
     each = [
         cell_pairs_of_stratum(
@@ -664,12 +666,12 @@ _FITS: Mapping[Method, Callable[..., Found]] = {
 }
 
 
-def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> Sent:
+def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> MessageRows:
     """The reports of a message; it weighs as the pairs of the outcome with each predictor do."""
     packed = [accepted(source.message, p.packed) for p in parts if p.message == source.number]
     rows = partial(_rows, source.message, model, packed)
     message, weight = source.message, pair_weight(plan.survey, source.message, model.ids)
-    return Sent(rows, message.copies, message.independent_copies, weight)
+    return MessageRows(rows, message.copies, message.independent_copies, weight)
 
 
 def _rows(message: Message, model: Model, packed: Sequence[np.ndarray]) -> Iterator[np.ndarray]:

@@ -18,7 +18,7 @@ Answers = tuple[str, ...]
 Given = Mapping[str, Mapping[str, float]]
 
 
-class Known(NamedTuple):
+class KnownMargin(NamedTuple):
     """A margin: its questions, and the share of people in each combination of answers, sum 1.
 
     answered: whether these are shares of those who answered: questions are optional, and no share
@@ -40,7 +40,7 @@ class Known(NamedTuple):
         return f"{self.name} (of those who answered)" if self.answered else self.name
 
 
-def known_margins(survey: Survey, given: Given) -> tuple[Known, ...]:
+def known_margins(survey: Survey, given: Given) -> tuple[KnownMargin, ...]:
     """The margins that are meant.
 
     given: for each question (or several, as "faculty | sex") the share, percentage or number of
@@ -60,14 +60,14 @@ def known_margins(survey: Survey, given: Given) -> tuple[Known, ...]:
     )
 
 
-def _known(survey: Survey, ids: Answers, shares: Mapping[Answers, float]) -> Known:
+def _known(survey: Survey, ids: Answers, shares: Mapping[Answers, float]) -> KnownMargin:
     """A margin as its questions are read: the shares of merged answers add up."""
     questions, found = [survey.question(id) for id in ids], dict[Answers, float]()
     for answers, share in shares.items():
         read = tuple(q.read_as(answer) for q, answer in zip(questions, answers, strict=True))
         found[read] = found.get(read, 0.0) + share
     optional = any(question.optional and not question.open for question in questions)
-    return Known(ids, found, optional and not any(NO_ANSWER in answers for answers in found))
+    return KnownMargin(ids, found, optional and not any(NO_ANSWER in answers for answers in found))
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ import numpy as np
 from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.readings import Ids, open_axis, open_of, readings, table, table_of
 from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
-from incrowd.estimation.weighting.known_margins import BETWEEN, Known
+from incrowd.estimation.weighting.known_margins import BETWEEN, KnownMargin
 from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted
 from incrowd.plans import Plan
-from incrowd.plans.strata import Names, label, said_by, told_apart
+from incrowd.plans.strata import Names, answers_of_releases, label, releases_by_answer
 from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER
@@ -25,7 +25,7 @@ Indicators = tuple[tuple[str, ...], np.ndarray]  # answers, and which cells give
 Groups = Mapping[str, Sequence[Names]]  # of releases, each under a name
 
 
-class People:
+class PeopleCells:
     """All people of a tally, in cells of a release and of answers to randomized questions."""
 
     def __init__(self, plan: Plan, counted: Tally, ids: Ids) -> None:
@@ -48,7 +48,7 @@ class People:
         return table_of(self.plan, found, self.ids, covariance=True, margin=True)
 
     def table(
-        self, ids: Ids, known: Sequence[Known], groups: Groups | None = None
+        self, ids: Ids, known: Sequence[KnownMargin], groups: Groups | None = None
     ) -> tuple[TableEstimate, np.ndarray]:
         """A wanted table with margins, and its Jacobian in the cells of all people.
 
@@ -59,14 +59,14 @@ class People:
         cells, name, apart = Cells(self, inner), RELEASE, groups or {}
         if clear:
             name = open_axis(self.plan.survey, ids, (), ()).question
-            apart = told_apart(self.plan.survey, clear, self.releases)
+            apart = releases_by_answer(self.plan.survey, clear, self.releases)
         openly = {name: cells.by_release(apart)} if apart else {}
         order = list(dict.fromkeys(name if id in clear else id for id in ids))
         axes = openly | {id: cells.of(id) for id in inner}
         return self._table([RELEASE, *order] if groups else order, axes, known)
 
     def _table(
-        self, order: Sequence[str], axes: Mapping[str, Indicators], known: Sequence[Known]
+        self, order: Sequence[str], axes: Mapping[str, Indicators], known: Sequence[KnownMargin]
     ) -> tuple[TableEstimate, np.ndarray]:
         """A table whose axes are in some order. axes: those that the cells of the weights give."""
         inner = self._inner(known)
@@ -93,7 +93,7 @@ class People:
             margins=tuple(True for _ in order),
         ), rows
 
-    def _inner(self, known: Sequence[Known]) -> list[str]:
+    def _inner(self, known: Sequence[KnownMargin]) -> list[str]:
         """The randomized questions of the margins."""
         return [id for id in self.ids if any(id in each.ids for each in known)]
 
@@ -126,7 +126,7 @@ class People:
 class Cells:
     """The cells that weights are for: a release, and answers to the questions of the margins."""
 
-    def __init__(self, people: People, inner: Sequence[str]) -> None:
+    def __init__(self, people: PeopleCells, inner: Sequence[str]) -> None:
         self.survey, self.releases = people.plan.survey, people.releases
         self.inner = list(inner)
         self.shape = (len(self.releases), *(len(self.survey.question(id).answers) for id in inner))
@@ -148,18 +148,22 @@ class Cells:
         ends = [np.vstack([rows, np.ones(rows.shape[1])]) for _, rows in axes]
         return _crossed(ends, prod(self.shape))
 
-    def margin(self, known: Known) -> Margin:
+    def margin(self, known: KnownMargin) -> Margin:
         """A known margin of these cells. Raises TableError for an answer that is missing, and one
         of strata that were not released."""
         survey, clear = self.survey, open_of(self.survey, known.ids)
         closed = [id for id in known.ids if id not in clear]
-        groups = told_apart(survey, clear, self.releases) if clear else {}
+        groups = releases_by_answer(survey, clear, self.releases) if clear else {}
         released = [self.by_release(groups)] if clear else []
         axes = [*released, *map(self.of, closed)]
         answers_of = list(product(*(answers for answers, _ in axes)))
         kept = [not (known.answered and NO_ANSWER in each[len(released) :]) for each in answers_of]
         categories = [BETWEEN.join(each) for each in compress(answers_of, kept)]
-        said = {a: name for name, found in groups.items() for a in said_by(survey, clear, found)}
+        said = {
+            a: name
+            for name, found in groups.items()
+            for a in answers_of_releases(survey, clear, found)
+        }
         shares = dict.fromkeys(categories, 0.0)
         for answers, share in known.shares.items():
             given = dict(zip(known.ids, answers, strict=True))
@@ -185,7 +189,7 @@ def _crossed(axes: Sequence[np.ndarray], cells: int) -> np.ndarray:
     )
 
 
-def _not_released(known: Known, answers: Sequence[str]) -> IncrowdError:
+def _not_released(known: KnownMargin, answers: Sequence[str]) -> IncrowdError:
     allowed = (
         "no stratum with this answer was released, too few people or nobody being in it; leave it "
         "out: the tables are then of the others"

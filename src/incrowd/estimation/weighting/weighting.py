@@ -16,8 +16,8 @@ from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
 from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, averaged, changed
-from incrowd.estimation.weighting.known_margins import Known
-from incrowd.estimation.weighting.people import Groups, People
+from incrowd.estimation.weighting.known_margins import KnownMargin
+from incrowd.estimation.weighting.people import Groups, PeopleCells
 from incrowd.estimation.words import Part, WordEstimates, estimate_weighted_words
 from incrowd.plans import Plan
 from incrowd.plans.strata import label
@@ -32,7 +32,7 @@ MANY_ANSWERS = f"a text question, or one with more than {MOST_TOGETHER:,} option
 class Change(NamedTuple):
     """What is made of a table: weights to margins, and whether "no answer" is left out."""
 
-    margins: tuple[Known, ...]
+    margins: tuple[KnownMargin, ...]
     answered: bool
 
     @property
@@ -132,7 +132,7 @@ def derived(
     places: as `incrowd.estimation.readings.table_of` has it. Raises TableError where a share that
     weights divide by is not clear of the noise, and for margins that do not fit the releases.
     """
-    people = People(plan, counted, counted_for(plan, ids, change))
+    people = PeopleCells(plan, counted, counted_for(plan, ids, change))
     weighted, jacobian = people.table(ids, change.margins)
     own = _own(plan, counted, ids, change, noise_only, places)
     influence = people.influence(places)
@@ -151,7 +151,7 @@ def derived_strata(
 
     ids: randomized questions. Raises TableError as `derived`.
     """
-    people = People(plan, counted, counted_for(plan, ids, change))
+    people = PeopleCells(plan, counted, counted_for(plan, ids, change))
     groups = {label(names): [names] for names in people.releases}
     whole, jacobian = people.table(ids, change.margins, groups)
     jacobian *= people.influence(places)
@@ -163,7 +163,11 @@ def derived_strata(
 
 
 def _derived(
-    people: People, weighted: TableEstimate, moved: np.ndarray, own: TableEstimate, change: Change
+    people: PeopleCells,
+    weighted: TableEstimate,
+    moved: np.ndarray,
+    own: TableEstimate,
+    change: Change,
 ) -> Derived:
     """moved: how far one sender moves each cell of the table by each cell of the people, at most.
     own: the table without weights."""
@@ -186,7 +190,7 @@ def _own(
 
 
 def weighted_levels(
-    plan: Plan, counted: Tally, model: Model, known: Sequence[Known], groups: Groups
+    plan: Plan, counted: Tally, model: Model, known: Sequence[KnownMargin], groups: Groups
 ) -> TableEstimate:
     """The weighted shares of all combinations of a model's levels, with errors of noise and
     sampling.
@@ -194,7 +198,7 @@ def weighted_levels(
     groups: of releases, an axis of their own; without any there is none. Raises TableError as
     `derived`.
     """
-    people = People(plan, counted, counted_for(plan, model.ids, Change(tuple(known), False)))
+    people = PeopleCells(plan, counted, counted_for(plan, model.ids, Change(tuple(known), False)))
     found, _ = people.table(model.ids, known, groups)
     return levels_of(found, model.randomized)
 
@@ -206,14 +210,14 @@ def weighted_levels(
 
 
 def release_shares(
-    plan: Plan, counted: Tally, known: Sequence[Known]
+    plan: Plan, counted: Tally, known: Sequence[KnownMargin]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The weighted share of the people who are in each release, and the covariance of these.
 
     known: margins of open questions. A margin that tells the releases apart is what the shares
     are, without error. Raises TableError for margins that do not fit the releases.
     """
-    people = People(plan, counted, ())
+    people = PeopleCells(plan, counted, ())
     groups = {label(names): [names] for names in people.releases}
     found, _ = people.table((), known, groups)
     return found.estimate[:-1], found.joint_covariance[:-1, :-1]
@@ -223,7 +227,7 @@ def weighted_options(
     plan: Plan,
     counted: Tally,
     ids: Ids,
-    known: Sequence[Known],
+    known: Sequence[KnownMargin],
     noise_only: bool = False,
     places: int = 0,
 ) -> TableEstimate:
@@ -244,7 +248,7 @@ def weighted_words(
     id: str,
     candidates: Sequence[str],
     places: np.ndarray,
-    known: Sequence[Known],
+    known: Sequence[KnownMargin],
 ) -> WordEstimates:
     """The share of each candidate among the answers to a text question. places: as
     `estimate_words` has them. Raises TableError as it, and as `release_shares`."""

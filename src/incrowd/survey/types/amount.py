@@ -54,10 +54,10 @@ class Amount(WithEdges):
 
     @model_validator(mode="after")
     def _forgets(self) -> Amount:
-        if self.memoised:
+        if self.memoized:
             allowed = "every round draws a new edge, and each one leaks; leave it out"
             raise Mistake(
-                "memoised" if self.asked_memoised else "randomizer.memoised", True, allowed
+                "memoized" if self.asked_memoized else "randomizer.memoized", True, allowed
             )
         return self
 

@@ -78,9 +78,9 @@ class Text(AnyQuestion):
 
     @model_validator(mode="after")
     def _forgets(self) -> Text:
-        if self.asked_memoised:
+        if self.asked_memoized:
             allowed = "every round draws a new cohort, and each one leaks; leave it out"
-            raise Mistake("memoised", True, allowed)
+            raise Mistake("memoized", True, allowed)
         return self
 
     @property

@@ -1,1 +1,1 @@
-"""What the shuffler keeps while it collects: sealed once more under a key beside the database."""
+"""The shuffler's store of uploads, encrypted again with a key outside the database."""

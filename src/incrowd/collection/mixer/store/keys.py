@@ -1,9 +1,9 @@
-"""The store's own key: without it nothing in the database, its log or its backups can be linked.
+"""The store's key: without it, nothing in the database, its log or its backups can be linked.
 
-It lies in a file beside the database, never in it. A row of the database holds two things that it
-makes: a tag, by which the same bytes are found again, and a box, in which they are sealed. Both
-are noise to whoever has not the key, so that destroying 32 bytes destroys all that heap pages,
-write-ahead logs and replicas still hold.
+The key is in a file outside the database. A row of the database contains two values made with it:
+a tag, by which equal bytes are recognized, and a box, in which they are encrypted. Without the key
+both look random, so destroying 32 bytes destroys whatever heap pages, write-ahead logs and replicas
+still contain.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from incrowd.errors import IncrowdError, InWords
 from incrowd.files import write_private
 
-# What can go wrong with a store. No message holds a row, a code or an address.
+# Errors of a store. No message contains a row, a code or an address.
 
 
-FULL = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "53100"}  # of SQLite, of PostgreSQL
+FULL = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "53100"}  # codes of SQLite and PostgreSQL
 BUSY = {"SQLITE_BUSY", "SQLITE_LOCKED", "40001", "40P01", "55P03", "57014"}
 
 
 class StoreError(IncrowdError):
-    """The store cannot be used, or is not the one of this bundle."""
+    """The store cannot be used, or belongs to another bundle."""
 
 
 class FullError(StoreError):
-    """There is no room left; nothing was stored."""
+    """The disk is full; nothing was stored."""
 
 
 class BusyError(StoreError):
-    """Others were in the way for too long; nothing was stored."""
+    """Other transactions blocked this one for too long; nothing was stored."""
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Errors of the database as ours: theirs could print what a statement was given."""
+def database_errors() -> Iterator[None]:
+    """Turn database errors into StoreError: the originals could print a statement's values."""
     try:
         yield
     except SQLAlchemyError as error:
-        found = InWords(f"fails with {_state(error) or type(error).__name__}")
+        failure = InWords(f"fails with {_state(error) or type(error).__name__}")
         kind = _kind(error)
     else:
         return
-    raise kind.of("database", found, _ALLOWED[kind])
+    raise kind.of("database", failure, _ALLOWED[kind])
 
 
 def _kind(error: SQLAlchemyError) -> type[StoreError]:
@@ -64,16 +64,16 @@ def _kind(error: SQLAlchemyError) -> type[StoreError]:
 
 
 def _state(error: SQLAlchemyError) -> str:
-    """The name that the database has for it."""
+    """Return the database's name of an error."""
     cause = error.orig if isinstance(error, DBAPIError) else None
-    found = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    return str(found or "")
+    name = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    return str(name or "")
 
 
 _ALLOWED = {
-    FullError: "make room on its disk, or wait",
+    FullError: "free space on its disk, or wait",
     BusyError: "try again",
-    StoreError: "look whether it runs, and whether this is its address",
+    StoreError: "check that it is running and that its address is right",
 }
 
 
@@ -86,7 +86,7 @@ LABEL = b"incrowd store 1 "
 
 @dataclass(frozen=True)
 class Secrets:
-    """What the store's key is used for, each with a key of its own (HKDF-SHA256)."""
+    """The keys derived from the store's key, one for each use (HKDF-SHA256)."""
 
     _tag: bytes = field(repr=False)
     _code: bytes = field(repr=False)
@@ -95,49 +95,49 @@ class Secrets:
 
     @classmethod
     def of(cls, key: bytes) -> Secrets:
-        """Those of a key of 32 bytes. Raises StoreError for another length."""
+        """Derive the keys from a key of 32 bytes. Raises StoreError for another length."""
         if len(key) != KEY_BYTES:
-            allowed = f"should have {KEY_BYTES}; without the right one nothing can be read"
+            allowed = f"should have {KEY_BYTES}; without the right key nothing can be read"
             raise StoreError.of("secret", InWords(f"has {len(key)} bytes"), allowed)
         tag, code, upload = (_derived(key, label) for label in (b"tag", b"code", b"upload"))
         return cls(tag, code, upload, AESGCM(_derived(key, b"box")))
 
     def tag(self, sealed: bytes) -> bytes:
-        """HMAC-SHA256 of a sealed report: nobody can choose where it sorts, or what it equals."""
+        """Return HMAC-SHA256 of a sealed report; senders cannot choose its order or value."""
         return hmac.digest(self._tag, sealed, hashlib.sha256)
 
     def code_tag(self, code: bytes) -> bytes:
-        """HMAC-SHA256 of an invitation's code."""
+        """Return HMAC-SHA256 of an invitation's code."""
         return hmac.digest(self._code, code, hashlib.sha256)
 
     def upload_id(self, encoded: bytes) -> bytes:
-        """HMAC-SHA256 of all bytes of an upload: its code, its stratum, its reports in order."""
+        """Return HMAC-SHA256 of all bytes of an upload: code, stratum, reports in order."""
         return hmac.digest(self._upload, encoded, hashlib.sha256)
 
     def rows(self, sealed: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
-        """The tag and the box of each: AES-256-GCM with a random nonce, bound to the tag.
+        """Return tag and box of each report: AES-256-GCM with a random nonce, bound to the tag.
 
-        The nonces are drawn together: asking the system for each takes as long as its box.
+        The nonces are drawn together: a system call for each takes as long as its encryption.
         """
-        random, found = os.urandom(NONCE_BYTES * len(sealed)), []
-        for at, each in zip(count(0, NONCE_BYTES), sealed, strict=False):
-            nonce, tag = random[at : at + NONCE_BYTES], self.tag(each)
-            found.append((tag, nonce + self._box.encrypt(nonce, each, tag)))
-        return found
+        random, rows = os.urandom(NONCE_BYTES * len(sealed)), []
+        for at, report in zip(count(0, NONCE_BYTES), sealed, strict=False):
+            nonce, tag = random[at : at + NONCE_BYTES], self.tag(report)
+            rows.append((tag, nonce + self._box.encrypt(nonce, report, tag)))
+        return rows
 
     def unbox(self, box: bytes, tag: bytes) -> bytes:
-        """What the box was made of. Raises StoreError if the row was changed."""
+        """Decrypt a box. Raises StoreError if the row was changed."""
         try:
             return self._box.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], tag)
         except InvalidTag:
-            allowed = "should be as it was stored; the database or the secret was changed"
-            raise StoreError.of("database", InWords("has a row that does not open"), allowed) from (
-                None
-            )
+            allowed = "the database or the secret was changed; restore the originals"
+            raise StoreError.of(
+                "database", InWords("contains a row that cannot be decrypted"), allowed
+            ) from (None)
 
 
 def mark(upload: bytes, tag: bytes) -> bytes:
-    """What says that a report is of the upload with an id, and joins it with no other report."""
+    """Return the mark that ties a report to the upload with an id, but not to other reports."""
     return hmac.digest(upload, tag, hashlib.sha256)[:MARK_BYTES]
 
 
@@ -146,17 +146,17 @@ def _derived(key: bytes, label: bytes) -> bytes:
 
 
 def new_secret(path: Path) -> None:
-    """Make a key, random from the system, in a new file that nobody else reads.
+    """Create a random key in a new file that only its owner can read.
 
-    Raises FileExistsError if there is one.
+    Raises FileExistsError if the file exists.
     """
     write_private(path, os.urandom(KEY_BYTES))
 
 
 def load_secret(path: Path) -> Secrets:
-    """The key in a file. Raises StoreError if it is not there, or cannot be read."""
+    """Return the keys of a key file. Raises StoreError if it is missing or unreadable."""
     try:
         return Secrets.of(path.read_bytes())
     except OSError:
-        allowed = "it cannot be read; put it back, without it the store cannot be opened"
+        allowed = "it cannot be read; restore it, since the store cannot be opened without it"
         raise StoreError.of("secret", str(path), allowed) from None

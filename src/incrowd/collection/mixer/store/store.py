@@ -1,8 +1,10 @@
-"""The store of one bundle: what the shuffler knows between an upload and its release."""
+"""The store of one bundle: uploads, from their arrival to their release."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +12,7 @@ from itertools import islice
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from incrowd.collection.mixer.store import tables, writing
-from incrowd.collection.mixer.store.keys import Secrets, StoreError, mark, told
+from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors, mark
 from incrowd.collection.mixer.store.writing import (
     ACKNOWLEDGED,
     CLOSING,
@@ -25,12 +27,12 @@ from incrowd.collection.protocol.upload import NO_CODE, Upload
 from incrowd.errors import InWords
 
 TOGETHER = 10_000  # rows read at a time
-TRIES = 100  # of a group in which reports collide; each needs another process in between
+TRIES = 100  # of a group in which reports collide; each takes an interfering process
 
 
 @dataclass(frozen=True)
-class Stratum:
-    """How far a stratum is. release: the first stratum of its release; people: its uploads."""
+class StratumState:
+    """The state of a stratum. release: the first stratum of its release; people: its uploads."""
 
     number: int
     state: str
@@ -39,22 +41,22 @@ class Stratum:
 
 
 class Store:
-    """A database with the key that lies beside it.
+    """A database with its key.
 
-    secrets: None once the key was destroyed: then no upload can be taken any more.
+    secrets: None after the key was destroyed; then no upload can be accepted.
     """
 
     def __init__(self, engine: Engine, secrets: Secrets | None, bundle: Bundle) -> None:
-        """Open it, or make it. Raises StoreError if it is another bundle's, or cannot be used."""
+        """Open or create it. Raises StoreError if it is another bundle's or cannot be used."""
         self.engine, self.secrets, self.bundle = engine, secrets, bundle
-        with told():
+        with database_errors():
             tables.metadata.create_all(engine)
         with self._writing() as connection:
             self._check_bundle(connection)
 
     def _check_bundle(self, connection: Connection) -> None:
-        found = connection.scalar(select(tables.bundles.c.digest))
-        if found is None:
+        digest = connection.scalar(select(tables.bundles.c.digest))
+        if digest is None:
             connection.execute(insert(tables.bundles).values(digest=self.bundle.digest))
             numbers = range(len(self.bundle.strata))
             rows = [{"number": n, "state": OPEN} for n in numbers]
@@ -62,40 +64,40 @@ class Store:
             connection.execute(
                 insert(tables.counts), [{"stratum": n, "people": 0} for n in numbers]
             )
-        elif bytes(found) != self.bundle.digest:
+        elif bytes(digest) != self.bundle.digest:
             allowed = f"should be for {self.bundle.digest.hex()}; use another database"
-            raise StoreError.of("database", InWords("is another bundle's"), allowed)
+            raise StoreError.of("database", InWords("belongs to another bundle"), allowed)
 
     # --- uploads ---------------------------------------------------------------------------------
 
     def prepare(self, *uploads: Upload) -> list[Prepared]:
-        """Uploads as they are stored. It takes a processor, and no database."""
+        """Prepare uploads for storage. This takes CPU time, but no database."""
         secrets, nobody = self._secrets(), not self.bundle.codes
-        boxed = iter(secrets.rows([each for upload in uploads for each in upload.sealed]))
-        found = []
+        boxed = iter(secrets.rows([report for upload in uploads for report in upload.sealed]))
+        prepared = []
         for upload in uploads:
             id = secrets.upload_id(upload.encoded(self.bundle))
             boxes = islice(boxed, len(upload.sealed))
             rows = tuple((tag, mark(id, tag), box) for tag, box in boxes)
             code = None if nobody and upload.code == NO_CODE else secrets.code_tag(upload.code)
-            found.append(Prepared(id, upload.stratum, code, rows))
-        return found
+            prepared.append(Prepared(id, upload.stratum, code, rows))
+        return prepared
 
     def take(self, uploads: Sequence[Upload]) -> list[Outcome]:
-        """What became of each upload of a group, durably."""
+        """Store a group of uploads durably; return the outcome of each."""
         return self.accept(self.prepare(*uploads))
 
     def accept(self, uploads: Sequence[Prepared]) -> list[Outcome]:
-        """What became of each upload of a group, durably.
+        """Store a group of prepared uploads durably; return the outcome of each.
 
-        If reports collide that were not looked for, because somebody sends those of another
-        upload or another process was faster, all of them are looked for.
+        At first, only one report of each upload is looked up. If others collide, because somebody
+        sends reports of another upload or another process was faster, all are looked up.
         """
         for thorough in (False, *[True] * TRIES):
             if (outcomes := self._accept(uploads, thorough)) is not None:
                 return outcomes
-        allowed = "they collide with others that cannot be found; the database should be looked at"
-        raise StoreError.of("reports", InWords("are not stored"), allowed)
+        allowed = "they collide with reports that cannot be found; check the database"
+        raise StoreError.of("reports", InWords("could not be stored"), allowed)
 
     def _accept(self, uploads: Sequence[Prepared], thorough: bool) -> list[Outcome] | None:
         with self._writing() as connection:
@@ -105,50 +107,50 @@ class Store:
             return outcomes
 
     def withdraw(self, upload: Prepared) -> bool:
-        """Remove an upload if it is there, and never store it again. False if it is too late."""
+        """Remove an upload, and never store it again. Return False if its stratum is closed."""
         with self._writing() as connection:
             return writing.withdraw(connection, upload)
 
     def _secrets(self) -> Secrets:
         if self.secrets is None:
-            allowed = "it was destroyed after the last release; make a new bundle to collect more"
-            raise StoreError.of("secret", InWords("is gone"), allowed)
+            allowed = "it was destroyed after the last release; to collect more, make a new bundle"
+            raise StoreError.of("secret", InWords("does not exist anymore"), allowed)
         return self.secrets
 
     # --- invitations -----------------------------------------------------------------------------
 
     def invite(self, invitations: Iterable[bytes]) -> None:
-        """Add codes that nobody used yet, in the order of their tags."""
+        """Add unused codes, in the order of their tags."""
         new = sorted(map(self._secrets().code_tag, invitations))
         with self._writing() as connection:
             rows = [{"tag": tag, "used": False} for tag in new]
             connection.execute(insert(tables.codes), rows)
 
     def issued(self) -> int:
-        """How many codes there are."""
+        """Return the number of codes."""
         with self._reading() as connection:
             return connection.scalar(select(func.count()).select_from(tables.codes)) or 0
 
     # --- whether it works ------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raises StoreError unless the database answers, and lets itself be written."""
+        """Raise StoreError unless the database can be written."""
         with self._writing() as connection:
             self._set(connection, (), state=OPEN)
 
     # --- closing ---------------------------------------------------------------------------------
 
-    def strata(self) -> tuple[Stratum, ...]:
-        """Every stratum, in the order of their numbers."""
+    def strata(self) -> tuple[StratumState, ...]:
+        """Return the state of every stratum, in the order of their numbers."""
         s, c = tables.strata.c, tables.counts.c
-        wanted = select(s.number, s.state, s.release, c.people).where(s.number == c.stratum)
+        query = select(s.number, s.state, s.release, c.people).where(s.number == c.stratum)
         with self._reading() as connection:
-            return tuple(Stratum(*row) for row in connection.execute(wanted.order_by(s.number)))
+            return tuple(StratumState(*row) for row in connection.execute(query.order_by(s.number)))
 
     def close(self, numbers: Sequence[int], least: int) -> bool:
-        """Shut out uploads in flight, if the strata are open and enough people are there.
+        """Close strata, if they are open and have enough people; return whether they were closed.
 
-        They are one release from now on, and its members are fixed.
+        From now on they form one release, and uploads in progress are refused.
         """
         with self._writing() as connection:
             if not self._all_open(connection, numbers) or self._people(connection, numbers) < least:
@@ -157,82 +159,85 @@ class Store:
             return True
 
     def dispose(self, numbers: Sequence[int]) -> None:
-        """Delete open strata that nobody will release."""
+        """Delete open strata that will never be released."""
         with self._writing() as connection:
             if self._all_open(connection, numbers):
                 self._set(connection, numbers, state=DELETED)
                 self._delete(connection, numbers)
 
     def reports_in(self, numbers: Sequence[int]) -> int:
-        """How many sealed reports there are."""
-        wanted = select(func.count()).select_from(tables.reports)
+        """Return the number of sealed reports."""
+        query = select(func.count()).select_from(tables.reports)
         with self._reading() as connection:
-            found = connection.scalar(wanted.where(tables.reports.c.stratum.in_(numbers)))
-            return int(found or 0)
+            number = connection.scalar(query.where(tables.reports.c.stratum.in_(numbers)))
+            return int(number or 0)
 
     def sealed(self, numbers: Sequence[int]) -> Iterator[bytes]:
-        """The sealed reports of closed strata, in the order of their tags."""
+        """Yield the sealed reports of closed strata, in the order of their tags."""
         secrets, r = self._secrets(), tables.reports.c
-        wanted = select(r.tag, r.box).where(r.stratum.in_(numbers)).order_by(r.tag)
+        query = select(r.tag, r.box).where(r.stratum.in_(numbers)).order_by(r.tag)
         with self._reading() as connection:
-            rows = connection.execution_options(yield_per=TOGETHER).execute(wanted)
+            rows = connection.execution_options(yield_per=TOGETHER).execute(query)
             for tag, box in rows:
                 yield secrets.unbox(bytes(box), bytes(tag))
 
     def release(self, numbers: Sequence[int], start: bytes) -> None:
-        """Keep the signed header of a release, unless another process was faster."""
+        """Store the signed header of a release, unless another process already did."""
         with self._writing() as connection:
-            made = writing.insert_into(connection, tables.releases)
+            statement = writing.insert_into(connection, tables.releases)
             values = {"first": min(numbers), "start": start}
-            connection.execute(made.values(values).on_conflict_do_nothing())
+            connection.execute(statement.values(values).on_conflict_do_nothing())
             self._set(connection, numbers, state=RELEASED)
 
     def start_of(self, release: int) -> bytes | None:
-        """Signature and header of a release, None as long as it is not made."""
+        """Return signature and header of a release, or None if it does not exist yet."""
         r = tables.releases.c
         with self._reading() as connection:
-            found = connection.scalar(select(r.start).where(r.first == release))
-            return None if found is None else bytes(found)
+            start = connection.scalar(select(r.start).where(r.first == release))
+            return None if start is None else bytes(start)
 
     def acknowledge(self, numbers: Sequence[int]) -> None:
-        """The collector has it: delete the rows."""
+        """Delete the rows of a release that the collector has."""
         with self._writing() as connection:
             self._set(connection, numbers, state=ACKNOWLEDGED)
             self._delete(connection, numbers)
 
     def forget(self) -> None:
-        """Once the key is destroyed: delete what is left, which is noise to everybody."""
+        """After the key was destroyed, delete the rest, which is unreadable."""
         self.secrets = None
         with self._writing() as connection:
             connection.execute(delete(tables.reports))
             connection.execute(delete(tables.codes))
             connection.execute(delete(tables.withdrawn))
-        with told():
+        with database_errors():
             tables.forget(self.engine)
 
     # --- transactions ----------------------------------------------------------------------------
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with told(), self.engine.begin() as connection:
+        with database_errors(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with told(), self.engine.connect().execution_options(**tables.READS) as connection:
+        with (
+            database_errors(),
+            self.engine.connect().execution_options(**tables.READS) as connection,
+        ):
             yield connection
 
     @staticmethod
     def _all_open(connection: Connection, numbers: Sequence[int]) -> bool:
         s = tables.strata.c
-        wanted = select(s.state).where(s.number.in_(numbers)).order_by(s.number)
-        return set(connection.scalars(wanted.with_for_update())) == {OPEN}
+        query = select(s.state).where(s.number.in_(numbers)).order_by(s.number)
+        return set(connection.scalars(query.with_for_update())) == {OPEN}
 
     @staticmethod
     def _people(connection: Connection, numbers: Sequence[int]) -> int:
         c = tables.counts.c
-        found = connection.scalar(select(func.sum(c.people)).where(c.stratum.in_(numbers)))
-        return int(found or 0)
+        people = connection.scalar(select(func.sum(c.people)).where(c.stratum.in_(numbers)))
+        return int(people or 0)
 
     @staticmethod
     def _set(connection: Connection, numbers: Sequence[int], **values: object) -> None:
@@ -241,7 +246,63 @@ class Store:
 
     @staticmethod
     def _delete(connection: Connection, numbers: Sequence[int]) -> None:
-        """Rows and number of people."""
+        """Delete the rows of strata and reset their numbers of people."""
         connection.execute(delete(tables.reports).where(tables.reports.c.stratum.in_(numbers)))
         which = tables.counts.c.stratum.in_(numbers)
         connection.execute(update(tables.counts).where(which).values(people=0))
+
+
+# Group commit: the uploads that arrive during one transaction form the next one.
+
+
+MOST_ROWS = 20_000  # in one transaction
+Waiting = tuple[Upload, "asyncio.Future[Outcome]"]
+
+
+class Grouped:
+    """A store for the tasks of one event loop: one writer takes all waiting uploads together."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._most = max(1, MOST_ROWS // store.bundle.places)
+        self._writer = ThreadPoolExecutor(1, "incrowd-writer")
+        self._waiting: list[Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    def accept(self, upload: Upload) -> asyncio.Future[Outcome]:
+        """Return the future outcome of an upload, set when durable. Awaiting raises StoreError."""
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((upload, answer))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        return answer
+
+    async def withdraw(self, upload: Upload) -> bool:
+        """Withdraw an upload; return False if it is too late. Raises StoreError."""
+        loop, [prepared] = asyncio.get_running_loop(), self.store.prepare(upload)
+        return await loop.run_in_executor(self._writer, self.store.withdraw, prepared)
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                group, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+                await self._write_group(group)
+        finally:
+            self._writing = None
+
+    async def _write_group(self, group: list[Waiting]) -> None:
+        loop, uploads = asyncio.get_running_loop(), [upload for upload, _ in group]
+        try:
+            outcomes = await loop.run_in_executor(self._writer, self.store.take, uploads)
+        except BaseException as error:
+            for _, answer in group:
+                if not answer.done():
+                    answer.set_exception(error)
+            return
+        for (_, answer), outcome in zip(group, outcomes, strict=True):
+            if not answer.done():  # the sender may have disconnected
+                answer.set_result(outcome)
+
+    def close(self) -> None:
+        """Wait for the writer to finish."""
+        self._writer.shutdown()

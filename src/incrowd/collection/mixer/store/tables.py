@@ -1,4 +1,4 @@
-"""The tables, and how SQLite and PostgreSQL are opened. Nothing in them counts, orders or dates."""
+"""The tables, and connections to SQLite and PostgreSQL. No column is a counter, order or date."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sqlalchemy import (
     event,
 )
 
-PATIENCE = 20  # seconds that a transaction waits for another one
+PATIENCE = 20  # seconds that a transaction waits for another
 
-# Tags are random, so that every row is on a page of its own: pages stay in memory (64 MiB), and are
-# copied from the log seldom (at 64 MiB), when many rows have come to share them.
+# Tags are random, so each new row is on another page. Pages stay in memory (64 MiB) and are copied
+# from the log seldom (at 64 MiB), when many new rows share a page.
 PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -30,12 +30,12 @@ PRAGMAS = (
 )
 
 BEGIN = "incrowd_begin"  # an option of a connection: how its transactions begin in SQLite
-READS = {BEGIN: "BEGIN"}  # of one that changes nothing: it is in nobody's way
+READS = {BEGIN: "BEGIN"}  # for a transaction that only reads: it blocks nobody
 
 metadata = MetaData()
-# Which bundle the database is for.
+# The bundle that the database is for.
 bundles = Table("bundle", metadata, Column("digest", LargeBinary, primary_key=True))
-# state: how far a stratum is. release: the first stratum of the release that it is in.
+# release: the first stratum of the release that a stratum is in.
 strata = Table(
     "strata",
     metadata,
@@ -43,14 +43,14 @@ strata = Table(
     Column("state", Text, nullable=False),
     Column("release", Integer),
 )
-# people: uploads in a stratum. It changes with the rows, in one transaction, as the last thing.
+# people: uploads in a stratum, changed at the end of the transaction that changes the rows.
 counts = Table(
     "counts",
     metadata,
     Column("stratum", Integer, primary_key=True, autoincrement=False),
     Column("people", Integer, nullable=False),
 )
-# mark: which upload the report is of, for whoever has that upload and the key.
+# mark: ties the report to its upload, for somebody who has that upload and the key.
 # One row for each sealed report, in the order of its tag: SQLite has no row numbers here.
 reports = Table(
     "reports",
@@ -68,8 +68,8 @@ codes = Table(
     Column("used", Boolean(create_constraint=False), nullable=False),
     sqlite_with_rowid=False,
 )
-# The upload that was withdrawn last with an invitation, which is its holder; where there are no
-# invitations every one that was withdrawn, by itself. It is not stored again if it arrives late.
+# The last upload that was withdrawn with an invitation (its holder); without invitations, every
+# withdrawn upload is its own holder. It is not stored again if it arrives late.
 withdrawn = Table(
     "withdrawn",
     metadata,
@@ -77,7 +77,7 @@ withdrawn = Table(
     Column("upload", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
-# start: signature and header, as they travel. The body is a file that is named by its digest.
+# start: signature and header, as sent. The body is a file named by its digest.
 releases = Table(
     "releases",
     metadata,
@@ -87,14 +87,14 @@ releases = Table(
 
 
 def opened(url: str) -> Engine:
-    """The database at an address of SQLAlchemy; what a statement is given is in no message."""
+    """Open the database at an SQLAlchemy URL; messages never contain statement values."""
     if url.startswith("sqlite"):
         return _sqlite(url)
     return create_engine(
         url,
         hide_parameters=True,
         isolation_level="READ COMMITTED",
-        # A statement is planned for the tables as they are: an empty one grows quickly.
+        # Plan statements for the current size of the tables: an empty table grows quickly.
         connect_args={"prepare_threshold": None},
     )
 
@@ -105,7 +105,7 @@ def _sqlite(url: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions begin where we say so
+        connection.isolation_level = None  # we begin transactions ourselves
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
@@ -118,7 +118,7 @@ def _sqlite(url: str) -> Engine:
 
 
 def forget(engine: Engine) -> None:
-    """Drop all that deleted rows left in the files, as far as a database can."""
+    """Remove the remains of deleted rows from the files, as far as the database can."""
     full = [f"VACUUM FULL {table.name}" for table in (reports, codes, withdrawn)]
     orders, alone = full, {"isolation_level": "AUTOCOMMIT"}
     if engine.dialect.name == "sqlite":

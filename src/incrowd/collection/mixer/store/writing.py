@@ -1,7 +1,7 @@
-"""Uploads: a group is one transaction, durable before anybody of it is answered.
+"""Store uploads: a group is one transaction, durable before any of its senders gets a response.
 
-Locks are taken in one order (strata, codes by tag, reports by tag, the withdrawn, counts by
-stratum), so that processes that share a database never wait for each other in a circle.
+Locks are taken in one order (strata, codes by tag, reports by tag, withdrawn uploads, counts by
+stratum), so that processes that share a database cannot deadlock.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from sqlalchemy import (
 from incrowd.collection.mixer.store.keys import MARK_BYTES, TAG_BYTES
 from incrowd.collection.mixer.store.tables import codes, counts, reports, strata, withdrawn
 
-# Many rows in one statement: their columns behind each other, cut up by the database.
+# Many rows in one statement: each column is one concatenated value, which the database splits.
 #
-# A statement for each row would cost more than all that is done with an upload beside it. Numbers
-# travel as a JSON array, whose length says how many rows there are.
+# A statement per row would cost more than everything else that is done with an upload. Numbers
+# are passed as a JSON array, whose length is the number of rows.
 
 
 Given = tuple[bytes, int, bytes, bytes]  # tag, stratum, mark, box
 
-# n: the place of a row from 0; value: its number.
+# n: the index of a row, from 0; value: its number.
 _PLACES = {
     "sqlite": "SELECT key AS n, value FROM json_each(:numbers)",
     "postgresql": "SELECT CAST(n - 1 AS integer) AS n, CAST(value AS integer) AS value "
@@ -48,7 +48,7 @@ _BOX = "substr(:boxes, :width * n + 1, :width)"
 
 
 def _cut(*columns: str) -> dict[str, TextualSelect]:
-    """The same selection for each database. `WHERE` is for SQLite, which cannot parse without."""
+    """Return the same selection for each database. SQLite cannot parse it without `WHERE`."""
     return {
         name: text(f"SELECT {', '.join(columns)} FROM ({places}) AS places WHERE true").columns(
             *(column(name) for name in ("tag", "stratum", "mark", "box")[: len(columns)])
@@ -62,13 +62,13 @@ ROWS = _cut(f"{_TAG} AS tag", "value AS stratum", f"{_MARK} AS mark", f"{_BOX} A
 
 
 def as_tags(tags: Iterable[bytes]) -> dict[str, Any]:
-    """What TAGS is given."""
+    """Return the parameters of TAGS."""
     given = list(tags)
     return {"tags": b"".join(given), "numbers": f"[{','.join(['0'] * len(given))}]"}
 
 
 def as_rows(rows: Sequence[Given]) -> dict[str, Any]:
-    """What ROWS is given; all boxes have one length."""
+    """Return the parameters of ROWS; all boxes have the same length."""
     tags, strata, marks, boxes = zip(*rows, strict=True)
     numbers = f"[{','.join(map(str, strata))}]"
     return {
@@ -80,7 +80,7 @@ def as_rows(rows: Sequence[Given]) -> dict[str, Any]:
     }
 
 
-# What becomes of each upload of a group: one pure function, the order of the protocol's table.
+# The outcome of each upload of a group: a pure function, in the order of the protocol's table.
 
 
 OPEN, CLOSING, RELEASED = "open", "closing", "released"
@@ -89,7 +89,7 @@ FINAL = (ACKNOWLEDGED, DELETED)
 
 
 class Outcome(Enum):
-    """What became of an upload."""
+    """The outcome of an upload."""
 
     STORED = "stored"
     REPEATED = "repeated"
@@ -97,19 +97,19 @@ class Outcome(Enum):
     CLOSED = "closed"
     CODE_USED = "code-used"
     CODE_UNKNOWN = "code-unknown"
-    SEALED = "sealed"  # some of its reports are another upload's
+    SEALED = "sealed"  # some of its reports belong to another upload
 
 
 Row = tuple[bytes, bytes, bytes]  # a sealed report in the database: its tag, mark and box
 
 
-@dataclass(slots=True)  # not frozen, which would take thrice as long to make
+@dataclass(slots=True)  # not frozen: that would take three times as long to create
 class Prepared:
-    """An upload as it is stored.
+    """An upload, prepared for storage.
 
-    id: of all its bytes; two uploads are the same exactly if their ids are. code: the tag of its
-    invitation, None where there are none. rows: one for each sealed report; its mark says which
-    upload the report belongs to, and looks random beside the marks of the others.
+    id: of all its bytes; two uploads are equal exactly if their ids are. code: the tag of its
+    invitation, or None without invitations. rows: one for each sealed report; its mark ties the
+    report to its upload, and looks random next to the marks of the others.
     """
 
     id: bytes = field(repr=False)
@@ -119,17 +119,16 @@ class Prepared:
 
     @property
     def holder(self) -> bytes:
-        """Who withdraws: the invitation, or where there are none the upload alone."""
+        """The key under which a withdrawal is stored: the invitation, otherwise the upload."""
         return self.code or self.id
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the database says about a group.
+class StoreState:
+    """The content of the database that concerns a group.
 
-    states: of its strata. codes: whether an invitation is used, for those that exist. present:
-    the marks of tags that are there, as far as they were looked up. withdrawn: of each holder the
-    upload that was withdrawn last.
+    states: of its strata. codes: whether each existing invitation is used. present: the marks of
+    stored tags, as far as they were looked up. withdrawn: the last withdrawn upload of each holder.
     """
 
     states: Mapping[int, str]
@@ -138,33 +137,33 @@ class Known:
     withdrawn: Mapping[bytes, bytes]
 
 
-def decide(uploads: Iterable[Prepared], known: Known) -> list[Outcome]:
-    """The outcome of each upload, given those before it in the group."""
-    used, present = dict(known.codes), dict(known.present)
-    found = []
+def decide(uploads: Iterable[Prepared], state: StoreState) -> list[Outcome]:
+    """Return the outcome of each upload, given those before it in the group."""
+    used, present = dict(state.codes), dict(state.present)
+    outcomes = []
     for upload in uploads:
-        outcome = _of_one(upload, known, used, present)
+        outcome = _of_one(upload, state, used, present)
         if outcome is Outcome.STORED:
             for tag, mark, _ in upload.rows:
                 present[tag] = mark
             if upload.code is not None:
                 used[upload.code] = True
-        found.append(outcome)
-    return found
+        outcomes.append(outcome)
+    return outcomes
 
 
 def _of_one(
     upload: Prepared,
-    known: Known,
+    state: StoreState,
     used: Mapping[bytes, bool],
     present: Mapping[bytes, bytes],
 ) -> Outcome:
-    if known.states[upload.stratum] != OPEN:
+    if state.states[upload.stratum] != OPEN:
         return Outcome.CLOSED
     there = [present[tag] for tag, _, _ in upload.rows if tag in present]
     if there == [mark for _, mark, _ in upload.rows]:
         return Outcome.REPEATED
-    if known.withdrawn.get(upload.holder) == upload.id:
+    if state.withdrawn.get(upload.holder) == upload.id:
         return Outcome.WITHDRAWN
     is_used = False if upload.code is None else used.get(upload.code)
     if is_used is None:
@@ -177,18 +176,18 @@ def _of_one(
 def store(
     connection: Connection, uploads: Sequence[Prepared], thorough: bool
 ) -> list[Outcome] | None:
-    """The outcome of each upload; those that are STORED are in the transaction.
+    """Return the outcome of each upload; those that are STORED are in the transaction.
 
-    thorough: look for every report, not only for the first of each upload, which shows repeats.
-    None if that was not enough: then it has to be rolled back.
+    thorough: look up every report, not only the first of each upload, which shows repeats.
+    Returns None if that was not enough; the transaction must then be rolled back.
     """
-    known = Known(
+    state = StoreState(
         states_of(connection, {upload.stratum for upload in uploads}),
         _codes(connection, {upload.code for upload in uploads if upload.code is not None}),
         _present_of(connection, uploads, thorough),
         _withdrawn(connection, uploads),
     )
-    outcomes = decide(uploads, known)
+    outcomes = decide(uploads, state)
     new = [u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is Outcome.STORED]
     if not _insert(connection, new):
         return None
@@ -198,17 +197,17 @@ def store(
 
 
 def withdraw(connection: Connection, upload: Prepared) -> bool:
-    """Remove an upload and free its code, if it is there. False if its stratum is closed.
+    """Remove an upload, if it is stored, and free its code. Return False if its stratum is closed.
 
-    It is remembered either way: it may be on its way still. With an invitation that does not exist
-    it could not be stored, and whoever made it up could fill the disk.
+    The withdrawal is remembered either way, since the upload may still arrive. It is not remembered
+    for an unknown invitation: such an upload cannot be stored, and its sender could fill the disk.
     """
     states = states_of(connection, {upload.stratum}, alone=True)
     if states[upload.stratum] != OPEN:
         return False
     used = _codes(connection, {upload.code} if upload.code is not None else set())
     present = _present(connection, upload.rows)
-    is_there = decide([upload], Known(states, used, present, {})) == [Outcome.REPEATED]
+    is_there = decide([upload], StoreState(states, used, present, {})) == [Outcome.REPEATED]
     if is_there:
         these = reports.c.tag.in_(TAGS[connection.dialect.name])
         connection.execute(delete(reports).where(these), as_tags(tag for tag, *_ in upload.rows))
@@ -223,17 +222,17 @@ def withdraw(connection: Connection, upload: Prepared) -> bool:
 def states_of(
     connection: Connection, numbers: Iterable[int], alone: bool = False
 ) -> dict[int, str]:
-    """The states of strata, which cannot be closed until this transaction ends.
+    """Return the states of strata, and keep them from being closed until this transaction ends.
 
-    alone: no upload of these strata is stored meanwhile either, nor is one on its way in.
+    alone: also keep other transactions from storing uploads of these strata.
     """
-    wanted = select(strata.c.number, strata.c.state).where(strata.c.number.in_(sorted(numbers)))
-    ordered = wanted.order_by(strata.c.number).with_for_update(read=not alone)
+    query = select(strata.c.number, strata.c.state).where(strata.c.number.in_(sorted(numbers)))
+    ordered = query.order_by(strata.c.number).with_for_update(read=not alone)
     return {number: state for number, state in connection.execute(ordered)}
 
 
 def count(connection: Connection, more: dict[int, int]) -> None:
-    """Change the numbers of people. Others wait for these rows, so it comes last."""
+    """Change the numbers of people. This comes last, since others wait for these rows."""
     for stratum in sorted(more):
         people = counts.c.people + more[stratum]
         connection.execute(update(counts).where(counts.c.stratum == stratum).values(people=people))
@@ -243,59 +242,59 @@ def _codes(connection: Connection, tags: Iterable[bytes]) -> dict[bytes, bool]:
     if not (given := sorted(tags)):
         return {}
     these = codes.c.tag.in_(TAGS[connection.dialect.name])
-    wanted = select(codes.c.tag, codes.c.used).where(these).order_by(codes.c.tag)
-    rows = connection.execute(wanted.with_for_update(), as_tags(given))
+    query = select(codes.c.tag, codes.c.used).where(these).order_by(codes.c.tag)
+    rows = connection.execute(query.with_for_update(), as_tags(given))
     return {bytes(tag): used for tag, used in rows}
 
 
 def _present_of(
     connection: Connection, uploads: Sequence[Prepared], thorough: bool
 ) -> dict[bytes, bytes]:
-    found = _present(connection, [upload.rows[0] for upload in uploads])
-    seen = [upload for upload in uploads if thorough or upload.rows[0][0] in found]
-    return found | _present(connection, [row for upload in seen for row in upload.rows])
+    marks = _present(connection, [upload.rows[0] for upload in uploads])
+    seen = [upload for upload in uploads if thorough or upload.rows[0][0] in marks]
+    return marks | _present(connection, [row for upload in seen for row in upload.rows])
 
 
 def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, bytes]:
     tags = [tag for tag, *_ in rows]
-    return _found(connection, reports.c.tag, reports.c.mark, tags)
+    return _look_up(connection, reports.c.tag, reports.c.mark, tags)
 
 
 def _withdrawn(connection: Connection, uploads: Iterable[Prepared]) -> dict[bytes, bytes]:
     holders = [upload.holder for upload in uploads]
-    return _found(connection, withdrawn.c.holder, withdrawn.c.upload, holders)
+    return _look_up(connection, withdrawn.c.holder, withdrawn.c.upload, holders)
 
 
-def _found(
+def _look_up(
     connection: Connection, key: Column[bytes], value: Column[bytes], keys: Sequence[bytes]
 ) -> dict[bytes, bytes]:
-    """The values of those keys that are in a table."""
+    """Return the values of the keys that are in a table."""
     if not keys:
         return {}
-    wanted = select(key, value).where(key.in_(TAGS[connection.dialect.name]))
-    return {bytes(k): bytes(v) for k, v in connection.execute(wanted, as_tags(keys))}
+    query = select(key, value).where(key.in_(TAGS[connection.dialect.name]))
+    return {bytes(k): bytes(v) for k, v in connection.execute(query, as_tags(keys))}
 
 
 def _remember(connection: Connection, upload: Prepared) -> None:
-    made = insert_into(connection, withdrawn)
-    made = made.values(holder=upload.holder, upload=upload.id)
-    changed = {"upload": made.excluded.upload}
-    connection.execute(made.on_conflict_do_update(index_elements=["holder"], set_=changed))
+    statement = insert_into(connection, withdrawn)
+    statement = statement.values(holder=upload.holder, upload=upload.id)
+    changed = {"upload": statement.excluded.upload}
+    connection.execute(statement.on_conflict_do_update(index_elements=["holder"], set_=changed))
 
 
 def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
-    """Whether all are new. A conflict is no error: PostgreSQL would write its key into a log."""
+    """Insert reports; return whether all are new. Errors would make PostgreSQL log the keys."""
     rows = [
         (tag, upload.stratum, mark, box) for upload in uploads for tag, mark, box in upload.rows
     ]
     if not rows:
         return True
     given = ROWS[connection.dialect.name]
-    made = insert_into(connection, reports).from_select(list(reports.c.keys()), given)
-    done = connection.execution_options(preserve_rowcount=True).execute(
-        made.on_conflict_do_nothing(), as_rows(sorted(rows))
+    statement = insert_into(connection, reports).from_select(list(reports.c.keys()), given)
+    result = connection.execution_options(preserve_rowcount=True).execute(
+        statement.on_conflict_do_nothing(), as_rows(sorted(rows))
     )
-    return bool(done.rowcount == len(rows))
+    return bool(result.rowcount == len(rows))
 
 
 def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> None:
@@ -306,6 +305,6 @@ def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> No
 
 
 def insert_into(connection: Connection, table: Table) -> Any:
-    """An INSERT that can say what becomes of a conflict, for the database of a connection."""
+    """Return an INSERT with conflict clauses, for the database of a connection."""
     dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
     return dialect.insert(table)

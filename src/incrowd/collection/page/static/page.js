@@ -141,7 +141,7 @@ function questions() {
       el("h2", {}, words.say("questions")),
       el("fieldset", { id: "all", class: "bare", disabled: outbox.drawn }, fields.map((field) => field.element), look),
     ),
-    el("section", { id: "review", "aria-labelledby": "review-title", hidden: true }),
+    el("section", { id: "review", "aria-labeledby": "review-title", hidden: true }),
   ]
 }
 
@@ -232,13 +232,13 @@ function sender(answers) {
   const outcome = el("p", { id: "outcome", role: "alert" })
   const button = el("button", { type: "submit", class: "main" }, words.say(outbox.drawn ? "send_again" : "send"))
   const onsubmit = (event) => (event.preventDefault(), void sendNow(answers, inputs, button, outcome))
-  const labelled = (input, key, help) => input && el("div", { class: "question" }, el("label", { for: input.id, class: "asked" }, words.say(key)), help, input)
+  const labeled = (input, key, help) => input && el("div", { class: "question" }, el("label", { for: input.id, class: "asked" }, words.say(key)), help, input)
   return [
     el(
       "form",
       { novalidate: true, onsubmit },
-      labelled(inputs.code, "code", el("p", { class: "quiet", id: "code-help" }, words.say("code_help"))),
-      labelled(inputs.stratum, "stratum"),
+      labeled(inputs.code, "code", el("p", { class: "quiet", id: "code-help" }, words.say("code_help"))),
+      labeled(inputs.stratum, "stratum"),
       inputs.same && el("div", { class: "line" }, inputs.same, el("label", { for: "same" }, words.say("same", { short: arrived.short }))),
       el("p", {}, button),
       outcome,

@@ -1,4 +1,4 @@
-"""SPSS and Stata files: codes, what they are labelled, and which of them stand for no answer."""
+"""SPSS and Stata files: codes, what they are labeled, and which of them stand for no answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Labels = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """What a file of a statistics package holds.
 
     columns: the codes as texts (fractions as numbers), those that the file calls missing left
@@ -61,12 +61,12 @@ def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str
     return label not in options and label not in missing and code in options
 
 
-def labelled(source: Source, wanted: Sequence[str] | None = None) -> Labelled:
+def labeled(source: Source, wanted: Sequence[str] | None = None) -> Labeled:
     """All of a file, or some columns of it. Raises AnswersError if it cannot be read."""
     about, _ = _read(source, metadataonly=True, user_missing=True)
     names = [name for name in about.column_names if wanted is None or name in wanted]
     values: Mapping[str, list[Any]] = _read(source, usecols=names)[1] if names else {}
-    return Labelled(
+    return Labeled(
         {name: _column(cells) for name, cells in values.items()},
         {name: text for name, text in about.column_names_to_labels.items() if text},
         {name: _texts(labels) for name, labels in about.variable_value_labels.items()},
@@ -103,11 +103,11 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 def _missing(about: Any, name: str) -> tuple[str, ...]:
     """The codes that a column calls missing: single ones, and those that have a label."""
     ranges = about.missing_ranges.get(name, ())
-    labelled = about.variable_value_labels.get(name, {})
+    labeled = about.variable_value_labels.get(name, {})
     single = [each["lo"] for each in ranges if each["lo"] == each["hi"]]
     within = [
         code
-        for code in labelled
+        for code in labeled
         for each in ranges
         if isinstance(code, type(each["lo"])) and each["lo"] <= code <= each["hi"]
     ]
@@ -115,18 +115,18 @@ def _missing(about: Any, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(as_text(code) or "" for code in [*single, *within, *user]))
 
 
-class _Labelled(Reader):
+class _Labeled(Reader):
     def table(self, source: Source) -> pa.Table:
         """All columns, as codes."""
-        return pa.table(labelled(source).columns)
+        return pa.table(labeled(source).columns)
 
     def columns(self, source: Source, request: Request) -> list[str]:
         """The names of all columns."""
-        return list(labelled(source, ()).names)
+        return list(labeled(source, ()).names)
 
     def wanted(self, source: Source, request: Request) -> pa.Table:
         """The wanted columns, codes replaced by their labels."""
-        survey, read = request.survey, labelled(source, request.columns)
+        survey, read = request.survey, labeled(source, request.columns)
         names = check_names(read.names, survey, request.id)
         questions = {question.id: question for question in survey.questions}
         columns = {
@@ -144,8 +144,8 @@ class _Labelled(Reader):
 
     def data(self, source: Source) -> Data:
         """All columns, with wording, labels and codes for no answer."""
-        read = labelled(source)
+        read = labeled(source)
         return Data(pa.table(read.columns), read.texts, read.labels, read.missing)
 
 
-READER = _Labelled()
+READER = _Labeled()

@@ -16,11 +16,11 @@ from incrowd.presentation.sentences import assumption_text
 from tests.conftest import grouped
 from tests.oracles.published import Published
 
-WIDE = {"id": "m", "type": "choice", "options": list("abc"), "cells": True, "memoised": True}
+WIDE = {"id": "m", "type": "choice", "options": list("abc"), "cells": True, "memoized": True}
 TWO = WIDE | {"options": list("ab")}
 FEW = WIDE | {"type": "multi", "at_most": 2}
-JOINT = {"id": "m", "type": "choice", "options": list("ab"), "memoised": True}
-STAGES = {"kind": "rappor", "f": 0.6, "one_if_zero": 0.25, "one_if_one": 0.75, "memoised": True}
+JOINT = {"id": "m", "type": "choice", "options": list("ab"), "memoized": True}
+STAGES = {"kind": "rappor", "f": 0.6, "one_if_zero": 0.25, "one_if_one": 0.75, "memoized": True}
 RAPPOR = {"id": "s", "type": "yesno", "randomizer": STAGES}
 FRESH = {"id": "a", "type": "yesno"}
 
@@ -40,9 +40,9 @@ def forgetful(content):
     """A wrong device: it draws anew in every round what was charged once."""
     found = copy.deepcopy(content)
     for question in found["survey"]["question"]:
-        question.pop("memoised", None)
+        question.pop("memoized", None)
         if question["randomizer"]:
-            question["randomizer"]["memoised"] = False
+            question["randomizer"]["memoized"] = False
     return found
 
 
@@ -83,7 +83,7 @@ def test_many_rounds_need_the_noise_of_one(question, by):
     assert many.messages == one.messages
     assert many.guarantee.certified_delta == one.guarantee.certified_delta
     assert many.guarantee.local_epsilon == one.guarantee.local_epsilon
-    again = {key: value for key, value in question.items() if key != "memoised"}
+    again = {key: value for key, value in question.items() if key != "memoized"}
     assert incrowd.plan(asked(again, rounds=52, **rest)).messages[0].noise.q > (
         1.2 * one.messages[0].noise.q
     )
@@ -102,7 +102,7 @@ def test_others_of_the_survey_share_what_is_left():
 
 def test_it_stands_by_itself_and_is_sent_once():
     """Copies would be the same, so that the budget goes to the others."""
-    narrow = {"id": "n", "type": "yesno", "memoised": True}
+    narrow = {"id": "n", "type": "yesno", "memoized": True}
     wide = WIDE | {"options": [f"o{i}" for i in range(1001)], "cells": False}
     budget = {"crowd": 3000, "reports_per_person": 20, "tables": "any"}
     others = [{"id": id, "type": "choice", "options": list("xyz")} for id in "ab"]
@@ -111,22 +111,22 @@ def test_it_stands_by_itself_and_is_sent_once():
     assert sent["m",] == sent["n",] == 1 < max(sent.values())
     both = incrowd.plan(asked(narrow, RAPPOR, wide, epsilon=9.0, by="local"))
     assert [message.ids for message in both.messages] == [("n", "s"), ("m",)]
-    assert both.memoised == ("n", "s", "m")
+    assert both.memoized == ("n", "s", "m")
 
 
 def test_a_plan_that_was_edited_to_send_copies_of_it_is_refused():
     plan = incrowd.plan(asked(JOINT, by="local", reports_per_person=9))
     content = plan.content
     content["messages"][0]["copies"] = 2
-    with pytest.raises(ValueError, match="in copies, which would be the same"):
+    with pytest.raises(ValueError, match="in copies, which would all be equal"):
         incrowd.Plan.model_validate(content)
 
 
 def test_surveys_without_it_are_as_they_were():
-    said = asked(WIDE | {"memoised": False}, FRESH)
-    plain = asked({key: value for key, value in WIDE.items() if key != "memoised"}, FRESH)
-    assert said == plain and "memoised" not in said.model_dump_json(by_alias=True)
-    assert "memoised" in asked(WIDE).model_dump_json(by_alias=True)
+    said = asked(WIDE | {"memoized": False}, FRESH)
+    plain = asked({key: value for key, value in WIDE.items() if key != "memoized"}, FRESH)
+    assert said == plain and "memoized" not in said.model_dump_json(by_alias=True)
+    assert "memoized" in asked(WIDE).model_dump_json(by_alias=True)
     assert incrowd.Plan.loads(incrowd.plan(asked(WIDE)).dumps()).survey == asked(WIDE)
 
 

@@ -11,7 +11,7 @@ from tests.conftest import local_plan, yes_no_question
 PEOPLE = 250
 TRIALS = 60
 FALSE_ALARM = 1e-6
-ONE_STAGE = {"kind": "rappor", "f": 0.5, "memoised": True}  # all copies are alike
+ONE_STAGE = {"kind": "rappor", "f": 0.5, "memoized": True}  # all copies are alike
 LOOSE = {"epsilon": 8.0, "analysis": "local"}
 
 
