@@ -141,7 +141,9 @@ def test_a_wanted_linear_model_of_many_questions_travels_as_parities():
     groups = [{"questions": [id], "cells": True} for id in ids]
     groups.append({"questions": ids, "cells": True, "parities": True})
     survey(**keys, regression=wanted, message=groups)
-    with pytest.raises(incrowd.SurveyError, match=r"q0, q1, .*; no message has all"):
+    with pytest.raises(
+        incrowd.SurveyError, match=r"q0, q1, .*; no message has all of these questions"
+    ):
         survey(**keys, regression=[wanted[0] | {"family": "logistic"}], message=groups)
     alone = plan.model_copy(update={"messages": plan.messages[:-1]})
     with pytest.raises(PlanError, match="q7"):

@@ -22,7 +22,7 @@ BRACKETS = re.compile(r"^got [\[({]|\bNone\b|array\(|<[\w.]+ object|\w+Error\b")
 DOUBLE = re.compile(r"[;:,.]\s*[;:,]|\.\.(?!\.)(?<!\.\.\.)|\s\s|\s[;,:]")
 ENDING = re.compile(r"[\w)\]}'\"`]$")
 BRITISH = re.compile(
-    r"randomiz|color|behavior|neighbor|\bcenter|learnt|maximiz|normaliz|to memoize\b|modeling"
+    r"randomis|colour|behaviour|neighbour|\bcentre|learnt|maximis|normalis|to memoise\b|modelling"
 )
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 PARAMETER = re.compile(r"\b(unknown|as_planned|accept_smaller_crowd|earlier)=")

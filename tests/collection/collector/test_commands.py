@@ -106,7 +106,7 @@ def test_verify_checks_the_receipt(folder):
         ({"0.release": b"\0" * 500}, 1, "release.signature"),
         ({"0.release": b""}, 1, "release: has 0 bytes"),
         ({"bundle.json": b"{}"}, 1, "bundle"),
-        ({"private.key": b"abc"}, 2, "has 3 bytes; should be 32"),
+        ({"private.key": b"abc"}, 2, "has 3 bytes; should have 32"),
         ({"private.key": bytes(32)}, 2, "does not match the public key"),
         ({"private.key": None}, 2, "it cannot be read"),
         ({"0.release": None}, 2, "it cannot be read"),
