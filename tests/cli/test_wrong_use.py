@@ -27,7 +27,7 @@ def wrong_uses(made, folder):
             2,
             "line 1 is not JSON; should be an object with a key",
         ),
-        "survey is no TOML": (("plan", plan), 2, "is not TOML, as a survey is; name another"),
+        "survey is no TOML": (("plan", plan), 2, "is not TOML; name a survey"),
         "plan is no plan": (("estimate", SURVEY, reports), 2, "is not a plan"),
         "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 1, "edited"),
         "empty answers": (("randomize", plan, folder / "empty", "-o", out), 2, "cannot be read"),

@@ -91,7 +91,7 @@ def test_a_label_decides():
 def test_another_number_far_out_in_many_rows_is_asked_about():
     data = pandas.DataFrame({"income": tenth(INCOMES, 5_000_000)})
     draft = incrowd.draft(data)
-    said = "income: 5000000 stands in 80 rows, far from all other numbers: if it means no answer"
+    said = "income: 5000000 is in 80 rows, far from all other numbers: if it means no answer"
     assert any(line.startswith(said) for line in draft.undecided)
     assert f"# DECIDE: {said.removeprefix('income: ')}" in draft.toml
     found = survey_of(draft).question("income").edges

@@ -128,7 +128,7 @@ def test_an_xlsform_in_several_languages_becomes_tables_of_words(tmp_path):
     }
     assert (age.text, age.help, visits.text) == ("How old?", "In years.", "Wie oft?")
     said = "\n".join(draft.undecided)
-    assert "place: two answers have one name in 'fr'" in said
+    assert "place: two answers have the same label in 'fr'" in said
     assert "place: some of its words are not in 'en'" in said and "visits: some of" in said
     assert "age: some" not in said and "smokes: some" not in said
     assert incrowd.draft(tmp_path / "form.xlsx").toml == draft.toml
@@ -141,9 +141,9 @@ def test_an_xlsform_in_several_languages_becomes_tables_of_words(tmp_path):
         (["label"], "French (fr)", "fr", ["a"], []),
         (["label::Deutsch (de-AT)"], "", "de-AT", ["a"], []),
         (["label::Klingon"], "", "en", ["a"], ["language 'Klingon' is: 'en' was taken"]),
-        ([EN, "label::Klingon"], "", "en", ["a"], ["what stands in 'Klingon' was left out"]),
-        (["label::Klingon", EN], "", "en", ["b"], ["what stands in 'Klingon' was left out"]),
-        (["label", EN], "", "en", ["b"], ["what stands in columns without a language was left"]),
+        ([EN, "label::Klingon"], "", "en", ["a"], ["the text in 'Klingon' was left out"]),
+        (["label::Klingon", EN], "", "en", ["b"], ["the text in 'Klingon' was left out"]),
+        (["label", EN], "", "en", ["b"], ["the text in columns without a language was left"]),
         (["label", FR], "", "en", ["a", "b"], ["a label without one is: 'en' was taken"]),
         ([EN, DE], "Deutsch (DE)", "de", ["b", "a"], []),
         (["label:English (en)", "label:fr"], "", "en", ["a", "b"], []),

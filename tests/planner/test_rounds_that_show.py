@@ -314,7 +314,7 @@ def test_the_ledger_says_how_reports_were_collected(path, facts, collected):
 def test_reports_of_two_bundles_are_two_rounds(path):
     weekly = incrowd.plan(asked(MOOD, crowd=1000, rounds=1))
     both = [received(), received(bundle="c")]
-    with pytest.raises(ReportsError, match="of the bundles b, c; each bundle is a round"):
+    with pytest.raises(ReportsError, match="of the bundles b, c; each bundle is a separate round"):
         incrowd.note(path, weekly, of_people(weekly, 1000), received=both)
 
 

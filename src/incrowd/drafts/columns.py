@@ -87,7 +87,7 @@ def looks_like_id(name: str) -> bool:
 
 
 def looks_open(name: str) -> bool:
-    """Whether everybody knows of everybody what is in a column, by its name."""
+    """Whether, by its name, a column holds what everybody knows about others."""
     return bool(_OPEN.search(name))
 
 
@@ -209,7 +209,7 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     """The type of a question, and its options or edges, by its answers."""
     name, values = column.name, list(counts)
     if not values:
-        return LeftOut(name, "it is empty, or holds what is no answer")
+        return LeftOut(name, "it is empty, or holds only codes for no answer")
     if column.labels and set(values) <= set(column.labels):
         missing = (*column.missing, *no_answers(column.counts, column.labels))
         return labeled(name, {c: w for c, w in column.labels.items() if c not in missing})
@@ -245,7 +245,7 @@ def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> DraftQ
 def _as_written(values: Sequence[str]) -> str:
     """Why answers are of no use as they are written, if so."""
     if all(map(_DATE.fullmatch, values)):
-        return "it holds dates: group them into a column of its own, such as month"
+        return "it holds dates: group them in a new column, such as month"
     if any("," in value for value in values) and all(map(_DECIMAL_COMMA.fullmatch, values)):
         return "its numbers have a decimal comma: write them with a point"
     if _lists(values, ","):
@@ -287,7 +287,7 @@ def _is_id_column(column: Column, counts: Mapping[str, int]) -> bool:
 
 
 def _numbers(column: Column, counts: Mapping[float, int]) -> DraftQuestion:
-    """A few whole numbers are codes or small amounts: nobody can tell, so that is asked."""
+    """A few whole numbers are codes or small amounts: the user has to decide."""
     values, apart = sorted(counts), spikes(counts)
     if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
         options = [str(int(value)) for value in values]
@@ -302,7 +302,7 @@ def _numbers(column: Column, counts: Mapping[float, int]) -> DraftQuestion:
     made = DraftQuestion(column.name, {"type": "number", "edges": found})
     for value in apart:
         made = made.doubting(
-            f"{value:.15g} stands in {counts[value]:,} rows, far from all other numbers: "
+            f"{value:.15g} is in {counts[value]:,} rows, far from all other numbers: "
             "if it means no answer, add it to missing"
         )
     if len(found) < FEWEST_BINS:

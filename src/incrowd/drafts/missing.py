@@ -1,4 +1,4 @@
-"""What stands for no answer in a column of data: words, codes, and numbers that may be codes."""
+"""Codes for no answer in a column of data: words, codes, and numbers that may be codes."""
 
 from __future__ import annotations
 

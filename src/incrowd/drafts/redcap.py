@@ -34,7 +34,7 @@ _SHORT = {
 }
 _SLIDER = (0.0, 100.0)
 _NOT_ASKED = {
-    "calc": "it is calculated: ask for what you want to know, or group it into a column of its own",
+    "calc": "it is calculated: ask for what you want to know, or group it in a new column",
     "sql": "its choices are in a database: list them as a choice",
     "file": "it is a file",
     "signature": "it is a signature",
@@ -115,14 +115,14 @@ def _label(row: Row) -> str:
     return " ".join(_TAG.sub("", row.get("field_label", "")).split())
 
 
-def _worded(found: Found, row: Row) -> Found:
-    if isinstance(found, LeftOut):
-        return found
+def _worded(column: Found, row: Row) -> Found:
+    if isinstance(column, LeftOut):
+        return column
     keys: dict[str, Any] = {"text": text} if (text := _label(row)) else {}
-    keys |= found.keys
+    keys |= column.keys
     if row.get("required", "").lower() != "y":
         keys["optional"] = True
-    made = DraftQuestion(found.id, keys, found.remarks, found.undecided)
+    made = DraftQuestion(column.id, keys, column.remarks, column.undecided)
     if branching := row.get("branching"):
         return made.noting(f"Asked only if {branching}: then it is optional.")
     return made

@@ -26,7 +26,9 @@ def start(
     yield f"name = {quoted(name)}"
     if language != LANGUAGE:
         yield f"language = {quoted(language)}"
-    counted = "nobody said how many answer" if people is None else "the rows, rounded down"
+    counted = (
+        "the data do not give the number of people" if people is None else "the rows, rounded down"
+    )
     yield f"crowd = {crowd}  # {counted}; DECIDE: the promise is for no fewer"
     yield ""
     yield "[privacy]"

@@ -100,7 +100,7 @@ def _guessed(name: str) -> str:
 
 def _left_out(name: str) -> str:
     said = repr(name) if name else "columns without a language"
-    return f"what stands in {said} was left out: write its tag, as in label::English (en)"
+    return f"the text in {said} was left out: write its tag, as in label::English (en)"
 
 
 SHEETS = {"survey", "choices"}
@@ -192,7 +192,9 @@ def _worded(
     if any(each and spoken.main not in each for each in (text, help, *words.values())):
         made = made.doubting(f"some of its words are not in {spoken.main!r}, the survey's language")
     for tag in alike:
-        made = made.doubting(f"two answers have one name in {tag!r}: its labels were left out")
+        made = made.doubting(
+            f"two answers have the same label in {tag!r}: its labels were left out"
+        )
     return made
 
 

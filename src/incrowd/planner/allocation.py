@@ -168,8 +168,8 @@ class Choices(NamedTuple):
         """What each message gets at a price. loads: those of whose kinds these are the choices."""
         number, noise = self.best(price)
         copies = self.copies[np.arange(len(number)), number]
-        found = map(Share, copies.tolist(), grid(self.limits.points)[noise].tolist())
-        each = dict(zip(Counter(loads), found, strict=True))
+        shares = map(Share, copies.tolist(), grid(self.limits.points)[noise].tolist())
+        each = dict(zip(Counter(loads), shares, strict=True))
         return tuple(each[load] for load in loads)
 
     def leak_at(self, price: float) -> float:

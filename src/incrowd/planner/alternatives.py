@@ -83,8 +83,8 @@ def _ways(survey: Survey, local_epsilon: float) -> Iterator[_Way]:
     if sends_cells(survey):
         for cap in [cap for cap in LOCAL_EPSILONS if cap < CLEARLY * local_epsilon][:2]:
             asked = with_privacy(survey, local_epsilon=cap)
-            if kept := ways(asked, work=WORK):
-                yield _Way("local-epsilon", asked, kept[0], cap)
+            if groupings := ways(asked, work=WORK):
+                yield _Way("local-epsilon", asked, groupings[0], cap)
         yield _unmixed(survey, joint)
         return
     if budget > len(joint):

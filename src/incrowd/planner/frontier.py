@@ -47,8 +47,8 @@ def frontier(survey: Survey, progress: Progress | None = None) -> Frontier:
             progress(f"error with {budget:,} reports a person")
         free = {"messages": (), "copies": 1, "reports_per_person": budget}
         fewer = reports[-1][1] if reports else math.inf  # nobody has to use the whole budget
-        found = certified_error(survey.model_copy(update=free))
-        reports.append((budget, min(fewer, found)))
+        error = certified_error(survey.model_copy(update=free))
+        reports.append((budget, min(fewer, error)))
     wanted = survey.privacy.epsilon
     for epsilon in np.geomspace(wanted / 10, wanted * 10, POINTS).tolist():
         if progress:
@@ -68,9 +68,9 @@ def without_shuffler(
     ones; none where no shuffler is relied on."""
     if not plannable(survey.privacy.analysis).shuffled:
         return
-    made = make_plan(survey)
-    left = made.guarantee.local_epsilon
-    yield left, expected_error(survey, made.messages)
+    best = make_plan(survey)
+    left = best.guarantee.local_epsilon
+    yield left, expected_error(survey, best.messages)
     for cap in np.geomspace(left, min(survey.privacy.epsilon, left), POINTS)[1:].tolist():
         if progress:
             progress(f"error with local epsilon {cap:.3g}")
@@ -79,7 +79,7 @@ def without_shuffler(
 
 
 def certified_error(survey: Survey) -> float:
-    """The error of the survey's plan; infinite if there is none."""
+    """The error of the survey's plan; infinite if no plan is possible."""
     try:
         return expected_error(survey, make_plan(survey).messages)
     except PrivacyError:

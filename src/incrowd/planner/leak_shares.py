@@ -60,7 +60,7 @@ class Use(NamedTuple):
         )
 
     def volume(self, limits: Limits) -> float:
-        """Reports or slots over what is allowed, whichever is more: at most 1 if they fit."""
+        """The larger of reports and slots, relative to their limits: at most 1 if they fit."""
         reports, slots = (max(most, TINY) for most in (limits.reports, limits.slots))
         return max(self.reports / reports, self.slots / slots)
 

@@ -376,7 +376,7 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, wish: Wish) -> float
 
 
 def limit_error(survey: Survey) -> float:
-    """The error of the wanted tables that the large-N limit promises; infinite if there is none."""
+    """The error of the wanted tables in the large-N limit; infinite if no plan is possible."""
     found = ways(survey)
     if not found or found[0].allocation.excess == math.inf:
         return math.inf

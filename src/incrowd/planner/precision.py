@@ -51,6 +51,6 @@ def least_effective_sample(survey: Survey, messages: Sequence[Message]) -> float
     return survey.crowd / (1 + guessed_excess(survey, messages))
 
 
-def plan_error(made: Plan) -> float:
+def plan_error(plan: Plan) -> float:
     """The standard error of a plan's wanted tables: the largest, or their mean."""
-    return expected_error(made.survey, made.messages)
+    return expected_error(plan.survey, plan.messages)

@@ -155,9 +155,9 @@ def _uneven_shares(question: AnyQuestion) -> tuple[float, ...]:
     return tuple(assumed_shares(question.with_merged(()), even=False).tolist())
 
 
-def _compared(found: Fit, expected: _Expected) -> Uneven:
+def _compared(fit: Fit, expected: _Expected) -> Uneven:
     """What other shares do to a forecast."""
-    pairs = zip(expected.fit(1.0).coefficients, found.coefficients, strict=False)
+    pairs = zip(expected.fit(1.0).coefficients, fit.coefficients, strict=False)
     ratios = [uneven.standard_error / even.standard_error for uneven, even in pairs]
     return Uneven(expected.risk(1.0).chance, max(ratios, default=None))
 
@@ -178,10 +178,10 @@ def _ways_out(
     return (way.words for way in ways_out(plan.survey, formula, refused(formula), refused))
 
 
-def _regression(plan: Plan, formula: Formula, found: Fit, shares: Shares) -> Regression:
+def _regression(plan: Plan, formula: Formula, fit: Fit, shares: Shares) -> Regression:
     """As it is planned, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
-    return of_fit(plan, model, found)(
+    return of_fit(plan, model, fit)(
         people=_people(plan, model) * len(_strata(model)),
         method="table",
         errors=NOISE_AND_SAMPLING,

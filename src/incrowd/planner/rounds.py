@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def new_ledger(path: str | Path) -> Ledger:
-    """Write a ledger in which nothing stands yet. Raises UsageError if the file exists."""
+    """Write an empty ledger. Raises UsageError if the file exists."""
 
     def empty(real: Path) -> str:
         if real.exists():
@@ -73,9 +73,9 @@ def note(
 
     def with_plan(real: Path) -> str:
         nonlocal noted
-        known = Ledger.load(real)
-        check_left(known, plan)
-        noted = known.with_plan(plan, people, names, collected)
+        earlier_ledger = Ledger.load(real)
+        check_left(earlier_ledger, plan)
+        noted = earlier_ledger.with_plan(plan, people, names, collected)
         return noted.dumps()
 
     rewrite(path, with_plan)
@@ -91,7 +91,7 @@ def _collected(
         states = [release.claims for release in counted.releases]
     bundles = sorted({each.bundle for each in received or states})
     if len(bundles) > 1 or len({each.bundle for each in states}) > 1:
-        allowed = "each bundle is a round of its own; note the reports of one after the other"
+        allowed = "each bundle is a separate round; note the reports of one after the other"
         raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
     messages = enumerate(plan.messages) if counted else ()
     came = [(counted.messages[number], message) for number, message in messages if counted]
@@ -110,6 +110,6 @@ def _came(plan: Plan, reports: Reports | Tally) -> Tally:
 
     counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
     if counted.seed is not None:
-        made = InWords(f"made in a simulation with seed {counted.seed}")
-        raise ReportsError.of("reports", made, "name reports of real people")
+        simulated = InWords(f"made in a simulation with seed {counted.seed}")
+        raise ReportsError.of("reports", simulated, "name reports of real people")
     return counted
