@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from incrowd.collection.mixer.config import Settings
 
 from incrowd.collection.mixer import setup
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.plans.slots import slots
 from tests.conftest import local_plan
 from tests.oracles import make_vectors
@@ -29,7 +29,7 @@ json.dump(sorted(sys.modules), sys.stdout)
 
 
 def loaded(folder, bundle):
-    setup.install(Settings(folder=folder), bundle, SHUFFLER)
+    setup.install(ShufflerSettings(folder=folder), bundle, SHUFFLER)
     start = [sys.executable, "-c", START, folder]
     anywhere = os.environ | {"INCROWD_SHUFFLER_PORT": "0"}
     done = subprocess.run(start, capture_output=True, check=True, env=anywhere)
