@@ -139,7 +139,10 @@ def two_plans(tmp_path_factory):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("estimate one.json one.parquet other.parquet", "reports: got 'other.parquet'; they belong"),
+        (
+            "estimate one.json one.parquet other.parquet",
+            "reports: got 'other.parquet'; they belong",
+        ),
         ("estimate one.json t.json", "tally: got 't.json'; it counts the reports of another"),
         ("estimate other.json other.parquet t.json", "reports: got 'other.parquet'; they occur"),
         ("estimate one.json one.parquet one.parquet", "reports: got 'one.parquet'; they occur"),

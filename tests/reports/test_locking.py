@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 import incrowd
-from incrowd.cli.randomizing import kept_key
+from incrowd.cli.randomizing import stored_key
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import replaced
 from incrowd.plans.ledger import Ledger
@@ -187,13 +187,13 @@ def test_a_new_key_is_shared_when_it_is_settled(tmp_path):
     found = []
 
     def first():
-        with pytest.raises(UsageError, match="no answers"), kept_key(path):
+        with pytest.raises(UsageError, match="no answers"), stored_key(path):
             began.set()
             fail.wait(20)
             raise UsageError.of("answers", "x", "no answers")
 
     def second():
-        with kept_key(path) as key:
+        with stored_key(path) as key:
             found.append(key)
 
     threads = [threading.Thread(target=act) for act in (first, second)]
@@ -212,7 +212,7 @@ def test_a_key_in_a_folder_that_cannot_be_written_is_read(tmp_path, monkeypatch)
     key = incrowd.DeviceKey.create()
     key.save(tmp_path / "key")
     monkeypatch.setattr(os, "access", lambda *_: False)  # as root every folder can be written
-    with kept_key(tmp_path / "key") as found:
+    with stored_key(tmp_path / "key") as found:
         assert found == key
 
 

@@ -16,7 +16,7 @@ from tests.oracles.make_vectors import SHUFFLER
 
 # Each takes a tenth of a second or more, and nothing that a shuffler does at its start needs it.
 SLOW = {"scipy", "numba", "altair", "httpx", "pandas", "pyspark", "sqlalchemy.dialects.postgresql"}
-SLOW |= {"scipy.optimize", "incrowd.planner", "incrowd.workflow", "incrowd.estimation"}
+SLOW |= {"scipy.optimize", "incrowd.planner", "incrowd.estimation"}
 START = """
 import json, sys
 from pathlib import Path
