@@ -65,5 +65,5 @@ def test_a_format_that_nobody_registered_is_refused(tmp_path):
         with pytest.raises(incrowd.AnswersError, match="or Made-up file"):
             incrowd.load_answers(tmp_path / "other", SURVEY)
         (tmp_path / "wrong.csv").write_bytes(CONTENT)
-        with pytest.raises(incrowd.AnswersError, match="holds Made-up data"):
+        with pytest.raises(incrowd.AnswersError, match="contains Made-up data"):
             incrowd.load_answers(tmp_path / "wrong.csv", SURVEY)

@@ -12,7 +12,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import ReportsError, TableError, UsageError
 from tests.conftest import GOOD
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_reports_that_no_client_sends_are_rejected_and_counted(made, reports):
 
 
 def test_no_part_is_counted_twice(made, reports):
-    with pytest.raises(ReportsError, match="come twice"):
+    with pytest.raises(ReportsError, match="occur twice"):
         incrowd.estimate(made, [*reports, *reports])
 
 

@@ -319,7 +319,7 @@ def test_a_text_question_stands_alone_in_tables(made, estimated):
         with pytest.raises(TableError, match=r"home.*is a text question"):
             use()
     raw = plan.survey.model_dump(by_alias=True)
-    with pytest.raises(SurveyError, match=r"home.*is a text question; give it a table of its own"):
+    with pytest.raises(SurveyError, match=r"home.*is a text question; give it a separate table"):
         incrowd.Survey.of(raw | {"table": [{"questions": ["old", "home"]}]})
 
 

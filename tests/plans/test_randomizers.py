@@ -31,11 +31,11 @@ WRONG = {
     ),
     "k-ary on text": (
         "id = 't'\ntype = 'text'\nrandomizer = {kind = 'k-ary', keep = 0.7}",
-        "takes the randomizer 'bit flip'",
+        "can only have the randomizer 'bit flip'",
     ),
     "a spinner on text": (
         "id = 't'\ntype = 'text'\nrandomizer = {kind = 'warner', spinner = 0.7}",
-        "takes the randomizer 'bit flip'",
+        "can only have the randomizer 'bit flip'",
     ),
     "memory without a permanent response": (
         yes_no_toml('kind = "warner", spinner = 0.7, memoized = true'),

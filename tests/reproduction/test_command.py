@@ -54,7 +54,7 @@ def test_the_command_writes_into_a_new_folder(run, tmp_path, monkeypatch):
 
 def test_the_command_refuses_a_file_before_it_works(run, tmp_path):
     (tmp_path / "file").write_text("x")
-    for path, what in ((tmp_path / "file", "is a file"), (tmp_path / "file" / "x", "be made")):
+    for path, what in ((tmp_path / "file", "is a file"), (tmp_path / "file" / "x", "be created")):
         result = run("-o", str(path))
         assert isinstance(result.exception, IncrowdError)
         assert what in str(result.exception)

@@ -392,5 +392,5 @@ def test_the_page_has_each_stratum_folded_away(made, known, reports):
         assert len(shown) == len(expected)
         for percent, value in zip(shown, expected, strict=True):
             assert float(percent.replace("−", "-")) == pytest.approx(100 * value, abs=0.051)
-    assert "each by itself: at the end of this page" in html
+    assert "for each stratum separately: at the end of this page" in html
     assert "<details" not in page(replace(found, strata=()))

@@ -125,7 +125,7 @@ def test_pieces_in_another_order_are_another_collection(told, in_arrow, tmp_path
 
 
 def test_a_part_that_does_not_come_is_missed(told, in_arrow, tmp_path):
-    with pytest.raises(ReportsError, match=r"3 of 4 parts came"):
+    with pytest.raises(ReportsError, match=r"3 of 4 parts arrived"):
         opened(told, tmp_path / "there", engine=on_spark.engine(Session(1), told, abs))
     assert not (tmp_path / "there").exists()
 

@@ -113,11 +113,11 @@ def test_a_receipt_beside_other_reports_is_refused(opened, plain, sealed):
     _, other = opened(sealed)
     _, folder = opened(sealed[::-1])
     (folder / "receipt.json").write_bytes((other / "receipt.json").read_bytes())
-    with pytest.raises(ReportsError, match=r"it is not the receipt of message-1\.parquet"):
+    with pytest.raises(ReportsError, match=r"it does not belong to message-1\.parquet"):
         receipts_of(PLAN, [folder])
     made = incrowd.load_reports(other)[0]
     incrowd.save_reports([replace(made, id="another", release=None)], other / "x.parquet")
-    with pytest.raises(ReportsError, match=r"it is not the receipt of x\.parquet"):
+    with pytest.raises(ReportsError, match=r"it does not belong to x\.parquet"):
         receipts_of(PLAN, [other])
 
 
