@@ -325,6 +325,7 @@ def test_folders_that_were_made_are_removed_again(tmp_path):
     assert Path(tmp_path / "x" / "y" / "message-2.parquet").exists()
 
 
+@pytest.mark.slow
 def test_reports_of_several_messages_are_written_to_a_folder(tmp_path):
     """A folder that the command itself has just made is not standard output."""
     survey = """

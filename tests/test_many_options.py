@@ -40,6 +40,7 @@ def many():
     return Many(plan, table, reports, incrowd.estimate(plan, reports))
 
 
+@pytest.mark.slow
 def test_fifty_thousand_options_end_to_end(many):
     """The ten words are found, at 5 standard errors, and none of the other 49,990: each of them
     has one or no person, the noise one of 3 people or more; as many reports as the noise says."""

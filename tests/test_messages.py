@@ -73,7 +73,7 @@ def test_a_decision_on_a_text_would_be_seen():
         ("noise", 0.5, "should be less;; than a half"),
         ("noise", 0.5, "Should be less than a half"),
         ("noise", None, "should be less than a half"),
-        ("noise", 0.5, "randomize, and use less"),
+        ("noise", 0.5, "randomise, and use less"),
         ("crowd", 1, "use --accept-smaller-crowd"),
         ("", 1, "should be 2"),
         ("crowd", InWords(""), "should be 2"),

@@ -56,6 +56,7 @@ def test_the_farthest_pair_is_not_always_the_worst():
 # Covers of many classes
 
 
+@pytest.mark.slow
 @given(mixes(5), st.sampled_from([20, 3000]), st.floats(0.0, 1.5))
 @settings(max_examples=8, deadline=None)
 def test_few_classes_cover_all(parts, crowd, epsilon):

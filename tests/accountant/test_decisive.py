@@ -63,6 +63,7 @@ def test_the_worst_of_all_relations():
     assert found.upper <= certify("blanket", sent, 70, 0.54).delta.lower
 
 
+@pytest.mark.slow
 def test_what_only_bounds_is_no_lower_bound(monkeypatch):
     """Where no value counts as decisive the lattice is too coarse: then upper and lower say so."""
     channel, truth = BitFlip.at_least(0.44), presence(0.44, BITS, 100, 0.3)

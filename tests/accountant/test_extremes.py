@@ -126,6 +126,7 @@ def sweep(first, number):
     return answered
 
 
+@pytest.mark.slow
 def test_every_analysis_takes_extremes():
     assert sweep(60, 20) >= 6
 

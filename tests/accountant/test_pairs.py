@@ -71,6 +71,7 @@ def test_different_noise_for_different_questions():
 # The papers' errors
 
 
+@pytest.mark.slow
 def test_adding_a_bit_to_a_relation_never_lowers_delta():
     """The argument in `outlier.relations`, checked over relations of few bits."""
     channel = BitFlip.at_least(0.2)

@@ -38,6 +38,7 @@ def test_local_is_that_of_the_explicit_matrices(parts, epsilon):
     assert found.estimate == pytest.approx(local_by_matrix(sent, epsilon), rel=1e-9, abs=1e-14)
 
 
+@pytest.mark.slow
 @given(parts_of_any_kind, parts_of_any_kind, st.integers(1, 2), st.floats(0.0, 2.0))
 @settings(max_examples=10, deadline=None)
 def test_local_of_several_reports_is_one_of_all_parts(one, other, copies, epsilon):

@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
+
 import incrowd
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION
 from tests.oracles.cell_pairs import collected
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_errors_rest_on(tmp_path, call, monkeypatch):
     plan, reports = collected()
     (tmp_path / "plan.json").write_text(plan.dumps())

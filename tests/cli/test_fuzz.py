@@ -270,6 +270,7 @@ def fuzz(valid, name, examples):
     assert grown * 1024 < GROWTH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_spoiled_files(valid, name):
     fuzz(valid, name, -(-QUICK // len(COMMANDS)))

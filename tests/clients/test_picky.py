@@ -46,9 +46,11 @@ def distance(javascript, bundle, wrong):
     return abs(estimate - SMOKERS / PEOPLE) / error
 
 
+@pytest.mark.slow
 def test_an_example_that_is_never_sent_biases_nothing(javascript, bundle):
     assert distance(javascript, bundle, wrong=False) < FAR
 
 
+@pytest.mark.slow
 def test_an_example_that_is_sent_does(javascript, bundle):
     assert distance(javascript, bundle, wrong=True) > FAR

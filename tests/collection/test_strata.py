@@ -54,6 +54,7 @@ def test_every_large_stratum_is_a_release_and_the_small_one_is_gone(ran):
     assert not any("music" in receipt.strata for receipt in found.receipts)
 
 
+@pytest.mark.slow
 def test_releases_are_estimated_and_verified_together(ran):
     made, known, _found, folder = ran
     opened = folder / "collector" / "opened"

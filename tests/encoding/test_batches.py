@@ -15,6 +15,7 @@ ROWS = 3000
 # --- the pieces ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("rows", [1, 700, 3000, 5000])
 def test_batches_are_the_file_in_pieces(plans, tmp_path, ending, rows):

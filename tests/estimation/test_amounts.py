@@ -239,6 +239,7 @@ def test_means_and_totals_are_covered_in_4000_collections(name):
     assert stated == pytest.approx(spread, rel=0.05)
 
 
+@pytest.mark.slow
 def test_rounding_to_the_nearest_edge_is_found_out():
     def nearest(answers):
         edges = np.array(EDGES)

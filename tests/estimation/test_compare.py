@@ -131,7 +131,7 @@ def test_the_test_and_the_crosstab_come_first_and_impossible_ends_are_marked(tmp
         assert cell.count("*") == len(ends)
     impossible = [d for d in found.differences if math.isfinite(d.low) and d.low < -1]
     assert any("*" in cell for cell in cells) or impossible
-    assert any(note.startswith("* beyond") for note in told.notes)
+    assert any(note.startswith("* outside") for note in told.notes)
     page = html.unescape(found._repr_html_())
     assert page.index(f">{cells[0]}<") < page.index("Cramer")
 
@@ -141,7 +141,7 @@ def test_options_that_nobody_chose_are_named_beside_the_test(health):
     found = incrowd.compare(made, reports, FIRST, SECOND).independence
     assert found.left_out == () and "without" not in independence_words(found)
     without = replace(found, left_out=("a = x",), degrees_of_freedom=1)
-    assert independence_words(without).endswith("; without a = x, which may be zero")
+    assert independence_words(without).endswith("; excluding a = x, which may be zero")
     assert "on 1 degree of freedom" in independence_words(without)
 
 

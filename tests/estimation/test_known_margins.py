@@ -94,6 +94,7 @@ def unweighted():
     return incrowd.estimate(plan(), reports(), tables=TABLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margins", [BOTH, RAKED, *slowly({"faculty": BOTH["faculty"]})])
 @pytest.mark.parametrize("answered", [False, True])
 def test_without_noise_tables_are_those_of_weighted_people(margins, answered):

@@ -122,10 +122,8 @@ def test_what_became_of_such_towns_is_said_everywhere():
     plan, reports = collected(500, "merge")
     found = incrowd.regress(plan, reports, outcome="ill", on=BOTH)
     said = " ".join(notes(found))
-    assert (
-        "no coefficient for town=east, town=west: nobody was released who is known to have" in said
-    )
-    assert "5.8% of the people are left out: they were released as one with people who" in said
+    assert "no coefficient for town=east, town=west: no released stratum is known to have" in said
+    assert "5.8% of the people are left out: they were released together with people who" in said
     assert "did not answer" not in said
     assert facts(found)["absent"] == ["town=east", "town=west"]
     assert facts(found)["merged"] == found.merged

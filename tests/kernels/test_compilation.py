@@ -144,6 +144,7 @@ print(packed[0, 0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writable", ["source", "home", "nothing"])
 def test_machine_code_is_kept_where_it_can_be_written(writable, tmp_path):
     """A file that stands in a folder's place keeps everybody from writing there, root included."""

@@ -62,6 +62,7 @@ def test_no_certificate_is_below_the_explicit_composition(epsilon):
     assert alone < worst
 
 
+@pytest.mark.slow
 def test_earlier_rounds_are_covered():
     """The second round needs more noise than alone, and both together keep the promise."""
     first = incrowd.plan(yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.5}))

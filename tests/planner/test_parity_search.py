@@ -59,6 +59,7 @@ def twenty():
     return incrowd.plan(survey(20))
 
 
+@pytest.mark.slow
 def test_all_pairs_of_twenty_questions(twenty):
     """The bars: 33 people of noise in a cell, 105 pieces if half say yes to each question, and a
     local epsilon of 261; cells after least squares had 43.6 people, 256 pieces and 591."""

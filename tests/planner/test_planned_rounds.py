@@ -104,7 +104,7 @@ def test_memoized_responses_count_once_and_may_be_repeated():
     )
     assert sorted(copies for _, copies in sent_by(plan).reports) == [1, 3]
     assert repeats(plan) and not repeats(incrowd.plan(asked(3)))
-    assert "covered 3 times" in assumption_text(plan.guarantee)
+    assert "covered for 3 rounds" in assumption_text(plan.guarantee)
 
 
 def test_the_ledger_says_what_is_spent_and_left(weekly):
@@ -152,6 +152,7 @@ def test_no_round_is_noted_beyond_the_last(weekly):
             refuse()
 
 
+@pytest.mark.slow
 def test_fewer_people_leave_fewer_rounds(weekly):
     """As many more as the certificate of all together says; tried one by one."""
     known = noted(weekly, 2000)

@@ -192,6 +192,7 @@ def with_named(named, q, crowd, epsilon):
     return excess(*(dict(enumerate(np.outer(*pair).ravel())) for pair in pairs), epsilon)
 
 
+@pytest.mark.slow
 def test_rounds_of_other_people_are_charged_with_names_by_later_plans(panel):
     """1,000 came and then 999: the thousandth is the difference. At 1.5 its delta is .831 alone."""
     q = panel.messages[0].noise.q
@@ -248,6 +249,7 @@ def test_a_plan_that_hides_what_the_rounds_showed_is_not_noted(panel):
 # --- rounds without a shuffler ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_round_by_the_local_analysis_is_a_local_pair_of_later_plans():
     """epsilon 2 with names alone has delta .557 at 1."""
     first = incrowd.plan(asked(MOOD, crowd=1000, rounds=1, epsilon=2.0, by="local"))

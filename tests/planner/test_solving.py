@@ -12,6 +12,7 @@ from incrowd.planner.precision import plan_error
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
+@pytest.mark.slow
 def test_solving_for_epsilon_gives_the_error():
     privacy = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
     survey = yes_no_survey(3, crowd=20_000, privacy=privacy)
@@ -64,6 +65,7 @@ def test_infeasible_wishes_say_why():
         with_budget(yes_no_survey(2), 0)
 
 
+@pytest.mark.slow
 def test_the_crowd_is_sought_beside_those_who_collude():
     """The search begins where two honest people are left, however many may collude."""
     privacy = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}

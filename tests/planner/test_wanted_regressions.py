@@ -29,6 +29,7 @@ def together(plan):
     return any(message.holds(("q0", "q1", "q2")) for message in plan.messages)
 
 
+@pytest.mark.slow
 def test_the_questions_of_a_regression_travel_together(free):
     """Without it they are sent apart, which is sharper for each."""
     assert not together(free["none"]) and len(free["none"].messages) == 4

@@ -78,6 +78,7 @@ def qs_of(*plans):
     return [plan.messages[0].noise.q for plan in plans]
 
 
+@pytest.mark.slow
 def test_a_round_to_which_few_came_is_not_covered_by_a_plan_that_counts_on_all(first, path):
     """Planned for 5,000, 300 came. A second plan that takes 5,000 breaks its promise (1, 1e-6) a
     thousand times, by an exact lower bound; with what arrived, the planner says why none is left,

@@ -98,6 +98,7 @@ def test_the_bound_for_many_bits_as_printed():
         assert form(channel, 10**7, 40, 3.5) == pytest.approx(0.0022, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_the_concentration_bound(rows):
     for N, exact in ((1000, 0.0459), (3000, 0.0536), (5000, 0.0580)):
         row = find(rows, "Sufficient", f"3.4, table, N = {N}")

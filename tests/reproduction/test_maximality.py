@@ -26,6 +26,7 @@ def delta_by_outcomes(flip, records, other, epsilon):
     return sum(max(0.0, laws[0][key] - limit * laws[1][key]) for key in laws[0])
 
 
+@pytest.mark.slow
 def test_two_bits_against_all_outcomes():
     mixed = maximality.two_bits()
     zero, one = (0, 0), (1, 1)

@@ -319,6 +319,7 @@ def with_printed_noise(k, draws):
     return simulate(Merged(channel, 10**7, 40, k), 2.0, draws, 9, confidence=1 - 2 * RARE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "draws", "low", "high"),
     [  # measured with more draws and another seed: .00129(4), .0099(2), .0598(10), .2045(26)
@@ -340,6 +341,7 @@ def test_error_2_printed_noise_lets_the_ratio_exceed_lambda(k, draws, low, high)
         assert found.eta_low > 0.004  # what three deviations are to leave; k = 1 leaves .0013
 
 
+@pytest.mark.slow
 def test_error_2_noise_by_the_right_moments_keeps_eta():
     """k = 10: eta is .0023(2), measured with more draws, in the place of .060; the noise has risen.
 

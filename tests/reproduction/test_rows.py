@@ -75,6 +75,7 @@ def test_verdicts_follow_from_the_numbers(rows):
     assert [row for row in valued if not follows(row)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("paper_name", "place", "printed", "value", "unit"),
     [

@@ -99,6 +99,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_an_interrupted_process_leaves_nothing(plans, tmp_path):
     """A real Ctrl-C while the buckets are being filled, whose files nobody else can see."""

@@ -220,6 +220,7 @@ def errors(reports, noise, true):
     return (found - true) * scale / math.sqrt(2 / 3)
 
 
+@pytest.mark.slow
 def test_the_second_round_is_estimated_without_bias_and_with_its_errors(monkeypatch):
     """40 crowds of 300 with devices of their own: the mean errors and their sum of squares, false
     alarms 1e-6. Wrong: all devices with one secret, whose noise is the same."""

@@ -164,6 +164,7 @@ def test_margins_of_an_open_question_are_exact(made, reports):
     assert np.isfinite(one[0].low).all() and (one[0].low <= exact.estimate + 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [False, *slowly(True)])
 def test_simulated_collections_are_unbiased_and_covered(fixed):
     """200 collections; a false alarm of 1e-5 in each of about 30 cells on either side."""

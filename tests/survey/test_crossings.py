@@ -201,6 +201,7 @@ def survey(*questions, **more):
 WIDE = Choice(id="wide", options=tuple(map(str, range(1001))))
 
 
+@pytest.mark.slow
 def test_a_wide_question_is_sent_as_cells_without_a_word():
     plan = incrowd.plan(survey(A, WIDE, C, tables="any"))
     assert [(m.ids, m.cells) for m in plan.messages] == [(("a", "c"), False), (("wide",), True)]

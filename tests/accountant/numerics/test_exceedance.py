@@ -143,6 +143,7 @@ def test_lattice_values_of_the_design():
     assert eta(0.3432, (40, 0, 0), 10**7, 2.0) == pytest.approx(6.1e-3, rel=1e-2)
 
 
+@pytest.mark.slow
 @given(st.floats(0.12, 0.45), st.integers(50, 200), st.floats(0.05, 1.5), st.sampled_from([2, 3]))
 @settings(max_examples=4, deadline=None)
 def test_the_lattice_agrees_with_compositions(q, crowd, epsilon, L):

@@ -311,6 +311,7 @@ class TestTheGate:
         assert answer.status_code == 500 and answer.json()["type"].endswith("fault")
         assert "the dashboard cannot show" in caplog.text and "Traceback" not in caplog.text
 
+    @pytest.mark.slow
     def test_what_is_sent_does_not_grow_with_the_people(self, places, tmp_path):
         sizes, rows = [], set()
         for people in (4 * PEOPLE, 6 * PEOPLE):

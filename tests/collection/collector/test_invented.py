@@ -65,7 +65,7 @@ def test_the_page_shows_what_is_left_when_all_others_are_invented(plan, tmp_path
     done = run("estimate", plan_file, tmp_path / "opened", "-o", page)
     assert done.returncode == 0, done.stderr
     text = " ".join(re.sub(r"<[^>]+>", " ", page.read_text()).split())
-    assert "without invitations: 1 of them are taken to be invented or to collude" in text
+    assert "without invitations: 1 are assumed to be invented or colluding" in text
     said = re.search(r"what remains is the local guarantee: ε = ([\d.]+)", text)
     assert alone <= float(said[1].rstrip(".")) <= alone * 1.01
     assert alone > plan.guarantee.epsilon, "the crowd was worth something"

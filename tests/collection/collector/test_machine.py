@@ -163,6 +163,7 @@ def limits(number):
     return line.split()[4:6]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_a_collector_takes_what_is_on_its_way_and_stops_without_an_error(keyed, sealed, sign):
     """Half a release is there when it is told to stop; the other half still comes."""
@@ -185,6 +186,7 @@ def test_a_collector_takes_what_is_on_its_way_and_stops_without_an_error(keyed, 
     assert list(keyed.starts.iterdir())
 
 
+@pytest.mark.slow
 def test_two_collectors_on_one_folder_are_one_too_many(keyed):
     with process(keyed) as first:
         first.stderr.readline()

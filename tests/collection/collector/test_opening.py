@@ -141,7 +141,7 @@ def test_one_device_that_fills_every_slot_is_bounded_and_said(opened, plain):
     said = " ".join(receipt_sentences(received(receipt, INVITED)))
     copies = PLAN.messages[0].copies
     sent = copies * (PEOPLE - 1) + INVITED.places
-    assert f"Message 1 has {sent} reports, more than the {copies * PEOPLE} of" in said
+    assert f"Message 1 has {sent} reports, more than the {copies * PEOPLE} that" in said
     reports = incrowd.load_reports(folder)
     by_files = [replace(each, release=None) for each in reports]  # that came over no network
     estimates = [
@@ -188,7 +188,7 @@ def test_an_open_survey_says_who_may_be_invented(opened):
     found = received(receipt, OPEN)
     text = next(receipt_sentences(found))
     assert "strata south, island" in text
-    assert "without invitations: 1 of them are taken to be invented or to collude" in text
+    assert "without invitations: 1 are assumed to be invented or colluding" in text
     estimates = incrowd.estimate(PLAN, incrowd.load_reports(folder), received=[found])
     assert estimates.guarantee.crowd == PLAN.survey.crowd - OPEN.colluding
 

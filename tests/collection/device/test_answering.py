@@ -78,6 +78,7 @@ def in_order():
     return sending.sealed_upload(OPEN, NO_CODE, 0, made, range(OPEN.places))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draw", "uniform"), [(upload, True), (in_order, False)])
 def test_reports_stand_in_uniform_order(monkeypatch, draw, uniform):
     """Chi-square with 21 degrees of freedom: above 66 once in 10^6 (scipy: chi2.isf)."""
@@ -87,6 +88,7 @@ def test_reports_stand_in_uniform_order(monkeypatch, draw, uniform):
     assert (((counts - expected) ** 2 / expected).sum() < 66) == uniform
 
 
+@pytest.mark.slow
 def test_the_rates_of_sent_bits_are_those_of_the_plan(monkeypatch):
     """Message 0 of person 0: each bit differs from the record with the plan's probability."""
     stream, trials = Keystream.for_simulation(4), 600

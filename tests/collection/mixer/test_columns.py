@@ -119,6 +119,7 @@ def test_without_the_key_no_column_and_no_backup_joins_a_code_with_a_report(tmp_
     assert found([tag for _, _, tag in rows["reports"]], backup) == len(rows["reports"])
 
 
+@pytest.mark.slow
 def test_digests_without_a_key_give_everybody_away(tmp_path, postgres):
     with unkeyed():
         uploads, rows, backup, after = on_postgresql(tmp_path / "wrong", postgres)

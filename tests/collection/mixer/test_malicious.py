@@ -145,6 +145,7 @@ def withstands(folder, count, caplog):
     site.close()
 
 
+@pytest.mark.slow
 def test_a_device_that_sends_anything(tmp_path, caplog):
     withstands(tmp_path, QUICK, caplog)
 

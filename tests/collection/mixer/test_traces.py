@@ -78,6 +78,7 @@ def test_a_store_without_a_key_is_seen(tmp_path):
         site.close()
 
 
+@pytest.mark.slow
 def test_on_postgresql_nothing_in_tables_heap_log_and_messages_links(tmp_path, postgres):
     site = Site(tmp_path, invitations=PEOPLE, database=postgres.database())
     uploads = people(PEOPLE)
