@@ -154,7 +154,7 @@ async function failures() {
   for (const code of ["0000-0000-0000-0000", "oooo oooo oooo 1111"]) {
     await page.fill("#code", code)
     await page.click("#review form button")
-    await page.waitForFunction(() => document.getElementById("outcome").textContent.includes("know"))
+    await page.waitForFunction(() => document.getElementById("outcome").textContent.includes("recognize"))
     seen.unknown = await text(page, "#outcome")
     await page.waitForFunction(() => !document.querySelector("#review form button").disabled)
   }
