@@ -141,7 +141,7 @@ function questions() {
       el("h2", {}, words.say("questions")),
       el("fieldset", { id: "all", class: "bare", disabled: outbox.drawn }, fields.map((field) => field.element), look),
     ),
-    el("section", { id: "review", "aria-labeledby": "review-title", hidden: true }),
+    el("section", { id: "review", "aria-labelledby": "review-title", hidden: true }),
   ]
 }
 

@@ -16,7 +16,7 @@ export function promise(config, bundle, words) {
   return [
     el(
       "section",
-      { class: "promise", "aria-labeledby": "promise-title" },
+      { class: "promise", "aria-labelledby": "promise-title" },
       el("h2", { id: "promise-title" }, words.say("promised")),
       claims(config, bundle, words).map((text) => el("p", { class: "claim" }, text)),
       el("p", {}, words.say(key, values)),
