@@ -115,7 +115,7 @@ def near(value):
     """Values of the same kind, that a careless hand could have written, or anything."""
     found = []
     if is_number(value):
-        found = [0, 1, -1, value + 1, value - 1, value * 2, value / 2, 2**31 - 1, 2**32, 2**53]
+        found = [0, 1, -1, value + 1, value - 1, value * 2, value // 2, 2**31 - 1, 2**32, 2**53]
         found += [2**63, 10**30, 10**400, 5e-324, 1e-300, 1e300, 0.5, float("nan"), float("inf")]
     if isinstance(value, str):
         found = [value[::-1], value[:1], value * 2, "", "a", "b", "local", "outlier", "multi", "é"]

@@ -124,6 +124,14 @@ def test_a_wrong_file_is_refused_with_the_reason(tmp_path, name, content, messag
     assert message in str(error.value)
 
 
+def test_a_ragged_row_that_is_not_utf_8_is_refused_quietly(tmp_path, capfd):
+    """pyarrow printed a traceback when it passed such a row to our function."""
+    (tmp_path / "a.csv").write_bytes(b"a,b,c,d\nyes,x,none,1\nyes,\xac\n")
+    with pytest.raises(AnswersError, match="cannot be read"):
+        load_answers(tmp_path / "a.csv", SURVEY)
+    assert capfd.readouterr().err == ""
+
+
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     with pytest.raises(AnswersError, match="No such file"):
         load_answers(tmp_path / "none.csv", SURVEY)

@@ -59,6 +59,13 @@ def test_what_has_no_canonical_json_is_refused(content):
         canonical(content)
 
 
+def test_a_plan_with_a_number_that_has_no_canonical_form_is_refused():
+    data = json.loads(plan(Survey.of(GOOD)).dumps())
+    data["plan"]["guarantee"]["crowd"] = 2**53
+    with pytest.raises(PlanFileError, match="not a plan"):
+        Plan.loads(json.dumps(data))
+
+
 def test_equal_surveys_give_equal_digests(made):
     reordered = dict(reversed(GOOD.items()))
     assert plan(Survey.of(reordered)).digest == made.digest
@@ -144,7 +151,7 @@ def test_a_device_that_is_none_names_its_question(device, message):
     """In words: no class names, no numerators."""
     question = {"id": "a", "type": "choice", "options": ["x", "y", "z"], "randomizer": device}
     with pytest.raises(PrivacyError) as error:
-        plan(Survey.of(GOOD | {"question": [question], "table": []}))
+        plan(Survey.of({**GOOD, "question": [question], "table": []}))
     assert "question a, randomizer" in str(error.value) and message in str(error.value)
     assert not any(word in str(error.value) for word in ("numerator", "(", "4294967296"))
 

@@ -289,8 +289,10 @@ class Plan(views.Notebook, _Frozen):
         if format != FORMAT:
             raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
         plan = cls._checked(content)
-        if digest != plan.digest:
-            allowed = f"it is not the digest of the content, {plan.digest}; {_EDITED}"
+        with _FILES.parsing(name):  # a number from 2^53 on has no canonical form
+            right = plan.digest
+        if digest != right:
+            allowed = f"it is not the digest of the content, {right}; {_EDITED}"
             raise PlanError.of("plan.digest", digest, allowed)
         return plan
 

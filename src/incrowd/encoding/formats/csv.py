@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ _NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 EXCEL_SAYS = "sep="  # a first line that names the separator
 _log = logging.getLogger(__name__)
+_Handler = Callable[[Any], str]  # of a row with another number of cells -> what pyarrow should do
 
 
 class Layout(NamedTuple):
@@ -64,29 +65,61 @@ def pieces(
 
     numbers: columns whose decimals may stand after a comma, where semicolons separate the cells.
     """
+    decimals: dict[str, bool] = dict.fromkeys(numbers if laid_out.separator == ";" else (), False)
+    try:
+        for batch, position in _batches(source, laid_out, wanted):
+            yield _with_points(batch, decimals) if decimals else batch, position
+    except pa.ArrowInvalid:
+        _check_cells(source, laid_out)
+        raise
+
+
+def _batches(
+    source: Source, laid_out: Layout, wanted: Sequence[str], ragged: _Handler | None = None
+) -> Pieces:
+    """Yield the pieces of a file. ragged: called with each row that has too many or few cells.
+
+    A text that is not UTF-8 then raises UnicodeDecodeError before pyarrow decodes such a row.
+    """
     block = pa.csv.ReadOptions(
         block_size=ROW_BYTES,
         encoding=source.encoding or "utf8",
         skip_rows=laid_out.skipped,
         use_threads=False,  # otherwise the number of a row is not known
     )
-    ragged: list[Any] = []
-
-    def noted(row: Any) -> str:
-        ragged.append(row)
-        return "error"
-
-    parsing = pa.csv.ParseOptions(delimiter=laid_out.separator, invalid_row_handler=noted)
-    decimals: dict[str, bool] = dict.fromkeys(numbers if laid_out.separator == ";" else (), False)
-    with source.open() as file, _naming(source, laid_out, ragged):
+    parsing = pa.csv.ParseOptions(delimiter=laid_out.separator, invalid_row_handler=ragged)
+    with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
+        if ragged and not source.encoding:
+            cells = pa.transcoding_input_stream(cells, "utf-8-sig", "utf8")
         for batch in pa.csv.open_csv(
             cells,
             read_options=block,
             parse_options=parsing,
             convert_options=_as_text(laid_out, wanted),
         ):
-            yield _with_points(batch, decimals) if decimals else batch, file.tell()
+            yield batch, file.tell()
+
+
+def _check_cells(source: Source, laid_out: Layout) -> None:
+    """Raise AnswersError about the first row whose number of cells differs from the header's."""
+    ragged: list[Any] = []
+
+    def collect(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    with suppress(pa.ArrowInvalid, UnicodeDecodeError):
+        for _ in _batches(source, laid_out, (), collect):
+            pass
+    if ragged:
+        row = ragged[0]  # its number counts the header, and lines before it
+        number = row.number - 1 - laid_out.skipped
+        cells, named = row.actual_columns, len(laid_out.columns)
+        quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
+        works = quote if cells > named else "add the missing cells"
+        wrong = f"its number of cells is {cells}, but the header has {named}; {works}"
+        raise AnswersError.of(f"{source.name}, row {number:,}", row.text, wrong) from None
 
 
 def _with_points(batch: pa.RecordBatch, decimals: dict[str, bool]) -> pa.RecordBatch:
@@ -124,23 +157,6 @@ def pointed(cells: pa.Array, *, sure: bool = False) -> pa.Array:
     if not (sure or pc.any(decimals).as_py()) or pc.any(points).as_py():
         return cells
     return pc.replace_substring_regex(texts, _COMMA, r"\1.\2")
-
-
-@contextmanager
-def _naming(source: Source, laid_out: Layout, ragged: Sequence[Any]) -> Iterator[None]:
-    """Raises AnswersError about the row that has too many cells, or too few, if one has."""
-    try:
-        yield
-    except pa.ArrowInvalid:
-        if not ragged:
-            raise
-        row = ragged[0]  # its number counts the header, and lines before it
-        number = row.number - 1 - laid_out.skipped
-        cells, named = row.actual_columns, len(laid_out.columns)
-        quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
-        works = quote if cells > named else "add the missing cells"
-        wrong = f"its number of cells is {cells}, but the header has {named}; {works}"
-        raise AnswersError.of(f"{source.name}, row {number:,}", row.text, wrong) from None
 
 
 def _as_text(laid_out: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
