@@ -60,8 +60,9 @@ def test_what_has_no_canonical_json_is_refused(content):
 
 
 def test_a_plan_with_a_number_that_has_no_canonical_form_is_refused():
-    data = json.loads(plan(Survey.of(GOOD)).dumps())
-    data["plan"]["guarantee"]["crowd"] = 2**53
+    survey = Survey.of(GOOD | {"privacy": GOOD["privacy"] | {"analysis": "blanket"}})
+    data = json.loads(plan(survey).dumps())
+    data["plan"]["guarantee"]["worst"][0]["bits"] = 2**53
     with pytest.raises(PlanFileError, match="not a plan"):
         Plan.loads(json.dumps(data))
 
