@@ -21,7 +21,7 @@ from scipy.stats import binom, chi2, norm
 
 import incrowd
 from incrowd.estimation.association import cramers_v
-from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
+from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.readings import readings, table, table_of
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.levels import level_table

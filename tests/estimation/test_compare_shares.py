@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import incrowd
+from incrowd.estimation.compare_shares import shares_compared
 from incrowd.estimation.readings import readings, table_of
-from incrowd.estimation.shares_apart import shares_compared
 from tests.oracles.cell_collections import CellCollections, noise_of
 
 SMOKES = {"id": "smokes", "type": "yesno"}
