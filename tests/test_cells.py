@@ -8,7 +8,10 @@ import pytest
 
 import incrowd
 from incrowd.errors import TableError
-from incrowd.estimation.readings import readings, table_of
+from incrowd.estimation.cells import cells_table
+from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.readings import readings
+from incrowd.estimation.tables import estimate_table
 
 PEOPLE = 3000
 QUESTIONS = [
@@ -76,7 +79,12 @@ def test_a_joint_report_and_cells_are_combined_by_the_planned_weights(path):
     weight of the cells is the inverse of what least squares leaves."""
     counted = incrowd.count(path.plan, path.reports, tables=[("b",)])
     joint, cells = readings(path.plan, counted, ("b",))
-    parts = [table_of(path.plan, [each], ("b",)) for each in (joint, cells)]
+    question, message = path.plan.survey.question("b"), joint.message
+    decoders = [question_decoder(question, message.channels["b"])]
+    parts = [
+        estimate_table(["b"], decoders, joint.counts, message.copies),
+        cells_table([question], cells, False, lambda _: 0),
+    ]
     share = joint.weight / (joint.weight + cells.weight)
     table = incrowd.estimate(path.plan, path.reports, tables=[("b",)])["b"]
     assert table.estimate == pytest.approx(

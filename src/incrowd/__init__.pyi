@@ -28,10 +28,12 @@ from incrowd.errors import ReportsError as ReportsError
 from incrowd.errors import SurveyError as SurveyError
 from incrowd.errors import TableError as TableError
 from incrowd.errors import UsageError as UsageError
+from incrowd.estimation.compare import TwoWay as TwoWay
 from incrowd.estimation.compare import compare as compare
-from incrowd.estimation.compare import compare_shares as compare_shares
+from incrowd.estimation.compare_shares import ShareDifference as ShareDifference
+from incrowd.estimation.compare_shares import compare_shares as compare_shares
+from incrowd.estimation.correlate import Correlations as Correlations
 from incrowd.estimation.correlate import correlate as correlate
-from incrowd.estimation.correlations import Correlations as Correlations
 from incrowd.estimation.estimate import count as count
 from incrowd.estimation.estimate import estimate as estimate
 from incrowd.estimation.postprocess import Postprocessed as Postprocessed
@@ -39,9 +41,7 @@ from incrowd.estimation.postprocess import postprocess as postprocess
 from incrowd.estimation.regression.regress import regress as regress
 from incrowd.estimation.regression.results import Regression as Regression
 from incrowd.estimation.results import Estimates as Estimates
-from incrowd.estimation.shares_apart import ShareDifference as ShareDifference
 from incrowd.estimation.tables import TableEstimate as TableEstimate
-from incrowd.estimation.two_way import TwoWay as TwoWay
 from incrowd.estimation.words import WordEstimates as WordEstimates
 from incrowd.planner.forecast import TableForecast as TableForecast
 from incrowd.planner.forecast import forecast as forecast

@@ -309,6 +309,7 @@ class Trial:
         change: Change | None,
     ) -> None:
         self.plan, self.people, self.fixed_people = plan, population.people, fixed_people
+        change = change and change._replace(noise_only=fixed_people)
         self.asked = TableOptions(
             fixed_people, 0, {}, simultaneous, covariance=False, change=change
         )

@@ -19,9 +19,12 @@ from incrowd.estimation.cells import (
     planned_noise,
     planned_weight,
 )
-from incrowd.estimation.comparisons import odds_ratio
-from incrowd.estimation.postprocess import bootstrap_bias_of_cells
-from incrowd.estimation.postprocessing import constrained_least_squares, project_to_simplex
+from incrowd.estimation.compare import odds_ratio
+from incrowd.estimation.postprocess import (
+    bootstrap_bias_of_cells,
+    constrained_least_squares,
+    project_to_simplex,
+)
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.survey import Amount, Choice, Multi, YesNo
 from incrowd.survey.question import Merged

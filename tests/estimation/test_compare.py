@@ -12,7 +12,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import TableError
-from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.ratios import Comparison
 from incrowd.presentation.comparisons import (
     independence_words,
     interval_words,

@@ -16,9 +16,9 @@ from scipy.stats import t as student
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.association import Length, cramers_v, standardized
-from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
+from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.delta_method import pick, product
-from incrowd.estimation.quotients import Quotient
+from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.words import WordEstimates
 from incrowd.presentation.shown import chosen_level, present_rows, word_rows
 from incrowd.survey import Choice, Multi, YesNo

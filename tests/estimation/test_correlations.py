@@ -8,7 +8,7 @@ import pytest
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import CellCounts, CellsReading, cells_table
-from incrowd.estimation.correlations import Correlations, correlation, no_correlation
+from incrowd.estimation.correlate import Correlations, correlation, no_correlation
 from incrowd.plans import Cells
 from incrowd.survey import Choice, YesNo
 

@@ -20,9 +20,9 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor
 from incrowd.errors import IncrowdError
-from incrowd.estimation.comparisons import difference, odds_ratio
+from incrowd.estimation.compare import difference, odds_ratio
 from incrowd.estimation.decoders import decoder, question_decoder
-from incrowd.estimation.postprocessing import maximize_likelihood
+from incrowd.estimation.postprocess import maximize_likelihood
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.survey import Choice, YesNo

@@ -8,7 +8,7 @@ import pytest
 
 from incrowd.errors import TableError
 from incrowd.estimation.association import independence_test
-from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
+from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.decoders import decoder
 from incrowd.estimation.delta_method import pick
 from incrowd.estimation.tables import estimate_table

@@ -11,9 +11,9 @@ from scipy.optimize import root
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
-from incrowd.estimation.answered import of_those_who_answered
 from incrowd.estimation.tables import OpenAxis, across
 from incrowd.estimation.weighting.margins import Layout, Margin, additive, raked, weighted
+from incrowd.estimation.weighting.weighting import of_those_who_answered
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, nominal, numeric_gradient
 

@@ -16,14 +16,14 @@ from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation import simultaneous
-from incrowd.estimation.answered import of_those_who_answered
 from incrowd.estimation.association import independence_test
-from incrowd.estimation.comparisons import DIFFERENCE, ODDS, difference, odds_ratio
+from incrowd.estimation.compare import DIFFERENCE, ODDS, difference, odds_ratio
 from incrowd.estimation.decoders import least_noise, question_decoder
-from incrowd.estimation.profiles import Profile, distance_to
+from incrowd.estimation.ratios import Profile, distance_to
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import OpenAxis, across, combined, reach
 from incrowd.estimation.weighting.margins import Layout, Margin, weighted
+from incrowd.estimation.weighting.weighting import of_those_who_answered
 from incrowd.survey import NO_ANSWER, Choice, Multi, YesNo
 from tests.estimation.conftest import Setting
 from tests.oracles.axes import axis_of

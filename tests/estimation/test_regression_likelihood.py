@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
-from incrowd.estimation.postprocessing import maximize_likelihood
+from incrowd.estimation.postprocess import maximize_likelihood
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.levels import level_decoder
 from incrowd.estimation.regression.likelihood import fit_likelihood, pattern_channel, strata_of

@@ -22,9 +22,9 @@ import incrowd
 from incrowd.cli.app import app
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation import readings
+from incrowd.estimation.compare import two_way
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.regress import formula_of, weighted_fit
-from incrowd.estimation.two_way import two_way
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import Change, derived
 from incrowd.presentation.regressions import notes

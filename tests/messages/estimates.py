@@ -4,12 +4,15 @@ import numpy as np
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, independence_test
-from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
 from incrowd.estimation.delta_method import pick
 from incrowd.estimation.interactions import Source, combined
-from incrowd.estimation.postprocess import bootstrap_bias
-from incrowd.estimation.postprocessing import maximize_likelihood, project_to_simplex
+from incrowd.estimation.postprocess import (
+    bootstrap_bias,
+    make_consistent,
+    maximize_likelihood,
+    project_to_simplex,
+)
 from incrowd.estimation.tables import estimate_table
 from incrowd.estimation.words import estimate_words
 from tests.messages.shared import YESNO, estimated, options, survey

@@ -20,7 +20,7 @@ import scipy
 from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.decoders import question_decoder
-from incrowd.estimation.quotients import Quotient
+from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import Reading, Readings, false_reports
 from incrowd.estimation.tables import LEVEL, TableEstimate
 from incrowd.plans import Plan

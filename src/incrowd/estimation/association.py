@@ -16,7 +16,7 @@ import scipy
 
 from incrowd.errors import TableError
 from incrowd.estimation.delta_method import Shares, pick
-from incrowd.estimation.quotients import Comparison, Unbounded
+from incrowd.estimation.ratios import Comparison, Unbounded
 from incrowd.estimation.tables import LEVEL, TableEstimate
 
 # The length of a vector that is known up to noise, with an interval by inverting a test.

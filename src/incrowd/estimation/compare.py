@@ -1,26 +1,87 @@
-"""Reports + Plan -> what people ask of a two-way table."""
+"""What people ask of a two-way table: independence, association, shares in groups, comparisons.
+
+The figures take a `TableEstimate` with margins on the axes that a comparison leaves free: "any
+answer" is read off the reports directly, with less noise than a sum of noisy cells, and this is
+also right for the overlapping options of a `multi` question. Each figure is a ratio with a positive
+denominator (see `ratios`), and its interval covers at any size; `unbounded` says where the data set
+no limit. Measures of a whole table are in `association`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from incrowd.errors import InWords, UsageError
+import numpy as np
+
+from incrowd import views
+from incrowd.errors import TableError, likely
+from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
+from incrowd.estimation.delta_method import Shares, linear, named, pick, product
 from incrowd.estimation.estimate import Reports, check_arrived, count
+from incrowd.estimation.ratios import Comparison, Ratio, quotient
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
-from incrowd.estimation.shares_apart import (
-    ShareDifference,
-    check_answers,
-    held_together,
-    shares_compared,
-)
-from incrowd.estimation.two_way import TwoWay, two_way
+from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.weighting.known_margins import Given, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, derived
-from incrowd.plans import Plan
+from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.survey.merging import Merge
+
+Answer = tuple[str, str]  # a question and one of its answers
+SPLIT = np.array([[1.0, 0.0], [-1.0, 1.0]])  # (both, group) into (both, the rest of the group)
+A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then second group
+NOBODY = ((0, 1), (2, 3))  # in the first group, or in the second
+
+
+@dataclass(frozen=True)
+class TwoWay(views.Notebook, views.Tabular):
+    """How two questions are related; every figure has its error, or the reason why it has none.
+
+    independence: a test that is valid under the noise. cramers_v: None where answers overlap.
+    groups: the answers to the first question; answers: those to the second. shares: of each answer
+    to the second question among those who gave each answer to the first, group by group.
+    differences, odds_ratios: for each answer to the second question, every other group compared
+    with the reference group: its share minus theirs, its odds divided by theirs. Both are empty if
+    the groups overlap and the table comes from cells, which do not show by how much.
+    wording: of both questions and their answers, if the survey has it. weighted_to: the names of
+    the known margins to which the table is weighted; error_ratio: the errors divided by those
+    without weights, in the mean square.
+    """
+
+    questions: tuple[str, str]
+    groups: tuple[str, ...]
+    answers: tuple[str, ...]
+    guarantee: Guarantee
+    independence: IndependenceTest
+    cramers_v: Comparison | None
+    shares: tuple[Comparison, ...]
+    differences: tuple[Comparison, ...]
+    odds_ratios: tuple[Comparison, ...]
+    seed: int | None = None
+    wording: tuple[str, ...] = ()
+    weighted_to: tuple[str, ...] = ()
+    error_ratio: float | None = None
+
+    def __repr__(self) -> str:
+        first, second = self.questions
+        p = f"p={self.independence.p_value:.3g}" if self.independence.estimable else "no test"
+        figures = f"{len(self.figures)} figures{views.simulated(self.seed)}"
+        return f"TwoWay({second} by {first}, independence: {p}, {figures})"
+
+    @property
+    def figures(self) -> tuple[Comparison, ...]:
+        """All figures, in the order in which they are shown."""
+        return tuple(figure for _, figure in self.kinds())
+
+    def kinds(self) -> Iterator[tuple[str, Comparison]]:
+        """Every figure with its kind."""
+        if self.cramers_v:
+            yield "cramers_v", self.cramers_v
+        yield from (("share", figure) for figure in self.shares)
+        yield from (("difference", figure) for figure in self.differences)
+        yield from (("odds_ratio", figure) for figure in self.odds_ratios)
 
 
 def compare(
@@ -38,63 +99,131 @@ def compare(
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
-    reference: the answer to `first` with which its others are compared, each against it, as in
-    `regress`; by default its first. merge: answers that are read as one, as for `estimate`.
-    margins: what is known of all people, as for `estimate`, to which the table is weighted.
-    received: as for `estimate`. Raises ReportsError as `estimate` does, TableError for questions or
-    answers that the plan does not have, and for what cannot be weighted, UsageError for answers
-    that cannot be merged.
+    reference: the answer to `first` with which each of the others is compared, as in `regress`; by
+    default the first one. merge: answers that are treated as one, as for `estimate`. margins: what
+    is known about all people, as for `estimate`; the table is weighted to it. received: as for
+    `estimate`. Raises ReportsError as `estimate` does, TableError for questions or answers that the
+    plan does not have and for tables that cannot be weighted, UsageError for answers that cannot be
+    merged.
     """
     plan = with_merged(plan, merge)
     ids = check_tables(plan, [(first, second)])[0]
     change = None if margins is None else Change(known_margins(plan.survey, margins), False)
-    together = (counted_for(plan, ids, change),) if change else ()
-    counted = count(plan, reports, tables=list(filter(None, (ids, *together))), kind="pairs")
+    weighting = (counted_for(plan, ids, change),) if change else ()
+    counted = count(plan, reports, tables=list(filter(None, (ids, *weighting))), kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
-    made = derived(plan, counted, ids, change) if change else None
-    if made:
-        both = made.weighted
+    changed = derived(plan, counted, ids, change) if change else None
+    if changed:
+        joint = changed.weighted
     else:
-        both = table(plan, counted, ids, noise_only, covariance=True, margin=True)
-    found = two_way(both.noise_alone() if noise_only else both, guarantee, counted.seed, reference)
-    if made:
-        names, ratio = made.table.weighted_to, made.table.error_ratio
-        found = replace(found, weighted_to=names, error_ratio=ratio)
-    return replace(found, wording=plan.survey.legend(first, second))
+        joint = table(plan, counted, ids, noise_only, covariance=True, margin=True)
+    if noise_only:
+        joint = joint.noise_alone()
+    result = two_way(joint, guarantee, counted.seed, reference)
+    if changed:
+        names, ratio = changed.table.weighted_to, changed.table.error_ratio
+        result = replace(result, weighted_to=names, error_ratio=ratio)
+    return replace(result, wording=plan.survey.legend(first, second))
 
 
-# Reports + Plan -> how far apart two shares are, of one table or of two.
+def two_way(
+    table: TableEstimate, guarantee: Guarantee, seed: int | None, reference: str | None = None
+) -> TwoWay:
+    """All figures of a table of two questions that was estimated with its margins.
 
-
-def compare_shares(
-    plan: Plan,
-    reports: Reports,
-    first: Mapping[str, str],
-    second: Mapping[str, str],
-    *,
-    positive: bool = False,
-    merge: Merge | None = None,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
-) -> ShareDifference:
-    """The share of people who give some answers less that of those who give others.
-
-    first, second: answers by question, as {"smokes": "yes"} or {"smokes": "yes", "sex": "f"}. The
-    tables of both need not travel together. Then it is not told how many people are in both shares,
-    and the error is the largest that there can be, unless positive=True states that those of one
-    share are in the other at least as often as everybody is. merge, noise_only, received: as for
-    `estimate`. Raises TableError for questions and answers that the plan does not have or that do
-    not travel together, UsageError if a share names none, ReportsError as `estimate`.
+    reference: the answer to the first question with which the others are compared, as in a
+    regression; by default the first one. Raises TableError if there is no such answer.
     """
-    plan = with_merged(plan, merge)
-    for name, answers in (("first", first), ("second", second)):
-        if not answers:
-            raise UsageError.of(name, InWords("no answers"), "name a question and an answer")
-    check_tables(plan, [tuple(first), tuple(second)])
-    tables = [check_answers(plan.survey, answers) for answers in (first, second)]
-    together = held_together(plan, first, second)
-    counted = count(plan, reports, tables=[together] if together else tables, kind="pairs")
-    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
-    found = shares_compared(plan, counted, first, second, noise_only, positive)
-    return ShareDifference(dict(first), dict(second), found, guarantee, counted.seed)
+    (first, second), (groups, answers) = table.questions, table.answers
+    pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
+    compared = groups[0] if reference is None else reference
+    if compared not in groups:
+        allowed = f"{likely(compared, groups)}this is no answer to {first}; use {', '.join(groups)}"
+        raise TableError.of("reference", compared, allowed)
+    against = [
+        ((second, answer), (first, group), (first, compared))
+        for answer in answers
+        for group in groups
+        if group != compared and (table.overlaps or table.exclusive[0])
+    ]
+    return TwoWay(
+        questions=(first, second),
+        groups=groups,
+        answers=answers,
+        guarantee=guarantee,
+        independence=independence_test(table),
+        cramers_v=cramers_v(table) if all(table.exclusive) else None,
+        shares=tuple(conditional_share(table, *pair) for pair in pairs),
+        differences=tuple(difference(table, *each) for each in against),
+        odds_ratios=tuple(odds_ratio(table, *each) for each in against),
+        seed=seed,
+    )
+
+
+# --- the figures ------------------------------------------------------------------------------
+
+
+def _symmetric(*products: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    return np.asarray(sum((np.outer(a, b) + np.outer(b, a)) / 2 for a, b in products))
+
+
+DIFFERENCE = Ratio(
+    over=_symmetric((A, NOT_B), (-NOT_A, B)),
+    under=_symmetric((A + NOT_A, B + NOT_B)),
+    positive=False,
+    low_faces=NOBODY,
+    high_faces=NOBODY,
+)
+ODDS = Ratio(
+    over=_symmetric((A, NOT_B)),
+    under=_symmetric((NOT_A, B)),
+    positive=True,
+    low_faces=((0,), (3,)),
+    high_faces=((1,), (2,)),
+)
+
+
+def conditional_share(table: TableEstimate, of: Answer, given: Answer) -> Comparison:
+    """The share of those who answer `of` among those who answer `given`.
+
+    Raises TableError if the table has no such answer or lacks a margin.
+    """
+    name = f"share of {named(dict([of]))} among {named(dict([given]))}"
+    shares = pick(table, [dict([of, given]), dict([given])]).combined(SPLIT)
+    over, under = linear(shares, np.array([1, 0])), linear(shares, np.array([1, 1]))
+    return quotient(name, over, under, shares, {named(dict([given])): under.gradient})
+
+
+def difference(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
+    """The share of `of` among `first` minus the share among `second`, with little bias.
+
+    Raises TableError if the table has no such answer or lacks a margin.
+    """
+    shares = _group_shares(table, of, first, second)
+    over = product(shares, A, NOT_B) - product(shares, NOT_A, B)
+    under = product(shares, A + NOT_A, B + NOT_B)
+    factors = {named(dict([first])): A + NOT_A, named(dict([second])): B + NOT_B}
+    name = _name("difference", of, first, second)
+    return quotient(name, over, under, shares, factors, DIFFERENCE)
+
+
+def odds_ratio(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
+    """The odds of `of` among `first` divided by the odds among `second`, with little bias.
+
+    Raises TableError if the table has no such answer or lacks a margin.
+    """
+    shares = _group_shares(table, of, first, second)
+    over, under = product(shares, A, NOT_B), product(shares, NOT_A, B)
+    without = f"{named(dict([first]))} without {named(dict([of]))}"
+    factors = {without: NOT_A, named(dict([of, second])): B}
+    return quotient(_name("odds ratio", of, first, second), over, under, shares, factors, ODDS)
+
+
+def _group_shares(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Shares:
+    """The shares of those with and without the answer, in both groups; no one is in two of them."""
+    pairs = [dict([of, first]), dict([first]), dict([of, second]), dict([second])]
+    return pick(table, pairs).combined(np.kron(np.eye(2), SPLIT))
+
+
+def _name(kind: str, of: Answer, first: Answer, second: Answer) -> str:
+    return f"{kind} of {named(dict([of]))}: {named(dict([first]))} against {named(dict([second]))}"

@@ -1,28 +1,89 @@
-"""Reports + Plan -> the correlations of all pairs of questions with numbers."""
+"""The correlations of pairs of questions with numbers, and whether they form a possible matrix.
+
+Proof: docs/estimates.md#correlations.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from incrowd import views
 from incrowd.errors import UsageError, likely
-from incrowd.estimation.correlations import (
-    NOT_HELD,
-    Correlation,
-    Correlations,
-    correlation,
-    no_correlation,
-)
 from incrowd.estimation.estimate import Reports, check_arrived, count
+from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.plans import Plan
+from incrowd.estimation.tables import LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.plans import Guarantee, Plan
 from incrowd.survey import AnyQuestion, Survey
 
+NOT_HELD = "no message holds both questions"
+NO_SPREAD = "the answers to one of the questions cannot be told from all alike"
 Scores = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Pearson's correlation of two questions; for two yes/no questions this is phi.
+
+    low, high: the 95% interval, within -1 and 1. Without an estimate (nan), `reason` says why.
+    """
+
+    questions: tuple[str, str]
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Correlations(views.Notebook, views.Tabular):
+    """The correlations of all pairs of some questions.
+
+    pairs: in the order of the questions. people: the number of people. errors: whether they are of
+    noise and sampling or of the noise alone.
+    """
+
+    questions: tuple[str, ...]
+    pairs: tuple[Correlation, ...]
+    people: int
+    errors: str
+    guarantee: Guarantee
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        simulated = views.simulated(self.seed)
+        return f"Correlations({len(self.questions)} questions, {self.people:,} people{simulated})"
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Shape (questions, questions); nan where there is no estimate."""
+        return self._square([pair.estimate for pair in self.pairs], 1.0)
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Shape (questions, questions), 0 on the diagonal."""
+        return self._square([pair.standard_error for pair in self.pairs], 0.0)
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Of the matrix; nan if a correlation is missing. Noise can bring it below zero, which is
+        impossible for correlations of answers."""
+        matrix = self.matrix
+        return float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else math.nan
+
+    def _square(self, values: Sequence[float], diagonal: float) -> np.ndarray:
+        size = len(self.questions)
+        matrix = np.full((size, size), diagonal)
+        rows, columns = np.triu_indices(size, 1)
+        matrix[rows, columns] = matrix[columns, rows] = values
+        return matrix
 
 
 def correlate(
@@ -38,12 +99,12 @@ def correlate(
     """The correlations of all pairs of some questions, each with its error and interval.
 
     questions: by default all yes/no questions, numbers and amounts, and those with scores. Yes
-    counts 1 and no 0; a bin counts with its middle, an edge as it is. scores: for some questions
-    the number of each answer but "no answer"; people who did not answer one of a pair are left out
-    of it. A pair that no message holds has no estimate. received: as for `estimate`.
+    counts as 1 and no as 0, a bin as its middle, an edge as itself. scores: for some questions the
+    number of each answer except "no answer"; people who did not answer both questions of a pair are
+    left out of it. A pair that no message holds has no estimate. received: as for `estimate`.
 
     Raises UsageError for fewer than two questions, unknown ones, and those without numbers;
-    TableError if no message holds any pair; ReportsError as `estimate`.
+    TableError if no message holds any pair; ReportsError as `estimate` does.
     """
     numbers = _numbers(plan.survey, questions, scores or {})
     pairs = list(combinations(numbers, 2))
@@ -56,8 +117,8 @@ def correlate(
     def of(pair: tuple[str, str]) -> Correlation:
         if pair not in held:
             return no_correlation(pair, NOT_HELD)
-        both = table(plan, counted, pair, noise_only, covariance=True)
-        return correlation(both, numbers[pair[0]], numbers[pair[1]])
+        joint = table(plan, counted, pair, noise_only, covariance=True)
+        return correlation(joint, numbers[pair[0]], numbers[pair[1]])
 
     return Correlations(
         questions=tuple(numbers),
@@ -69,23 +130,22 @@ def correlate(
     )
 
 
-def _numbers(
-    survey: Survey, questions: Sequence[str] | None, scores: Scores
-) -> dict[str, np.ndarray]:
-    """The number of each answer to each question that is correlated; nan for no answer."""
-    known = {question.id: question for question in survey.questions}
-    for id in (*(questions or ()), *scores):
-        if id not in known:
-            allowed = f"no question has this id; {likely(id, known)}use {', '.join(known)}"
+def _numbers(survey: Survey, ids: Sequence[str] | None, scores: Scores) -> dict[str, np.ndarray]:
+    """The number of each answer to each question that is correlated; nan for "no answer"."""
+    questions = {question.id: question for question in survey.questions}
+    for id in (*(ids or ()), *scores):
+        if id not in questions:
+            names = ", ".join(questions)
+            allowed = f"no question has this id; {likely(id, questions)}use {names}"
             raise UsageError.of("questions", id, allowed)
-    wanted = questions or [id for id, each in known.items() if id in scores or each.values]
-    if len(set(wanted)) < 2:
+    chosen = ids or [id for id, each in questions.items() if id in scores or each.values]
+    if len(set(chosen)) < 2:
         allowed = "name two questions of yes/no or numbers at least, or give answers scores"
-        raise UsageError.of("questions", ", ".join(wanted), allowed)
-    return {id: _number(known[id], scores.get(id)) for id in dict.fromkeys(wanted)}
+        raise UsageError.of("questions", ", ".join(chosen), allowed)
+    return {id: _scored(questions[id], scores.get(id)) for id in dict.fromkeys(chosen)}
 
 
-def _number(question: AnyQuestion, scores: Sequence[float] | None) -> np.ndarray:
+def _scored(question: AnyQuestion, scores: Sequence[float] | None) -> np.ndarray:
     scores = question.values if scores is None else scores
     if scores is None or question.one_way_only or not question.exclusive:
         allowed = "its answers have no numbers; give each answer a score, or leave it out"
@@ -94,6 +154,43 @@ def _number(question: AnyQuestion, scores: Sequence[float] | None) -> np.ndarray
     if len(scores) != len(answers):
         allowed = f"should be {len(answers)} numbers, for {', '.join(answers)}"
         raise UsageError.of(f"scores of {question.id}", list(scores), allowed)
-    found = np.full(len(question.answers), np.nan)
-    found[: len(answers)] = scores
-    return found
+    numbers = np.full(len(question.answers), np.nan)
+    numbers[: len(answers)] = scores
+    return numbers
+
+
+def no_correlation(questions: tuple[str, str], reason: str) -> Correlation:
+    """A pair without an estimate; its interval holds every possible value."""
+    return Correlation(questions, math.nan, math.nan, -1.0, 1.0, reason)
+
+
+def correlation(table: TableEstimate, first: np.ndarray, second: np.ndarray) -> Correlation:
+    """The correlation of the numbers of two questions.
+
+    table: of both questions, without margins. first, second: the number of each answer; nan for "no
+    answer", and people who gave it are left out.
+
+    The correlation is C / S, C the covariance and S the product of the standard deviations, with
+    the interval of `Quotient`, which also covers where S is hardly known.
+    """
+    names = (table.questions[0], table.questions[1])
+    x, y = (each.ravel() for each in np.meshgrid(first, second, indexing="ij"))
+    counted = np.isfinite(x + y)
+    shares, x, y = table.estimate.ravel()[counted], x[counted], y[counted]
+    answered = shares.sum()
+    if answered <= 0:
+        return no_correlation(names, NO_SPREAD)
+    shares = shares / answered
+    x, y = x - shares @ x, y - shares @ y
+    spreads = shares @ x**2, shares @ y**2
+    if min(spreads) <= 0:
+        return no_correlation(names, NO_SPREAD)
+    over, under = shares @ (x * y), math.sqrt(spreads[0] * spreads[1])
+    slopes = np.zeros((2, counted.size))
+    slopes[0, counted] = (x * y - over) / answered
+    slopes[1, counted] = under * (x**2 / spreads[0] + y**2 / spreads[1] - 2) / (2 * answered)
+    variances = slopes @ table.joint_covariance @ slopes.T
+    ratio = Quotient(over, under, variances[0, 0], variances[0, 1], variances[1, 1], False)
+    low, high = ratio.interval(LEVEL)
+    estimate = max(-1.0, min(ratio.estimate, 1.0))
+    return Correlation(names, estimate, ratio.spread / under, max(low, -1), min(high, 1))

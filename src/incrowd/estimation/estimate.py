@@ -1,4 +1,4 @@
-"""Reports + Plan -> estimates: the one way to all figures."""
+"""Reports + Plan -> estimates: every figure comes this way."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def count(
 
     tables: lists of question ids; by default the one-way tables and those the survey wants. kind:
     "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
-    ReportsError if the reports are of another plan, TableError for a table that cannot be made,
-    PlanFileError if the plan's analysis does not promise what the plan does.
+    ReportsError if the reports belong to another plan, TableError for a table that cannot be
+    estimated, PlanFileError if the plan's analysis does not support its guarantee.
     """
     analysis_of(plan)
     parts = [reports] if isinstance(reports, Collection) else reports
@@ -71,10 +71,10 @@ def count_on_spark(
     kind: Kind = "singles",
     master: str = THIS_MACHINE,
 ) -> Tally:
-    """Count files of reports on Spark, as `count` does here; every machine has to find the files.
+    """Count files of reports on Spark, as `count` does locally; every machine needs the files.
 
     master: the address of a cluster; by default all cores of this machine. Raises UsageError if
-    the extra `spark` or Java is missing, else what `count` raises.
+    the extra `spark` or Java is missing; otherwise as `count`.
     """
     analysis_of(plan)
     wanted = _counted_for(plan, tables)
@@ -83,7 +83,7 @@ def count_on_spark(
 
 
 def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
-    """What is counted for some tables: their randomized questions, in every stratum."""
+    """The tables to count: the randomized questions of each table, in every stratum."""
     closed = map(plan.survey.closed, check_tables(plan, tables))
     return tuple(dict.fromkeys(ids for ids in closed if ids))
 
@@ -94,13 +94,13 @@ def to_count(
     margins: Given | None = None,
     of_those_who_answered: bool = False,
 ) -> Sequence[Sequence[str]] | None:
-    """What is counted for tables: themselves, and what weights, and who answered, are read from."""
+    """The tables to count: those requested, and those that weights or restrictions need."""
     change = _change(plan, margins, of_those_who_answered)
     return tables if change is None else _changeable(plan, check_tables(plan, tables), change)[1]
 
 
 def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
-    """What is made of the tables; None if they stay as they are."""
+    """How the tables are changed; None if they are not."""
     if margins is None and not answered:
         return None
     return Change(() if margins is None else known_margins(plan.survey, margins), answered)
@@ -109,8 +109,10 @@ def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
 def _changeable(
     plan: Plan, wanted: Sequence[Ids], change: Change | None
 ) -> tuple[tuple[Ids, ...], tuple[Ids, ...], tuple[NotMade, ...]]:
-    """The tables that can be weighted, or be of those who answered; what is counted for them; and
-    the other tables. All, if nothing is to be changed. Raises TableError if there are none."""
+    """The tables that can be changed, the tables to count for them, and the remaining tables.
+
+    Without a change, all tables are of the first kind. Raises TableError if none is.
+    """
     if change is None:
         return tuple(wanted), tuple(wanted), ()
     together, not_made = what_can_be_made(wanted, lambda ids: counted_for(plan, ids, change))
@@ -119,9 +121,9 @@ def _changeable(
     return tuple(together), tuple(counted), not_made
 
 
-def _check_made(made: object, not_made: Sequence[NotMade]) -> None:
-    """Raises TableError, each reason once, if none of some tables could be made."""
-    if not_made and not made:
+def _check_made(results: object, not_made: Sequence[NotMade]) -> None:
+    """Raises TableError, with each reason once, if none of the requested tables exists."""
+    if not_made and not results:
         problems = {str(each.problem): each.problem for each in not_made}
         raise TableError(*problems.values())
 
@@ -141,21 +143,23 @@ def estimate(
     covariance: bool = False,
     received: Sequence[Received] = (),
 ) -> Estimates:
-    """Estimate tables from reports, or from their tally, unbiased, with standard errors.
+    """Estimate tables from reports, or from their tally, without bias and with standard errors.
 
-    tables: lists of ids; by default the one-way tables and those the survey wants (of a tally: all
-    it counts). merge: for each question groups of answers to read as one. margins: what is known of
-    all people, for each question (or several, as "faculty | sex") the share or number of people of
-    each answer: all figures are weighted to them. of_those_who_answered: "no answer" is left out,
-    shares are of those who answered all questions of a table. noise_only: errors of the noise
-    alone, the people being fixed; else noise plus sampling. candidates: words to look for, for each
-    text question. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells (None of wide questions, and of overlapping options that come from cells). received: what
-    the receipts say of reports that came over a network, on which the guarantee and the reach of a
-    malicious sender depend. Where questions are open the tables are of all people of the released
-    strata, the guarantee is that of the smallest, and `strata` has the tables of each. `not_made`:
-    what cannot be weighted, or be of those who answered. Raises ReportsError for reports of another
-    plan, or too few, TableError and UsageError for tables, margins and merges that cannot be.
+    tables: lists of ids; by default the one-way tables and those the survey wants (for a tally: all
+    that it counts). merge: for each question, groups of answers that are treated as one. margins:
+    what is known about all people: for each question (or several, such as "faculty | sex") the
+    share or number of people with each answer; all figures are weighted to these.
+    of_those_who_answered: leave out "no answer", so that shares refer to those who answered all
+    questions of a table. noise_only: errors of the noise alone, with the people fixed; otherwise of
+    noise and sampling. candidates: words to look for, for each text question. simultaneous:
+    intervals for all cells of a table at once. covariance: of all cells (None for wide questions,
+    and for overlapping options that come from cells). received: the receipts of reports that came
+    over a network; the guarantee and the influence of a malicious sender depend on them.
+
+    If questions are open, the tables describe all people of the released strata, the guarantee is
+    that of the smallest stratum, and `strata` has the tables of each. `not_made` lists tables that
+    cannot be weighted or restricted. Raises ReportsError for reports of another plan, and for too
+    few reports; TableError and UsageError for impossible tables, margins, and merges.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
@@ -163,16 +167,17 @@ def estimate(
     if isinstance(reports, Tally) and tables is None and change is None:
         tables = _held(plan, reports)
     wanted, counting, not_made = _changeable(plan, check_tables(plan, tables), change)
-    joined = bool(covariance or simultaneous or change)
+    paired = bool(covariance or simultaneous or change)
     if isinstance(reports, Tally):
-        reports = _with_tables(plan, reports, _counted_for(plan, counting), joined)
+        reports = _with_tables(plan, reports, _counted_for(plan, counting), paired)
     else:
-        kind: Kind = "pairs" if joined else "singles"
+        kind: Kind = "pairs" if paired else "singles"
         reports = count(plan, reports, tables=counting, kind=kind)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = max((release.claims.places for release in reports.releases), default=0)
-    asked = TableOptions(noise_only, places, candidates, simultaneous, covariance, change)
-    everybody = figures(plan, reports, wanted, asked)
+    change = change and change._replace(noise_only=noise_only, places=places)
+    options = TableOptions(noise_only, places, candidates, simultaneous, covariance, change)
+    everybody = figures(plan, reports, wanted, options)
     everybody = everybody._replace(not_made=(*not_made, *everybody.not_made))
     _check_made(everybody.tables or everybody.words, everybody.not_made)
     return Estimates(
@@ -184,33 +189,31 @@ def estimate(
         persons=reports.persons,
         releases=reports.releases,
         received=tuple(received),
-        strata=tuple(_strata(plan, reports, wanted, asked)),
+        strata=tuple(_strata(plan, reports, wanted, options)),
     )
 
 
 def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
-    """The tables that a tally holds: the wanted ones, then what else it counts."""
+    """The tables that a tally holds: first those the survey wants, then the others."""
     survey = plan.survey
     wanted = [ids for ids in survey.wanted if survey.closed(ids) in ((), *counted.tables)]
     return tuple(dict.fromkeys((*wanted, *counted.tables))) if survey.open else counted.tables
 
 
 def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:
-    """Raises UsageError for words of what is no text question."""
+    """Raises UsageError for candidates of a question that is not a text question."""
     texts = plan.survey.texts
     for id in candidates:
         if id not in texts:
-            known = ", ".join(texts) or "none"
-            allowed = f"should be a text question; they are {known}"
+            allowed = f"should be a text question; they are {', '.join(texts) or 'none'}"
             raise UsageError.of("candidates", id, allowed)
 
 
-def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool) -> Tally:
-    """A tally with the tables that follow from those that it counts. Raises TableError if it does
-    not hold what is asked of it."""
+def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], paired: bool) -> Tally:
+    """A tally with the tables that can be derived from those that it counts. paired: whether
+    covariances are needed. Raises TableError if the tally lacks a table or its pairs."""
     counted = with_tables(plan, counted, wanted)
-    paired = joined and not all(map(plan.by_cells_alone, wanted))
-    if paired and counted.kind != "pairs":
+    if paired and not all(map(plan.by_cells_alone, wanted)) and counted.kind != "pairs":
         allowed = (
             "it counts single bits; for weights, and errors of cells together, count the reports "
             "with `incrowd tally --pairs`, or name them"
@@ -218,9 +221,9 @@ def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool
         raise TableError.of("tally", counted.kind, allowed)
     for ids in wanted:
         if ids not in counted.tables:
-            known, name = "; ".join(map(",".join, counted.tables)), ",".join(ids)
+            names, name = "; ".join(map(",".join, counted.tables)), ",".join(ids)
             allowed = (
-                f"it was not counted; use {known}, or count it: `incrowd tally --table {name}`"
+                f"it was not counted; use {names}, or count it: `incrowd tally --table {name}`"
             )
             raise TableError.of("table", name, allowed)
     return counted
@@ -230,8 +233,9 @@ def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool
 
 
 class TableOptions(NamedTuple):
-    """What was asked for. places: as `incrowd.estimation.readings.table_of` has them. candidates:
-    words by text question. change: what is made of all tables, if anything."""
+    """The options of an estimate. places: as for `incrowd.estimation.readings.table`. candidates:
+    words, by text question. change: how all tables are changed, with the same noise_only and
+    places."""
 
     noise_only: bool
     places: int
@@ -252,141 +256,135 @@ class Figures(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A table with what belongs to it. joint: the same with its covariance, where that was asked
-    for: a covariance can have to be raised, and its cells by themselves keep their errors."""
+    """A table and its amounts. joint: the same table with its covariance, if that was requested;
+    as a covariance may have to be raised, the cells by themselves keep the errors of `table`."""
 
     table: TableEstimate
     joint: TableEstimate | None = None
     amounts: Amounts | None = None
 
-    def shown(self, asked: TableOptions) -> TableEstimate:
-        """The table with its covariance, if that was asked for, and it is known how answers
-        overlap."""
-        if self.joint is None or not asked.covariance or not self.joint.overlaps:
-            return replace(self.table, covariance=None, noise_covariance=None)
-        covariance, noise = self.joint.covariance, self.joint.noise_covariance
-        return replace(self.table, covariance=covariance, noise_covariance=noise)
 
-    def at_once(self, asked: TableOptions) -> SimultaneousIntervals | None:
-        """The intervals of all cells at once."""
-        if self.joint is None or asked.simultaneous is None:
-            return None
-        return simultaneous_intervals(self.joint, method=asked.simultaneous)
-
-
-def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: TableOptions) -> Figures:
-    """Of all people of a tally. Tables that a change cannot be made of are listed with the reason;
-    where nothing is to be changed such a table raises TableError."""
+def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], options: TableOptions) -> Figures:
+    """The figures of all people of a tally. Tables that cannot be changed are listed with the
+    reason; without a change, an impossible table raises TableError."""
     tables = [ids for ids in wanted if ids[0] not in plan.survey.texts]
-    texts = [ids for ids in wanted if asked.candidates.get(ids[0])]
-    if asked.change is None:
-        items = {ids: _item(plan, counted, asked, ids) for ids in tables}
-        lists = {ids: _words(plan, counted, asked, ids) for ids in texts}
-        return _figures(items, lists, asked, ())
-    items, no_items = what_can_be_made(tables, partial(_item, plan, counted, asked))
-    lists, no_lists = what_can_be_made(texts, partial(_words, plan, counted, asked))
-    return _figures(items, lists, asked, (*no_items, *no_lists))
+    texts = [ids for ids in wanted if options.candidates.get(ids[0])]
+    if options.change is None:
+        items = {ids: _item(plan, counted, options, ids) for ids in tables}
+        words = {ids: _words(plan, counted, options, ids) for ids in texts}
+        return _figures(items, words, options, ())
+    items, no_items = what_can_be_made(tables, partial(_item, plan, counted, options))
+    words, no_words = what_can_be_made(texts, partial(_words, plan, counted, options))
+    return _figures(items, words, options, (*no_items, *no_words))
 
 
 def _strata(
-    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: TableOptions
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], options: TableOptions
 ) -> Iterator[StratumEstimates]:
-    """The tables of every release by itself, of what is randomized.
+    """The tables of the randomized questions, for each release.
 
-    Where weights are for answers to randomized questions, people of one release have several, and
-    its tables are weighted as well; else all of them have the same.
+    If answers to randomized questions have weights, people of one release have different ones, and
+    its tables are weighted as well; otherwise all of them have the same weight.
     """
     if not counted.strata:
         return
     closed = tuple(dict.fromkeys(filter(None, map(plan.survey.closed, wanted))))
-    if (change := asked.change) is None or not change.closed(plan.survey):
-        alone = Change((), answered=True) if change and change.answered else None
+    if (change := options.change) is None or not change.closed(plan.survey):
+        alone = change._replace(margins=()) if change and change.answered else None
         for names, crowd in counted.strata.items():
-            found = figures(plan, counted.only([names]), closed, asked._replace(change=alone))
-            yield StratumEstimates(names, smallest(plan, crowd), **found._asdict())
+            part = counted.only([names])
+            stratum = figures(plan, part, closed, options._replace(change=alone))
+            yield StratumEstimates(names, smallest(plan, crowd), **stratum._asdict())
         return
-
-    def each(ids: Ids) -> list[Derived]:
-        return list(derived_strata(plan, counted, ids, change, asked.noise_only, asked.places))
-
-    weighted, not_made = what_can_be_made(closed, each)
+    weighted, not_made = what_can_be_made(
+        closed, lambda ids: list(derived_strata(plan, counted, ids, change))
+    )
     for place, (names, crowd) in enumerate(counted.strata.items()):
         items = {ids: _weighted_item(plan, ids, each[place]) for ids, each in weighted.items()}
-        found = _figures(items, {}, asked, not_made)
-        yield StratumEstimates(names, smallest(plan, crowd), **found._asdict())
+        stratum = _figures(items, {}, options, not_made)
+        yield StratumEstimates(names, smallest(plan, crowd), **stratum._asdict())
 
 
 def _figures(
     items: Mapping[Ids, _Item],
     words: Mapping[Ids, WordEstimates],
-    asked: TableOptions,
+    options: TableOptions,
     not_made: tuple[NotMade, ...],
 ) -> Figures:
+    tables: list[TableEstimate] = []
+    intervals: list[SimultaneousIntervals | None] = []
+    for item in items.values():
+        # If it is not known how answers overlap, neither is the covariance of the cells.
+        joint = item.joint if options.covariance and item.joint and item.joint.overlaps else None
+        covariance, noise = (joint.covariance, joint.noise_covariance) if joint else (None, None)
+        tables.append(replace(item.table, covariance=covariance, noise_covariance=noise))
+        if method := options.simultaneous:
+            at_once = simultaneous_intervals(item.joint, method=method) if item.joint else None
+            intervals.append(at_once)
     return Figures(
-        tables=tuple(item.shown(asked) for item in items.values()),
+        tables=tuple(tables),
         words={id: each for (id,), each in words.items()},
         amounts={ids[0]: item.amounts for ids, item in items.items() if item.amounts},
-        simultaneous=tuple(item.at_once(asked) for item in items.values())
-        if asked.simultaneous
-        else (),
+        simultaneous=tuple(intervals),
         not_made=not_made,
     )
 
 
-def _item(plan: Plan, counted: Tally, asked: TableOptions, ids: Ids) -> _Item:
-    """A table with what belongs to it, weighted or of those who answered if that is asked."""
-    change, question = asked.change, _number(plan.survey, ids)
+def _item(plan: Plan, counted: Tally, options: TableOptions, ids: Ids) -> _Item:
+    """A table and its amounts, changed if that was requested."""
+    change, question = options.change, _number(plan.survey, ids)
     wide = wide_alone(plan.survey, ids)
     if change and change.margins and wide:
-        margins = change.margins
-        return _Item(weighted_options(plan, counted, ids, margins, asked.noise_only, asked.places))
+        return _Item(weighted_options(plan, counted, ids, change))
     if change and not wide:
-        made = derived(plan, counted, ids, change, asked.noise_only, asked.places)
+        changed = derived(plan, counted, ids, change)
         if change.margins:
-            return _weighted_item(plan, ids, made)
-        item = _Item(made.table, made.table)  # amounts are of those who answered anyway
+            return _weighted_item(plan, ids, changed)
+        item = _Item(changed.table, changed.table)  # amounts are of those who answered anyway
     else:
-        of = partial(table, plan, counted, ids, asked.noise_only, asked.places)
+        of = partial(table, plan, counted, ids, options.noise_only, options.places)
         closed = plan.survey.closed(ids)
         cells = math.prod(len(plan.survey.question(id).answers) for id in ids)
         many = plan.by_cells_alone(closed) and cells > MOST_CELLS
-        together = (asked.covariance or asked.simultaneous) and not many
-        item = _Item(of(), of(covariance=True) if together else None)
+        paired = (options.covariance or options.simultaneous) and not many
+        item = _Item(of(), of(covariance=True) if paired else None)
     if question is None:
         return item
-    found = evidence(plan, question, readings(plan, counted, ids), asked.places)
-    return item._replace(amounts=amounts(found))
+    shares = evidence(plan, question, readings(plan, counted, ids), options.places)
+    return item._replace(amounts=amounts(shares))
 
 
-def _weighted_item(plan: Plan, ids: Ids, made: Derived) -> _Item:
+def _weighted_item(plan: Plan, ids: Ids, derived: Derived) -> _Item:
     question = _number(plan.survey, ids)
-    spread = amounts(evidence_of(question, made.weighted, made.swing)) if question else None
-    return _Item(made.table, made.table, spread)
+    if question is None:
+        return _Item(derived.table, derived.table)
+    shares = evidence_of(question, derived.weighted, derived.swing)
+    return _Item(derived.table, derived.table, amounts(shares))
 
 
 def _number(survey: Survey, ids: Ids) -> WithEdges | None:
-    """The question of a table of one question of numbers, if its bins are as they were asked."""
+    """The question of a table of one question of numbers, if its bins are not merged."""
     question = survey.question(ids[0])
     if len(ids) > 1 or question.merged:
         return None
     return question if takes_numbers(question) else None
 
 
-def _words(plan: Plan, counted: Tally, asked: TableOptions, ids: Ids) -> WordEstimates:
+def _words(plan: Plan, counted: Tally, options: TableOptions, ids: Ids) -> WordEstimates:
     """The share of each candidate among the answers to a text question."""
     (id,) = ids
     question = plan.survey.question(id)
     assert takes_words(question)
-    names = [normalize(word) for word in asked.candidates[id]]
+    names = [normalize(word) for word in options.candidates[id]]
     places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
-    if asked.change is not None and asked.change.margins:
-        return weighted_words(plan, counted, id, names, places, asked.change.margins)
-    found = sharpest(plan, counted, ids)
-    inverse = found.message.channels[id].inverse
-    return estimate_words(names, places, found.counts, inverse, found.message.copies)
+    if options.change is not None and options.change.margins:
+        return weighted_words(plan, counted, id, names, places, options.change.margins)
+    reading = sharpest(plan, counted, ids)
+    inverse = reading.message.channels[id].inverse
+    return estimate_words(names, places, reading.counts, inverse, reading.message.copies)
 
 
-# --- who came, and what holds -----------------------------------------------------------------
+# --- the crowd, and the guarantee -------------------------------------------------------------
 
 
 def check_arrived(
@@ -395,10 +393,10 @@ def check_arrived(
     accept_smaller_crowd: bool = False,
     received: Iterable[Received] = (),
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
-    """What came of each message, and the guarantee that holds for these reports.
+    """The reports of each message, and the guarantee that holds for them.
 
-    received: what the receipts say. Raises ReportsError if a message is missing, or too few people
-    came to some release: each was mixed by itself.
+    received: the receipts. Raises ReportsError if a message is missing, or if a release has too few
+    people: each release was mixed separately.
     """
     people = people_of(plan, counted)
     arrived = []

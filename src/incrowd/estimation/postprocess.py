@@ -1,17 +1,24 @@
-"""Reports + Plan -> shares that look like proportions, by a named method, with its bias."""
+"""Tables adjusted to look like proportions, by a named method; all of them are biased.
+
+"simplex" and "likelihood" make the shares of one table possible: none is negative, and they sum to
+one. "consistent" makes several tables agree on the margins that they share. How large the bias is
+on the data at hand is estimated by a parametric bootstrap.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal, get_args
+from itertools import combinations
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 
-from incrowd.errors import TableError, UsageError
+from incrowd.errors import InWords, TableError, UsageError
 from incrowd.estimation.cells import CellsReading, answer_sums
-from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.decoders import (
     by_axis,
     channel_matrix,
@@ -22,14 +29,7 @@ from incrowd.estimation.decoders import (
 )
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
-from incrowd.estimation.postprocessing import (
-    LikelihoodFit,
-    Projected,
-    constrained_least_squares,
-    maximize_likelihood,
-    project_to_simplex,
-)
-from incrowd.estimation.readings import Reading, Readings, check_tables, readings, table_of
+from incrowd.estimation.readings import Reading, check_tables, readings, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import TableEstimate
 from incrowd.kernels.axes import transform as along_axes
@@ -39,15 +39,25 @@ from incrowd.reports.tally import Kind
 from incrowd.survey import AnyQuestion
 from incrowd.survey.merging import Merge
 
-# How large the bias of a post-processing is on the data at hand: a parametric bootstrap.
+Method = Literal["simplex", "likelihood", "consistent"]
+METHODS: tuple[Method, ...] = get_args(Method)
+TOLERANCE = 1e-3  # log-likelihood units: far below the 1.92 of a 95% likelihood interval
+MOST_STEPS = 5_000
+SETTLED = 1e-12  # of a share
+BIASED = (
+    "Small cells come out too high on average, large ones too low; the intervals of the unbiased "
+    "estimate do not belong to these figures."
+)
+
+Function = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class BootstrapBias:
-    """The bias of a post-processing if its own result were the truth.
+    """The bias of a post-processing method if its own result were the truth.
 
-    bias: mean of the refitted shares less the shares they were drawn from. standard_error: of
-    that mean, from simulating `draws` collections. spread: standard deviation of a refit.
+    bias: mean of the refitted shares minus the shares from which they were drawn. standard_error:
+    of that mean, from simulating `draws` collections. spread: standard deviation of a refit.
     """
 
     bias: np.ndarray
@@ -58,68 +68,409 @@ class BootstrapBias:
     statement: str
 
 
+@dataclass(frozen=True)
+class Postprocessed:
+    """Shares of one table after a named, biased adjustment of its unbiased estimate.
+
+    method, statement: what was done, and in which direction it is biased. estimate, raw: arrays of
+    the shape of the table. log_likelihood: after each step of EM, otherwise empty. warning: set if
+    EM has not converged. bias: on the data at hand, if a bootstrap was requested.
+    """
+
+    questions: tuple[str, ...]
+    answers: tuple[tuple[str, ...], ...]
+    method: str
+    statement: str
+    estimate: np.ndarray
+    raw: np.ndarray
+    guarantee: Guarantee
+    log_likelihood: tuple[float, ...] = ()
+    warning: str = ""
+    bias: BootstrapBias | None = None
+    seed: int | None = None
+
+
+def postprocess(
+    plan: Plan,
+    reports: Reports,
+    *,
+    tables: Sequence[Sequence[str]],
+    method: Method = "likelihood",
+    bootstrap: int = 0,
+    merge: Merge | None = None,
+    accept_smaller_crowd: bool = False,
+    received: Sequence[Received] = (),
+) -> tuple[Postprocessed, ...]:
+    """Adjust the unbiased estimates of some tables by a named method. All methods are biased.
+
+    method: "simplex" (the nearest shares that are not negative and sum to one), "likelihood"
+    (nonnegative maximum likelihood, by EM) or "consistent" (margins that several tables share are
+    made equal). For tables that come from cells, the first two are the same: constrained least
+    squares. A table that several messages hold is fitted to the one that measures it best.
+    bootstrap: number of simulated collections from which the bias of the first two methods is
+    estimated; 0 for none. merge: answers that are treated as one, as for `estimate`; their adjusted
+    shares are added up. received: as for `estimate`. Raises UsageError for an unknown method or
+    fewer than 2 simulated collections; TableError for tables whose answers overlap, or that are too
+    large for a histogram of their bits; ReportsError as `estimate` does.
+    """
+    if method not in METHODS:
+        raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
+    if bootstrap == 1 or (bootstrap and method == "consistent"):
+        allowed = "should be 0, or at least 2 with simplex or likelihood"
+        raise UsageError.of("bootstrap", bootstrap, allowed)
+    plan = with_merged(plan, merge)
+    wanted = check_tables(plan, tables)
+    for ids in wanted:
+        if clear := set(ids) - set(plan.survey.closed(ids)):
+            allowed = "it is open, and known without noise; leave it out of post-processing"
+            raise TableError.of("table", min(clear), allowed)
+        if plan.survey.question(ids[0]).one_way_only:
+            allowed = "it is a text question; leave it out of post-processing"
+            raise TableError.of("table", ids[0], allowed)
+    kind: Kind = "pairs" if method == "consistent" else "patterns"
+    counted = count(plan, reports, tables=wanted, kind=kind)
+    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
+    if method == "consistent":
+        return _consistent(
+            [table(plan, counted, ids, covariance=True) for ids in wanted], guarantee, counted.seed
+        )
+    results = []
+    for ids in wanted:
+        questions = [plan.survey.question(id) for id in ids]
+        reading = max(readings(plan, counted, ids), key=lambda reading: reading.weight)
+        if isinstance(reading, CellsReading):
+            fitting = _of_cells(questions, reading, bootstrap)
+        else:
+            fitting = _of_patterns(questions, reading, method, bootstrap)
+        results.append(
+            Postprocessed(
+                questions=ids,
+                answers=tuple(question.answers for question in questions),
+                method=fitting.fit.method,
+                statement=fitting.fit.statement,
+                estimate=fitting.merged(fitting.fit.estimate),
+                raw=fitting.merged(fitting.raw),
+                guarantee=guarantee,
+                log_likelihood=tuple(fitting.fit.log_likelihood),
+                warning=fitting.fit.warning,
+                bias=fitting.bias,
+                seed=counted.seed,
+            )
+        )
+    return tuple(results)
+
+
+class _Fitting(NamedTuple):
+    """The fit to a table, with the answers of its cells. raw: the unbiased shares. merged: from
+    shares of these answers to shares of merged ones. bias: of the merged shares."""
+
+    fit: Fit
+    raw: np.ndarray
+    merged: Function
+    bias: BootstrapBias | None
+
+
+def _of_patterns(
+    questions: Sequence[AnyQuestion], reading: Reading, method: Method, draws: int
+) -> _Fitting:
+    """The fit to the patterns of joint reports: "simplex" or "likelihood".
+
+    Of a k-ary response the patterns are the options: those with one bit set, the first bit being
+    the most significant digit.
+    """
+    histogram, channels, inverses = reading.counts, [], []
+    for axis, question in enumerate(question.with_merged(()) for question in questions):
+        channel = reading.message.channels[question.id]
+        if channel.of_answers:
+            one_hot = 1 << np.arange(question.bits)[::-1]
+            histogram = histogram.take(one_hot, axis=axis)
+            channels.append(channel.matrix)
+            inverses.append(channel.inverse)
+        else:
+            channels.append(channel_matrix(question, channel.matrix))
+            inverses.append(inverse_matrix(question, channel.inverse))
+    merges = [dense(merging(question)) for question in questions]
+
+    def unbiased(counts: np.ndarray) -> np.ndarray:
+        return along_axes(inverses, counts / counts.sum())
+
+    def fit(counts: np.ndarray) -> Fit:
+        if method == "simplex":
+            return project_to_simplex(unbiased(counts))
+        return maximize_likelihood(counts, channels)
+
+    def merged(shares: np.ndarray) -> np.ndarray:
+        return along_axes(merges, shares)
+
+    fitted, copies, bias = fit(histogram), reading.message.copies, None
+    if draws:
+        people = reading.message.people(int(reading.counts.sum()), 0)
+        bias = bootstrap_bias(
+            lambda counts: fit(counts).estimate,
+            fitted.estimate,
+            channels,
+            people,
+            copies,
+            draws,
+            shown=merged,
+        )
+    return _Fitting(fitted, unbiased(histogram), merged, bias)
+
+
+def _of_cells(questions: Sequence[AnyQuestion], reading: CellsReading, draws: int) -> _Fitting:
+    """The fit to a table that comes from cells, whose noise is known: constrained least squares."""
+    for question in questions:
+        check_exclusive(question)
+    cells = reading.combined(tuple(question.id for question in questions))
+    sums = [answer_sums(question) for question in questions]
+
+    def merged(shares: np.ndarray) -> np.ndarray:
+        return by_axis(sums, shares)
+
+    fitted, bias = constrained_least_squares(cells, cells.shares), None
+    if draws:
+        bias = bootstrap_bias_of_cells(
+            lambda shares: constrained_least_squares(cells, shares).estimate,
+            fitted.estimate,
+            cells,
+            reading.people,
+            draws,
+            shown=merged,
+        )
+    return _Fitting(fitted, cells.shares, merged, bias)
+
+
+# --- possible shares --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Shares that are not negative and sum to one. Biased, as `statement` says.
+
+    Of EM: log_likelihood: after each step, natural logarithms, without the multinomial coefficient;
+    it never falls. gap: an upper bound on the distance from the maximum after the last step.
+    converged: whether the gap is within the tolerance; if not, `warning` says so.
+    """
+
+    estimate: np.ndarray
+    method: str
+    statement: str
+    log_likelihood: tuple[float, ...] = ()
+    gap: float = 0.0
+    converged: bool = True
+    warning: str = ""
+
+
+def project_to_simplex(estimate: np.ndarray) -> Fit:
+    """The nearest point, in Euclidean distance, whose entries are nonnegative and sum to one.
+
+    estimate: the unbiased shares of a table whose cells exclude each other (no `multi` question,
+    no margins), any shape. One number is subtracted from every cell, and what falls below zero
+    becomes zero (Held, Wolfe, Crowder 1974). Raises TableError if there are no cells or one is not
+    finite.
+    """
+    if not estimate.size or not np.all(np.isfinite(estimate)):
+        raise TableError.of("estimate", estimate.tolist(), "should be finite shares, at least one")
+    falling = np.sort(estimate, axis=None)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, falling.size + 1)
+    last = np.flatnonzero(falling > excess)[-1]  # not empty: the largest exceeds itself minus one
+    statement = (
+        "Post-processed, biased: the unbiased estimate was moved to the nearest shares that are "
+        f"not negative and sum to one. {BIASED}"
+    )
+    return Fit(np.maximum(estimate - excess[last], 0), "projection to the simplex", statement)
+
+
+def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> Fit:
+    """The nearest nonnegative shares that sum to one, where distance is measured by the noise of
+    the table; under normal noise with that covariance they are the likeliest ones.
+
+    table: of exclusive answers, whose noise is known. raw: the unbiased shares. Projected gradients
+    (Goldstein 1964) with steps of the smallest noise; if all effects have the same noise, as in
+    a table from one message, the first step is the solution.
+    """
+    step = float(table.eigenvalues[table.eigenvalues > 0].min())
+    shares = project_to_simplex(raw).estimate
+    for _ in range(MOST_STEPS):
+        pull = table.by_effect(shares - raw, lambda noise: step / noise)
+        nearer = project_to_simplex(shares - pull).estimate
+        if np.abs(nearer - shares).max() < SETTLED:
+            break
+        shares = nearer
+    statement = (
+        "Post-processed, biased: the unbiased estimate was moved to the nearest shares that are "
+        "not negative and sum to one, measured by the known noise of its cells. "
+        f"{BIASED}"
+    )
+    return Fit(nearer, "constrained least squares", statement)
+
+
+def maximize_likelihood(
+    histogram: np.ndarray,
+    channels: Sequence[np.ndarray],
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+) -> Fit:
+    """The shares of answers under which a histogram of reports is likeliest, by EM.
+
+    histogram: how many reports show each joint pattern, one axis for each question. channels: for
+    each question P(report pattern | answer), shape (patterns, answers), as `channel_matrix`.
+    Starts from equal shares. A step is two EM steps and an extrapolation along them, which is used
+    if the likelihood does not fall (Varadhan, Roland 2008): many times faster under much noise, and
+    as monotone. Stops when the log-likelihood is provably within `tolerance` of its maximum: it is
+    concave, so no shares exceed it by more than m (max_x score(x) - 1), m reports, score(x) = the
+    mean over reports of P(r|x) / P(r). If each person sends several copies, they count as reports
+    of different people; the fit is still consistent. Raises TableError if shapes do not fit,
+    columns do not sum to one, or a report is impossible under every answer.
+    """
+    _check_histogram(histogram, channels)
+    sizes = [channel.shape[1] for channel in channels]
+    shares = np.full(sizes, 1 / np.prod(sizes))
+    reports, trace, gap = float(histogram.sum()), [], np.inf
+    for step in range(most_steps + 1):
+        likelihood, score = _score(histogram, channels, shares)
+        trace.append(likelihood)
+        gap = reports * max(float(score.max()) - 1, 0.0)
+        if gap <= tolerance or step == most_steps:
+            break
+        shares = _improve(histogram, channels, shares, score)
+    converged = bool(gap <= tolerance)
+    warning = (
+        f"EM has not converged after {step:,} steps: the log-likelihood may be {gap:.3g} below its "
+        "maximum; allow more steps (most_steps)"
+    )
+    statement = (
+        "Post-processed, biased: the shares, not negative and summing to one, under which the "
+        "reports are likeliest. Small cells come out too high on average; the intervals of the "
+        "unbiased estimate do not belong to these figures."
+    )
+    return Fit(
+        shares,
+        "nonnegative maximum likelihood (EM)",
+        statement,
+        tuple(trace),
+        gap,
+        converged,
+        "" if converged else warning,
+    )
+
+
+def _improve(
+    histogram: np.ndarray, channels: Sequence[np.ndarray], shares: np.ndarray, score: np.ndarray
+) -> np.ndarray:
+    """One EM step is shares x score. Two of them give a direction, which the extrapolation follows
+    along the parabola through the three points, at least to the last; positive cells stay positive.
+    """
+    once = shares * score
+    reached, score_once = _score(histogram, channels, once)
+    twice = once * score_once
+    step, bend = once - shares, twice - 2 * once + shares
+    curvature = float(np.linalg.norm(bend))
+    length = max(float(np.linalg.norm(step)) / curvature, 1.0) if curvature > 0 else 1.0
+    far = np.maximum(shares + 2 * length * step + length**2 * bend, twice / 10)
+    far = far / far.sum()
+    reached_far, score_far = _score(histogram, channels, far)
+    return np.asarray(far * score_far if reached_far >= reached else twice)
+
+
+def _score(
+    histogram: np.ndarray, channels: Sequence[np.ndarray], shares: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """The log-likelihood, and for each answer the mean of P(r|x) / P(r): 1 at an inner maximum."""
+    predicted = along_axes(channels, shares)
+    seen = histogram > 0
+    if np.any(predicted[seen] <= 0):
+        impossible = InWords("a report that no answer can give")
+        raise TableError.of("histogram", impossible, "check the channels")
+    weights = np.divide(histogram, predicted, out=np.zeros(predicted.shape), where=seen)
+    score = along_axes([channel.T for channel in channels], weights) / histogram.sum()
+    return float(histogram[seen] @ np.log(predicted[seen])), score
+
+
+def _check_histogram(histogram: np.ndarray, channels: Sequence[np.ndarray]) -> None:
+    patterns = tuple(len(channel) for channel in channels)
+    if histogram.shape != patterns or not histogram.sum() > 0:
+        allowed = f"should be counts of the shape {patterns} of the channels, not all zero"
+        raise TableError.of("histogram", InWords(f"shape {histogram.shape}"), allowed)
+    for channel in channels:
+        if np.any(channel < 0) or not np.allclose(channel.sum(axis=0), 1, rtol=0, atol=1e-9):
+            sums = channel.sum(axis=0).tolist()
+            raise TableError.of(
+                "channel", sums, "its columns should be probabilities that sum to 1"
+            )
+
+
+# --- the bias of a method, by a parametric bootstrap ----------------------------------------
+
+
 def bootstrap_bias(
-    fit: Callable[[np.ndarray], np.ndarray],
+    fit: Function,
     shares: np.ndarray,
     channels: Sequence[np.ndarray],
     people: int,
     copies: int = 1,
     draws: int = 200,
     seed: int = 0,
-    shown: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    shown: Function = np.asarray,
 ) -> BootstrapBias:
-    """Draw collections from `shares`, fit each, compare with `shares`.
+    """The bias of a fit, from simulated collections in which `shares` are the truth.
 
     fit: from a histogram of report patterns (int64, an axis for each question) to shares of the
     shape of `shares`. shares: the post-processed estimate, >= 0 with sum one. channels: for each
     question P(report pattern | answer), shape (patterns, answers). In each draw `people` people
-    are sampled and each sends `copies` reports (Efron, Tibshirani 1993, chapter 10). shown: what
-    is shown of shares, as with merged answers; of that the bias is told. Raises
-    TableError if the shares are no distribution, or there are fewer than 2 draws.
+    are sampled and each sends `copies` reports (Efron, Tibshirani 1993, chapter 10). shown: a
+    function of the shares, such as the merging of answers, whose bias is estimated. Raises
+    TableError if the shares are not a distribution, or there are fewer than 2 draws.
     """
     if np.any(shares < 0) or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-6):
         raise TableError.of("shares", shares.tolist(), "should be at least 0 and sum to 1")
     if draws < 2 or people < 1 or copies < 1:
         given = (draws, people, copies)
         raise TableError.of("draws, people, copies", given, "should be at least 2, 1 and 1")
-    generator = np.random.default_rng(seed)
-    truth = shares / shares.sum()
-    refits = np.array(
-        [shown(fit(_draw(generator, truth, channels, people, copies))) for _ in range(draws)]
-    )
-    return _bias(refits, shown(truth), draws, seed)
+
+    def draw(generator: np.random.Generator, truth: np.ndarray) -> np.ndarray:
+        return _draw(generator, truth, channels, people, copies)
+
+    return _bootstrap(fit, draw, shares, draws, seed, shown)
 
 
 def bootstrap_bias_of_cells(
-    fit: Callable[[np.ndarray], np.ndarray],
+    fit: Function,
     shares: np.ndarray,
     table: CombinedTable,
     people: int,
     draws: int,
     seed: int = 0,
-    shown: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    shown: Function = np.asarray,
 ) -> BootstrapBias:
-    """`bootstrap_bias` of a table from cells, whose noise is known and nearly normal.
+    """`bootstrap_bias` for a table from cells, whose noise is known and nearly normal.
 
-    fit: from unbiased shares. In each draw the effects of independent normal noise are scaled to
-    those of the table and added to the shares of people drawn at random.
+    fit: from unbiased shares to shares. In each draw, independent normal noise is scaled effect by
+    effect to the noise of the table and added to the shares of people drawn at random.
     """
-    generator = np.random.default_rng(seed)
-    truth = shares / shares.sum()
 
-    def drawn() -> np.ndarray:
+    def draw(generator: np.random.Generator, truth: np.ndarray) -> np.ndarray:
         counts = generator.multinomial(people, truth.ravel()).reshape(truth.shape)
         noise = table.by_effect(generator.standard_normal(truth.shape), np.sqrt)
         return np.asarray(counts / people + noise)
 
-    refits = np.array([shown(fit(drawn())) for _ in range(draws)])
-    return _bias(refits, shown(truth), draws, seed)
+    return _bootstrap(fit, draw, shares, draws, seed, shown)
 
 
-def _bias(refits: np.ndarray, truth: np.ndarray, draws: int, seed: int) -> BootstrapBias:
+def _bootstrap(
+    fit: Function,
+    draw: Callable[[np.random.Generator, np.ndarray], np.ndarray],
+    shares: np.ndarray,
+    draws: int,
+    seed: int,
+    shown: Function,
+) -> BootstrapBias:
+    generator = np.random.default_rng(seed)
+    truth = shares / shares.sum()
+    refits = np.array([shown(fit(draw(generator, truth))) for _ in range(draws)])
     spread = refits.std(axis=0, ddof=1)
     return BootstrapBias(
-        bias=refits.mean(axis=0) - truth,
+        bias=refits.mean(axis=0) - shown(truth),
         standard_error=spread / np.sqrt(draws),
         spread=spread,
         draws=draws,
@@ -153,225 +504,97 @@ def _draw(
     return counts
 
 
-# Tables after a named, biased change of their unbiased estimates, with its bias.
-
-
-Method = Literal["simplex", "likelihood", "consistent"]
+# --- several tables with equal margins --------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Postprocessed:
-    """Shares of one table after a named, biased change of its unbiased estimate.
+class ConsistentTables:
+    """Tables whose shared margins agree. Biased, as `statement` says.
 
-    method, statement: what was done, and in which way it is biased. estimate, raw: arrays of the
-    shape of the table. log_likelihood: after each step of EM, else empty. warning: where EM has
-    not converged. bias: by how much, on the data at hand, if it was asked for.
+    estimates: in the order and the shapes of the given tables. shift: the largest change of a
+    cell, in its standard errors.
     """
 
-    questions: tuple[str, ...]
-    answers: tuple[tuple[str, ...], ...]
-    method: str
-    statement: str
-    estimate: np.ndarray
-    raw: np.ndarray
-    guarantee: Guarantee
-    log_likelihood: tuple[float, ...] = ()
-    warning: str = ""
-    bias: BootstrapBias | None = None
-    seed: int | None = None
+    estimates: tuple[np.ndarray, ...]
+    shift: float
+    method: str = "consistent tables (weighted least squares)"
+    statement: str = (
+        "Post-processed, biased: the tables were changed as little as their errors suggest, so "
+        "that margins which they share agree and each sums to one. The weights come from the same "
+        "data, so that a small bias remains; cells can still be negative; the intervals of the "
+        "unbiased estimates do not belong to these figures."
+    )
 
 
-def consistent(
+def make_consistent(tables: Sequence[TableEstimate]) -> ConsistentTables:
+    """Adjust tables by weighted least squares so that all shared margins agree.
+
+    Minimizes sum (z - x)^T Covariance^-1 (z - x) over tables z with equal margins on the
+    questions that two tables share, and with the total one: z = x - Cov A^T (A Cov A^T)^+ (A x -
+    b). Errors of different tables are weighted as if independent, which costs precision, not
+    consistency. Raises TableError for no tables, margins, or a question with overlapping options.
+    """
+    if not tables:
+        raise TableError.of("tables", [], "should be at least one table")
+    for each in tables:
+        if any(each.margins) or not all(each.exclusive):
+            allowed = "should have exclusive answers and no margins (margin=False)"
+            raise TableError.of("table", each.questions, allowed)
+    covariance = scipy.linalg.block_diag(*(table.joint_covariance for table in tables))
+    raw = np.concatenate([table.estimate.ravel() for table in tables])
+    matrix, wanted = _constraints(tables)
+    spread = covariance @ matrix.T
+    weights = np.linalg.pinv(matrix @ spread, rcond=1e-10, hermitian=True)
+    change = spread @ weights @ (matrix @ raw - wanted)
+    errors = np.concatenate([table.standard_error.ravel() for table in tables])
+    shift = np.divide(np.abs(change), errors, out=np.zeros(len(raw)), where=errors > 0)
+    ends = np.cumsum([table.estimate.size for table in tables])[:-1]
+    parts = zip(np.split(raw - change, ends), tables, strict=True)
+    estimates = tuple(part.reshape(table.estimate.shape) for part, table in parts)
+    return ConsistentTables(estimates, float(shift.max()))
+
+
+def _constraints(tables: Sequence[TableEstimate]) -> tuple[np.ndarray, np.ndarray]:
+    """A and b of A z = b: totals of one, then equal shared margins for each pair of tables."""
+    blocks = [_row(tables, {i: _margin(table, [])}) for i, table in enumerate(tables)]
+    for (i, one), (j, other) in combinations(enumerate(tables), 2):
+        if shared := sorted(set(one.questions) & set(other.questions)):
+            blocks.append(_row(tables, {i: _margin(one, shared), j: -_margin(other, shared)}))
+    matrix = np.vstack(blocks)
+    return matrix, (np.arange(len(matrix)) < len(tables)) * 1.0
+
+
+def _row(tables: Sequence[TableEstimate], parts: dict[int, np.ndarray]) -> np.ndarray:
+    """Blocks side by side; zero for tables without a block."""
+    height = len(next(iter(parts.values())))
+    return np.hstack(
+        [parts.get(n, np.zeros((height, t.estimate.size))) for n, t in enumerate(tables)]
+    )
+
+
+def _margin(table: TableEstimate, shared: Sequence[str]) -> np.ndarray:
+    """The matrix that sums a table's cells to its margin on these questions."""
+    axes = [table.questions.index(question) for question in shared]
+    sizes = [table.estimate.shape[axis] for axis in axes]
+    places = np.indices(table.estimate.shape).reshape(table.estimate.ndim, -1)[axes]
+    cells = np.ravel_multi_index(tuple(places), sizes) if axes else np.zeros(table.estimate.size)
+    return np.asarray((np.arange(math.prod(sizes))[:, None] == cells) * 1.0)
+
+
+def _consistent(
     tables: Sequence[TableEstimate], guarantee: Guarantee, seed: int | None
 ) -> tuple[Postprocessed, ...]:
-    """Tables whose shared margins were made equal."""
-    found = make_consistent(tables)
+    result = make_consistent(tables)
     return tuple(
         Postprocessed(
             questions=table.questions,
             answers=table.answers,
-            method=found.method,
-            statement=found.statement,
+            method=result.method,
+            statement=result.statement,
             estimate=estimate,
             raw=table.estimate,
             guarantee=guarantee,
             seed=seed,
         )
-        for table, estimate in zip(tables, found.estimates, strict=True)
-    )
-
-
-def fitted(
-    questions: Sequence[AnyQuestion],
-    readings: Readings,
-    method: Method,
-    draws: int,
-    guarantee: Guarantee,
-    seed: int | None,
-) -> Postprocessed:
-    """A table from the patterns of reports, by "simplex" or "likelihood".
-
-    readings: of joint reports of several messages, and of all cells, that tell the table the one
-    is taken in which it is sharpest. Cells, whose noise is known, have constrained least squares by
-    either name.
-    draws: simulated collections that tell the bias, 0 for none. Answers are merged last: the sum of
-    the changed shares.
-    """
-    reading = max(readings, key=lambda reading: reading.weight)
-    if isinstance(reading, CellsReading):
-        return _fitted_cells(questions, reading, draws, guarantee, seed)
-    return _fitted_patterns(questions, reading, method, draws, guarantee, seed)
-
-
-def _fitted_patterns(
-    questions: Sequence[AnyQuestion],
-    reading: Reading,
-    method: Method,
-    draws: int,
-    guarantee: Guarantee,
-    seed: int | None,
-) -> Postprocessed:
-    asked = [question.with_merged(()) for question in questions]
-    histogram, channels, inverses = _patterns(asked, reading)
-    merges = [dense(merging(question)) for question in questions]
-
-    def unbiased(counts: np.ndarray) -> np.ndarray:
-        return along_axes(inverses, counts / counts.sum())
-
-    def fit(counts: np.ndarray) -> Projected | LikelihoodFit:
-        if method == "simplex":
-            return project_to_simplex(unbiased(counts))
-        return maximize_likelihood(counts, channels)
-
-    def merged(shares: np.ndarray) -> np.ndarray:
-        return along_axes(merges, shares)
-
-    found, message = fit(histogram), reading.message
-    em = found if isinstance(found, LikelihoodFit) else None
-    people = message.people(int(reading.counts.sum()), 0)
-    law = (found.estimate, channels, people, message.copies, draws)
-    return Postprocessed(
-        questions=tuple(question.id for question in questions),
-        answers=tuple(question.answers for question in questions),
-        method=found.method,
-        statement=found.statement,
-        estimate=merged(found.estimate),
-        raw=merged(unbiased(histogram)),
-        guarantee=guarantee,
-        log_likelihood=tuple(em.log_likelihood.tolist()) if em else (),
-        warning=em.warning if em else "",
-        bias=bootstrap_bias(lambda counts: fit(counts).estimate, *law, shown=merged)
-        if draws
-        else None,
-        seed=seed,
-    )
-
-
-def _fitted_cells(
-    questions: Sequence[AnyQuestion],
-    reading: CellsReading,
-    draws: int,
-    guarantee: Guarantee,
-    seed: int | None,
-) -> Postprocessed:
-    for question in questions:
-        check_exclusive(question)
-    table = reading.combined(tuple(question.id for question in questions))
-    sums = [answer_sums(question) for question in questions]
-
-    def fit(raw: np.ndarray) -> np.ndarray:
-        return constrained_least_squares(table, raw).estimate
-
-    def merged(shares: np.ndarray) -> np.ndarray:
-        return by_axis(sums, shares)
-
-    found = constrained_least_squares(table, table.shares)
-    law = (found.estimate, table, reading.people, draws)
-    return Postprocessed(
-        questions=table.questions,
-        answers=tuple(question.answers for question in questions),
-        method=found.method,
-        statement=found.statement,
-        estimate=merged(found.estimate),
-        raw=merged(table.shares),
-        guarantee=guarantee,
-        bias=bootstrap_bias_of_cells(fit, *law, shown=merged) if draws else None,
-        seed=seed,
-    )
-
-
-Patterns = tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]
-
-
-def _patterns(questions: Sequence[AnyQuestion], reading: Reading) -> Patterns:
-    """The histogram of report patterns, and for each question its channel and a left inverse.
-
-    Of a k-ary response the patterns are the options: those with one bit set, the first bit being
-    the most significant digit.
-    """
-    histogram, channels, inverses = reading.counts, [], []
-    for axis, question in enumerate(questions):
-        channel = reading.message.channels[question.id]
-        if channel.of_answers:
-            one_hot = 1 << np.arange(question.bits)[::-1]
-            histogram = histogram.take(one_hot, axis=axis)
-            channels.append(channel.matrix)
-            inverses.append(channel.inverse)
-        else:
-            channels.append(channel_matrix(question, channel.matrix))
-            inverses.append(inverse_matrix(question, channel.inverse))
-    return histogram, channels, inverses
-
-
-METHODS: tuple[Method, ...] = get_args(Method)
-
-
-def postprocess(
-    plan: Plan,
-    reports: Reports,
-    *,
-    tables: Sequence[Sequence[str]],
-    method: Method = "likelihood",
-    bootstrap: int = 0,
-    merge: Merge | None = None,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
-) -> tuple[Postprocessed, ...]:
-    """Change the unbiased estimates of some tables by a named method. All of them are biased.
-
-    method: "simplex" (nearest shares that are not negative and sum to one), "likelihood"
-    (nonnegative maximum likelihood, by EM) or "consistent" (shared margins of all the tables made
-    equal). Of tables that come from cells the first two are one, constrained least squares.
-    bootstrap: simulated collections that tell the bias of the first two, 0 for none. merge: answers
-    that are read as one, as for `estimate`; their changed shares are added up. received: as for
-    `estimate`. Raises UsageError for an unknown method or fewer than 2 draws, TableError for tables
-    whose answers overlap, or that are too large for a histogram of their bits; ReportsError as
-    `estimate`.
-    """
-    if method not in METHODS:
-        raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
-    if bootstrap == 1 or (bootstrap and method == "consistent"):
-        allowed = "should be 0, or at least 2 with simplex or likelihood"
-        raise UsageError.of("bootstrap", bootstrap, allowed)
-    plan = with_merged(plan, merge)
-    wanted = check_tables(plan, tables)
-    for ids in wanted:
-        if clear := set(ids) - set(plan.survey.closed(ids)):
-            allowed = "it is open, and known without noise; leave it out of post-processing"
-            raise TableError.of("table", min(clear), allowed)
-        if plan.survey.question(ids[0]).one_way_only:
-            allowed = "it is a text question; leave it out of post-processing"
-            raise TableError.of("table", ids[0], allowed)
-    kind: Kind = "pairs" if method == "consistent" else "patterns"
-    counted = count(plan, reports, tables=wanted, kind=kind)
-    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
-    if method == "consistent":
-        joints = [
-            table_of(plan, readings(plan, counted, ids), ids, covariance=True) for ids in wanted
-        ]
-        return consistent(joints, guarantee, counted.seed)
-    by = method, bootstrap, guarantee, counted.seed
-    return tuple(
-        fitted(list(map(plan.survey.question, ids)), readings(plan, counted, ids), *by)
-        for ids in wanted
+        for table, estimate in zip(tables, result.estimates, strict=True)
     )

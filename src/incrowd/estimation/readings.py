@@ -1,4 +1,4 @@
-"""Reports that were counted -> a table: it is read in every message that holds its questions.
+"""Counted reports -> a table, combined from every message that holds its questions.
 
 Proof: docs/mathematics.md#several-messages.
 """
@@ -47,7 +47,7 @@ Ids = tuple[str, ...]
 
 
 class Reading(NamedTuple):
-    """The counts of a table in the joint reports of one message, and how much they weigh."""
+    """The counts of a table in the joint reports of one message, and their weight."""
 
     message: JointReport
     weight: float
@@ -58,11 +58,10 @@ Readings = Sequence[Reading | CellsReading]
 
 
 class Source(NamedTuple):
-    """A message in which a table can be read.
+    """A message that holds a table.
 
-    weight: the inverse of the noise variance that was planned for its largest cell, for the
-    people that the plan counts on. It does not depend on the reports, so that weighted means have
-    no bias.
+    weight: the inverse of the planned noise variance of the table's largest cell, for the people
+    that the plan relies on. It does not depend on the reports, so weighted means have no bias.
     """
 
     number: int
@@ -72,35 +71,35 @@ class Source(NamedTuple):
 
 def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
     """The messages that hold all questions of a table. Raises TableError if there are none."""
-    found = tuple(
+    holding = tuple(
         Source(number, message, weight(plan.survey, message, ids))
         for number, message in enumerate(plan.messages)
         if message.holds(ids)
     )
-    if not found:
+    if not holding:
         together = ", ".join(
             f"{'two of ' * message.parities}({', '.join(message.ids)})" for message in plan.messages
         )
         allowed = f"no message holds all of them; ask for what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
-    return found
+    return holding
 
 
 def joint_sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
-    """The messages of joint reports that hold all questions of a table. Raises as `sources`."""
+    """The messages of joint reports among `sources`. Raises TableError as `sources` does."""
     return tuple(source for source in sources(plan, ids) if not source.message.cells)
 
 
 def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
-    """How much a message counts for the pairs of a first question with each of the others."""
+    """The weight of a message for the pairs of the first question with each of the others."""
     first, *others = ids
     tables: list[Ids] = [(first, id) for id in others] or [(first,)]
     return 1 / sum(1 / weight(survey, message, pair) for pair in tables)
 
 
 def readings(plan: Plan, counted: Tally, ids: Ids) -> Readings:
-    """The counts of a table in every message of joint reports that holds it, and of all messages of
-    cells together, if one of these does."""
+    """The counts of a table in every message of joint reports that holds it, and those of all
+    messages of cells together, if one of these does."""
     reports = joint_readings(plan, counted, ids)
     return _with_cells(plan, ids, reports, lambda: cells_reading(plan, counted))
 
@@ -112,14 +111,15 @@ def expected_readings(
     counts_of: Callable[[JointReport], np.ndarray],
     shares_of: Callable[[AnyQuestion], ArrayLike],
 ) -> Readings:
-    """What `readings` are on average, if the answers to different questions are independent.
+    """The average of `readings`, if the answers to different questions are independent.
 
-    counts_of: the counts of a message of joint reports. shares_of: of the answers to a question.
+    counts_of: the counts of a message of joint reports. shares_of: the shares of the answers to a
+    question.
     """
     reports = [
-        Reading(source.message, source.weight, counts_of(source.message))
-        for source in sources(plan, ids)
-        if not source.message.cells
+        Reading(message, planned, counts_of(message))
+        for _, message, planned in sources(plan, ids)
+        if not message.cells
     ]
     return _with_cells(plan, ids, reports, lambda: expected_cells_reading(plan, people, shares_of))
 
@@ -127,7 +127,7 @@ def expected_readings(
 def _with_cells(
     plan: Plan, ids: Ids, reports: Sequence[Reading], cells: Callable[[], CellsReading]
 ) -> Readings:
-    """Joint reports, and the cells if a message of these holds the table."""
+    """The joint reports, and the cells if one of their messages holds the table."""
     if not any(source.message.cells for source in sources(plan, ids)):
         return reports
     reading = cells()
@@ -136,21 +136,21 @@ def _with_cells(
 
 
 def joint_readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
-    """The counts of a table in every message of joint reports that holds it."""
-    return tuple(
-        _reading(source.message, source.weight, counted.messages[source.number].tables[ids])
-        for source in sources(plan, ids)
-        if not source.message.cells
-    )
+    """The counts of a table in every message of joint reports that holds it.
 
-
-def _reading(message: JointReport, weight: float, counts: np.ndarray) -> Reading:
-    """Copies of permanent responses are read as the one report that they share the noise of: their
-    mean has at most its variance."""
-    copies = message.copies
-    if message.independent_copies < copies:
-        message, counts = message.model_copy(update={"copies": 1}), counts / copies
-    return Reading(message, weight, counts)
+    The copies of a permanent response share their noise, so they are read as one report: the
+    variance of their mean is at most that of one.
+    """
+    reports = []
+    for number, message, planned in sources(plan, ids):
+        if message.cells:
+            continue
+        counts = counted.messages[number].tables[ids]
+        if message.independent_copies < message.copies:
+            counts = counts / message.copies
+            message = message.model_copy(update={"copies": 1})
+        reports.append(Reading(message, planned, counts))
+    return tuple(reports)
 
 
 def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
@@ -167,30 +167,31 @@ def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
 def expected_cells_reading(
     plan: Plan, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellsReading:
-    """What `cells_reading` is on average, if the answers to different questions are independent."""
+    """The average of `cells_reading`, if the answers to different questions are independent."""
     cells = [message for message in plan.messages if message.cells]
     return CellsReading(tuple(expected_cells(each, people, shares_of) for each in cells), 1.0)
 
 
 def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
-    """The counts of a table in the joint reports that tell most of it, by the plan."""
+    """The counts of a table in the joint reports that measure it best, according to the plan."""
     return max(joint_readings(plan, counted, ids), key=lambda reading: reading.weight)
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
-    """The wanted tables.
+    """The requested tables, by default those that the survey wants.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
-    together, or if no memory holds it.
+    together, or if it is too large for memory.
     """
     if tables is None:
         return plan.survey.wanted
     survey = plan.survey
-    known = [question.id for question in survey.questions]
+    questions = [question.id for question in survey.questions]
     for ids in tables:
         for id in ids:
-            if id not in known:
-                allowed = f"no question has this id; {likely(id, known)}use {', '.join(known)}"
+            if id not in questions:
+                hint = likely(id, questions)
+                allowed = f"no question has this id; {hint}use {', '.join(questions)}"
                 raise TableError.of("table", id, allowed)
         if len(set(ids)) < len(ids) or not ids:
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
@@ -208,53 +209,6 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
     return tuple(map(tuple, tables))
 
 
-def table_of(
-    plan: Plan,
-    found: Readings,
-    ids: Ids,
-    noise_only: bool = False,
-    places: int = 0,
-    *,
-    covariance: bool = False,
-    margin: bool = False,
-) -> TableEstimate:
-    """One table, combined from all messages that hold it.
-
-    places: as `false_reports` has them. covariance: that of all cells as well, from counts of
-    pairs; margin: then with "any answer" as the last entry of each axis. Raises TableError for a
-    covariance of more than 2,000 cells.
-    """
-    questions = [plan.survey.question(id) for id in ids]
-
-    def of(reading: Reading | CellsReading) -> TableEstimate:
-        if isinstance(reading, CellsReading):
-            senders = partial(false_reports, plan, places=places)
-            return cells_table(
-                questions, reading, noise_only, senders, covariance=covariance, margin=margin
-            )
-        message, channels = reading.message, reading.message.channels
-        decoders = [question_decoder(q, channels[q.id], margin) for q in questions]
-        table = estimate_table(
-            ids, decoders, reading.counts, message.copies, noise_only, covariance=covariance
-        )
-        return replace(table, influence=table.influence * false_reports(plan, message, places))
-
-    return combined([of(reading) for reading in found], [reading.weight for reading in found])
-
-
-def false_reports(plan: Plan, message: Message, places: int) -> int:
-    """How many reports of a message one malicious sender can send at most.
-
-    places: sealed reports in one upload, if the reports came over a network: all of them may hold
-    this message. Otherwise 0: she sends the copies of an honest person, or of cells as many as the
-    slots of an upload hold; and that for each of her rows.
-    """
-    if places:
-        return places
-    reports = sum(slots(plan)) if message.cells else message.copies
-    return reports * plan.survey.rows_per_person
-
-
 def table(
     plan: Plan,
     counted: Tally,
@@ -265,36 +219,64 @@ def table(
     covariance: bool = False,
     margin: bool = False,
 ) -> TableEstimate:
-    """One table of the released people, as `incrowd.estimation.readings.table_of` has it.
+    """One table of the released people, combined from all messages that hold it.
 
-    An open question is an axis without noise; several are one axis, as "faculty / year".
+    An open question is an axis without noise; several open questions are one axis, such as
+    "faculty / year". places: as for `false_reports`. covariance: include that of all cells, from
+    counts of pairs; margin: then also include "any answer" as the last entry of each axis. Raises
+    TableError for a covariance of more than 2,000 cells.
     """
     closed = plan.survey.closed(ids)
+    questions = [plan.survey.question(id) for id in closed]
+    senders = partial(false_reports, plan, places=places)
 
     # Here, so that a plan is forecast without loading what reads reports.
     from incrowd.reports.consistency import smallest
 
-    def of(part: Tally, people: int) -> TableEstimate:
+    def of_reading(reading: Reading | CellsReading) -> TableEstimate:
+        if isinstance(reading, CellsReading):
+            return cells_table(
+                questions, reading, noise_only, senders, covariance=covariance, margin=margin
+            )
+        channels, copies = reading.message.channels, reading.message.copies
+        decoders = [question_decoder(q, channels[q.id], margin) for q in questions]
+        joint = estimate_table(
+            closed, decoders, reading.counts, copies, noise_only, covariance=covariance
+        )
+        return replace(joint, influence=joint.influence * senders(reading.message))
+
+    def of_people(part: Tally, people: int) -> TableEstimate:
         if not closed:
             return everybody(people, noise_only, plan.survey.rows_per_person, covariance=covariance)
-        found = readings(plan, part, closed)
-        return table_of(
-            plan, found, closed, noise_only, places, covariance=covariance, margin=margin
-        )
+        parts = readings(plan, part, closed)
+        return combined(list(map(of_reading, parts)), [reading.weight for reading in parts])
 
     if closed == ids:
-        return of(counted, 0)
+        return of_people(counted, 0)
     answers = releases_by_answer(plan.survey, open_of(plan.survey, ids), list(counted.strata))
     tallies = [counted.only(releases) for releases in answers.values()]
     people = tuple(smallest(plan, part.messages) for part in tallies)
-    parts = [of(part, number) for part, number in zip(tallies, people, strict=True)]
+    parts = [of_people(part, number) for part, number in zip(tallies, people, strict=True)]
     if covariance:
         check_cells(len(parts) * parts[0].estimate.size)
     return across(parts, open_axis(plan.survey, ids, tuple(answers), people), margin)
 
 
+def false_reports(plan: Plan, message: Message, places: int) -> int:
+    """How many reports of a message one malicious sender can send at most.
+
+    places: sealed reports in one upload, if the reports came over a network: all of them may hold
+    this message. Otherwise 0: the sender sends as many copies as an honest person, or as many cells
+    as an upload has slots, for each row.
+    """
+    if places:
+        return places
+    reports = sum(slots(plan)) if message.cells else message.copies
+    return reports * plan.survey.rows_per_person
+
+
 def open_of(survey: Survey, ids: Ids) -> Ids:
-    """Those of some questions that are open, in the order of the survey."""
+    """The open ones among some questions, in the order of the survey."""
     return tuple(question.id for question in survey.open if question.id in ids)
 
 
@@ -302,6 +284,6 @@ def open_axis(
     survey: Survey, ids: Ids, answers: tuple[str, ...], people: tuple[int, ...]
 ) -> OpenAxis:
     """The open axis of a table, in the place of the first open question."""
-    found = open_of(survey, ids)
-    place = min(map(ids.index, found))
-    return OpenAxis(SEPARATOR.join(found), answers, place, people)
+    clear = open_of(survey, ids)
+    place = min(map(ids.index, clear))
+    return OpenAxis(SEPARATOR.join(clear), answers, place, people)

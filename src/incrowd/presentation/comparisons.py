@@ -16,9 +16,9 @@ from incrowd.presentation.view import Numbers, View
 
 if TYPE_CHECKING:
     from incrowd.estimation.association import IndependenceTest
-    from incrowd.estimation.quotients import Comparison
-    from incrowd.estimation.shares_apart import ShareDifference
-    from incrowd.estimation.two_way import TwoWay
+    from incrowd.estimation.compare import TwoWay
+    from incrowd.estimation.compare_shares import ShareDifference
+    from incrowd.estimation.ratios import Comparison
 
 HEADINGS = ("figure", "estimate", "95% interval")
 UNITS = {"share": "%", "difference": " pp"}  # other kinds of figures are plain numbers

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from incrowd.estimation.correlations import Correlation, Correlations
+from incrowd.estimation.correlate import Correlation, Correlations
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.sentences import guarantee_sentence

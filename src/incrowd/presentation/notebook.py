@@ -7,10 +7,10 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from incrowd import views
-from incrowd.estimation.correlations import Correlations
+from incrowd.estimation.compare import TwoWay
+from incrowd.estimation.correlate import Correlations
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
-from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
 from incrowd.presentation import comparisons, correlations, regression_page, regressions, sentences
 from incrowd.presentation.data import as_table

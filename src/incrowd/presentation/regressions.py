@@ -20,7 +20,7 @@ from incrowd.survey.question import MERGED
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from incrowd.estimation.quotients import Unbounded
+    from incrowd.estimation.ratios import Unbounded
     from incrowd.estimation.regression.results import Coefficient, Regression
 
 WAYS = {

@@ -243,7 +243,7 @@ def weighted_fit(
     strata = strata_by_answers(plan, model, counted)
     apart = any(each.question.id in model.open for each in model.predictors)
     groups = {str(place): sorted(each.names) for place, each in enumerate(strata)}
-    joint = weighted_levels(plan, counted, model, known, groups if apart else {})
+    joint = weighted_levels(plan, counted, model, tuple(known), groups if apart else {})
     if noise_only:
         joint = joint.noise_alone()
     levels = [each.levels for each in strata]

@@ -1,4 +1,4 @@
-"""The people of a tally in cells, and the tables that weights to known margins make of them."""
+"""The people of a tally in cells, and the tables that result from weighting them to margins."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from math import prod
 
 import numpy as np
 
-from incrowd.errors import IncrowdError, InWords, TableError
-from incrowd.estimation.readings import Ids, open_axis, open_of, readings, table, table_of
+from incrowd.errors import InWords, TableError
+from incrowd.estimation.readings import Ids, open_axis, open_of, table
 from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
 from incrowd.estimation.weighting.known_margins import BETWEEN, KnownMargin
 from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted
@@ -20,13 +20,13 @@ from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER
 
-RELEASE = ""  # the axis of the releases, which no question is called
-Indicators = tuple[tuple[str, ...], np.ndarray]  # answers, and which cells give each
-Groups = Mapping[str, Sequence[Names]]  # of releases, each under a name
+RELEASE = ""  # the axis of the releases; no question has this name
+Indicators = tuple[tuple[str, ...], np.ndarray]  # answers, and a row of cells for each
+Groups = Mapping[str, Sequence[Names]]  # of releases, by name
 
 
 class PeopleCells:
-    """All people of a tally, in cells of a release and of answers to randomized questions."""
+    """All people of a tally, in cells: a release and answers to randomized questions."""
 
     def __init__(self, plan: Plan, counted: Tally, ids: Ids) -> None:
         self.plan, self.counted, self.ids = plan, counted, ids
@@ -36,86 +36,74 @@ class PeopleCells:
         if (cells := prod(sizes) * len(parts)) > MOST_CELLS:
             allowed = f"with the margins should have {MOST_CELLS:,} at most; drop a question"
             raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
-        numbers = tuple(smallest(plan, part.messages) for part in parts)
-        joints = [self._joint(*pair) for pair in zip(parts, numbers, strict=True)]
-        axis = OpenAxis(RELEASE, tuple(map(label, self.releases)), 0, numbers)
-        self.joint = across(joints, axis)
-
-    def _joint(self, part: Tally, people: int) -> TableEstimate:
-        if not self.ids:
-            return everybody(people, noise_only=False, covariance=True)
-        found = readings(self.plan, part, self.ids)
-        return table_of(self.plan, found, self.ids, covariance=True, margin=True)
+        people = tuple(smallest(plan, part.messages) for part in parts)
+        if ids:
+            tables = [table(plan, part, ids, covariance=True, margin=True) for part in parts]
+        else:
+            tables = [everybody(number, noise_only=False, covariance=True) for number in people]
+        axis = OpenAxis(RELEASE, tuple(map(label, self.releases)), 0, people)
+        self.joint = across(tables, axis)
 
     def table(
-        self, ids: Ids, known: Sequence[KnownMargin], groups: Groups | None = None
+        self, ids: Ids, margins: Sequence[KnownMargin], groups: Groups | None = None
     ) -> tuple[TableEstimate, np.ndarray]:
-        """A wanted table with margins, and its Jacobian in the cells of all people.
+        """A weighted table with margins, and its Jacobian in the cells of all people.
 
-        Open questions are one axis of it. groups: the answers of a first axis of releases, where
-        these are wanted for themselves; then ids are randomized questions alone.
+        Its open questions are one axis. groups: the answers of a first axis of releases, if one is
+        wanted; then ids are randomized questions only.
         """
-        clear, inner = open_of(self.plan.survey, ids), self._inner(known)
-        cells, name, apart = Cells(self, inner), RELEASE, groups or {}
-        if clear:
-            name = open_axis(self.plan.survey, ids, (), ()).question
-            apart = releases_by_answer(self.plan.survey, clear, self.releases)
-        openly = {name: cells.by_release(apart)} if apart else {}
+        survey, joint = self.plan.survey, self.joint
+        inner = [id for id in self.ids if any(id in each.ids for each in margins)]
+        front = [id for id in self.ids if id not in inner]
+        cells, name, releases = WeightCells(self, inner), RELEASE, groups or {}
+        if clear := open_of(survey, ids):
+            name = open_axis(survey, ids, (), ()).question
+            releases = releases_by_answer(survey, clear, self.releases)
+        axes = {name: cells.by_release(releases)} if releases else {}
+        axes |= {id: cells.of(id) for id in inner}
         order = list(dict.fromkeys(name if id in clear else id for id in ids))
-        axes = openly | {id: cells.of(id) for id in inner}
-        return self._table([RELEASE, *order] if groups else order, axes, known)
-
-    def _table(
-        self, order: Sequence[str], axes: Mapping[str, Indicators], known: Sequence[KnownMargin]
-    ) -> tuple[TableEstimate, np.ndarray]:
-        """A table whose axes are in some order. axes: those that the cells of the weights give."""
-        inner = self._inner(known)
-        front, cells = [id for id in self.ids if id not in inner], Cells(self, inner)
+        if groups:
+            order = [RELEASE, *order]
         summed = [name for name in axes if name in order]
-        whole = additive(self.joint, inner)
-        flat = self.joint.estimate.ravel()
-        people = self.joint.linear((whole @ flat).reshape(self.joint.estimate.shape), whole)
-        layout = Layout(self._entries(front, inner), cells.sums([axes[name] for name in summed]))
-        values, jacobian = weighted(people, layout, [cells.margin(each) for each in known])
-        said = {id: self.plan.survey.question(id).answers for id in front}
-        said |= {name: answers for name, (answers, _) in axes.items()}
-        shape = [1 + len(said[name]) for name in (*front, *summed)]
+        whole = additive(joint, inner)
+        people = joint.linear((whole @ joint.estimate.ravel()).reshape(joint.estimate.shape), whole)
+        layout = Layout(self._entries(len(front)), cells.sums([axes[name] for name in summed]))
+        values, jacobian = weighted(people, layout, [cells.margin(each) for each in margins])
+        answers = {id: survey.question(id).answers for id in front}
+        answers |= {name: names for name, (names, _) in axes.items()}
+        shape = [1 + len(answers[name]) for name in (*front, *summed)]
         turn = [[*front, *summed].index(name) for name in order]
         places = np.arange(prod(shape)).reshape(shape).transpose(turn)
-        rows = jacobian.reshape(-1, flat.size)[places.ravel()] @ whole
-        exclusive = dict(zip(self.joint.questions, self.joint.exclusive, strict=True))
-        return self.joint.linear(
+        rows = jacobian.reshape(-1, joint.estimate.size)[places.ravel()] @ whole
+        exclusive = dict(zip(joint.questions, joint.exclusive, strict=True))
+        return joint.linear(
             values.ravel()[places],
             rows,
             questions=tuple(order),
-            answers=tuple(said[name] for name in order),
+            answers=tuple(answers[name] for name in order),
             exclusive=tuple(exclusive.get(name, True) for name in order),
             margins=tuple(True for _ in order),
         ), rows
 
-    def _inner(self, known: Sequence[KnownMargin]) -> list[str]:
-        """The randomized questions of the margins."""
-        return [id for id in self.ids if any(id in each.ids for each in known)]
-
-    def _entries(self, front: Sequence[str], inner: Sequence[str]) -> np.ndarray:
+    def _entries(self, front: int) -> np.ndarray:
         """Places in the joint estimate: a row for each cell of the first questions, "any" last; a
-        column for each release and answers to the others."""
+        column for each release and answers to the other questions."""
         places = np.arange(self.joint.estimate.size).reshape(self.joint.estimate.shape)
-        for axis in range(1 + len(front), places.ndim):
+        for axis in range(1 + front, places.ndim):
             places = places.take(range(places.shape[axis] - 1), axis)
-        turned = np.moveaxis(places, 0, len(front))
-        return turned.reshape(prod(turned.shape[: len(front)]), -1)
+        turned = np.moveaxis(places, 0, front)
+        return turned.reshape(prod(turned.shape[:front]), -1)
 
     def influence(self, places: int) -> float:
         """How far one malicious sender can move one cell."""
         if not self.ids:
             people = sum(smallest(self.plan, part) for part in self.counted.crowds)
             return self.plan.survey.rows_per_person / people
-        openly = tuple(q.id for q in self.plan.survey.open)
-        return table(self.plan, self.counted, (*openly, *self.ids), places=places).influence
+        clear = tuple(question.id for question in self.plan.survey.open)
+        return table(self.plan, self.counted, (*clear, *self.ids), places=places).influence
 
     def reach(self, jacobian: np.ndarray) -> float:
-        """How far cells of the table move at most with those of one release, each by one."""
+        """How far cells of the table move at most if each cell of one release moves by one."""
         return float(np.abs(self.by_release(jacobian)).sum(axis=2).max())
 
     def by_release(self, jacobian: np.ndarray) -> np.ndarray:
@@ -123,8 +111,8 @@ class PeopleCells:
         return jacobian.reshape(len(jacobian), len(self.releases), -1).swapaxes(0, 1)
 
 
-class Cells:
-    """The cells that weights are for: a release, and answers to the questions of the margins."""
+class WeightCells:
+    """The cells that have weights: a release, and answers to the questions of the margins."""
 
     def __init__(self, people: PeopleCells, inner: Sequence[str]) -> None:
         self.survey, self.releases = people.plan.survey, people.releases
@@ -134,50 +122,56 @@ class Cells:
     def of(self, id: str) -> Indicators:
         """Which cells give each answer to a question of the margins."""
         axis, answers = 1 + self.inner.index(id), self.survey.question(id).answers
-        own = np.indices(self.shape)[axis].ravel()
-        return answers, (own == np.arange(len(answers))[:, None]) * 1.0
+        places = np.indices(self.shape)[axis].ravel()
+        return answers, (places == np.arange(len(answers))[:, None]) * 1.0
 
     def by_release(self, groups: Groups) -> Indicators:
-        """Which cells are of the releases of each group."""
-        own = np.indices(self.shape)[0].ravel()
+        """Which cells belong to the releases of each group."""
+        places = np.indices(self.shape)[0].ravel()
         numbers = [[self.releases.index(names) for names in each] for each in groups.values()]
-        return tuple(groups), np.array([np.isin(own, each) * 1.0 for each in numbers])
+        return tuple(groups), np.array([np.isin(places, each) * 1.0 for each in numbers])
 
     def sums(self, axes: Sequence[Indicators]) -> np.ndarray:
-        """Which cells are in each cell of some axes together, each with "any answer" at its end."""
+        """Which cells are in each cell of some axes crossed, each with "any answer" at its end."""
         ends = [np.vstack([rows, np.ones(rows.shape[1])]) for _, rows in axes]
         return _crossed(ends, prod(self.shape))
 
-    def margin(self, known: KnownMargin) -> Margin:
-        """A known margin of these cells. Raises TableError for an answer that is missing, and one
-        of strata that were not released."""
-        survey, clear = self.survey, open_of(self.survey, known.ids)
-        closed = [id for id in known.ids if id not in clear]
+    def margin(self, stated: KnownMargin) -> Margin:
+        """A known margin in terms of these cells. Raises TableError for a missing answer, and for
+        an answer of strata that were not released."""
+        survey, clear = self.survey, open_of(self.survey, stated.ids)
+        closed = [id for id in stated.ids if id not in clear]
         groups = releases_by_answer(survey, clear, self.releases) if clear else {}
         released = [self.by_release(groups)] if clear else []
         axes = [*released, *map(self.of, closed)]
-        answers_of = list(product(*(answers for answers, _ in axes)))
-        kept = [not (known.answered and NO_ANSWER in each[len(released) :]) for each in answers_of]
-        categories = [BETWEEN.join(each) for each in compress(answers_of, kept)]
-        said = {
-            a: name
-            for name, found in groups.items()
-            for a in answers_of_releases(survey, clear, found)
+        combinations = list(product(*(answers for answers, _ in axes)))
+        used = [
+            not (stated.answered and NO_ANSWER in each[len(released) :]) for each in combinations
+        ]
+        categories = [BETWEEN.join(each) for each in compress(combinations, used)]
+        group_of = {
+            answers: name
+            for name, releases in groups.items()
+            for answers in answers_of_releases(survey, clear, releases)
         }
         shares = dict.fromkeys(categories, 0.0)
-        for answers, share in known.shares.items():
-            given = dict(zip(known.ids, answers, strict=True))
+        for answers, share in stated.shares.items():
+            given = dict(zip(stated.ids, answers, strict=True))
             openly = tuple(given[id] for id in clear)
-            if clear and openly not in said:
-                raise _not_released(known, answers)
-            group = [said[openly]] if clear else []
+            if clear and openly not in group_of:
+                allowed = (
+                    "no stratum with this answer was released, too few people or nobody being in "
+                    "it; leave it out: the tables are then of the others"
+                )
+                raise TableError.of(f"margins.{stated.name}", BETWEEN.join(answers), allowed)
+            group = [group_of[openly]] if clear else []
             shares[BETWEEN.join([*group, *(given[id] for id in closed)])] += share
         if missing := [name for name, share in shares.items() if share == 0]:
             allowed = "this answer is missing; give its share as well"
-            raise TableError.of(f"margins.{known.name}", missing[0], allowed)
-        rows = _crossed([rows for _, rows in axes], prod(self.shape))[kept]
+            raise TableError.of(f"margins.{stated.name}", missing[0], allowed)
+        rows = _crossed([rows for _, rows in axes], prod(self.shape))[used]
         values = np.array(list(shares.values()))
-        return Margin(known.name, tuple(categories), values, rows, known.answered)
+        return Margin(stated.name, tuple(categories), values, rows, stated.answered)
 
 
 def _crossed(axes: Sequence[np.ndarray], cells: int) -> np.ndarray:
@@ -187,11 +181,3 @@ def _crossed(axes: Sequence[np.ndarray], cells: int) -> np.ndarray:
         axes,
         np.ones((1, cells)),
     )
-
-
-def _not_released(known: KnownMargin, answers: Sequence[str]) -> IncrowdError:
-    allowed = (
-        "no stratum with this answer was released, too few people or nobody being in it; leave it "
-        "out: the tables are then of the others"
-    )
-    return TableError.of(f"margins.{known.name}", BETWEEN.join(answers), allowed)

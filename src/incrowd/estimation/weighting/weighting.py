@@ -1,28 +1,29 @@
-"""Tables of a tally that are weighted to known margins, or of those who answered."""
+"""Tables of a tally that are weighted to known margins, or describe only those who answered."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from math import prod
+from functools import reduce
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.answered import of_those_who_answered, within
 from incrowd.estimation.readings import Ids, sharpest, table
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
 from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, averaged, changed
 from incrowd.estimation.weighting.known_margins import KnownMargin
+from incrowd.estimation.weighting.margins import check_clear
 from incrowd.estimation.weighting.people import Groups, PeopleCells
 from incrowd.estimation.words import Part, WordEstimates, estimate_weighted_words
 from incrowd.plans import Plan
 from incrowd.plans.strata import label
 from incrowd.reports.tally import Tally
-from incrowd.survey import AnyQuestion, Survey
+from incrowd.survey import NO_ANSWER, Survey
 from incrowd.survey.question import MOST_TOGETHER
 
 T = TypeVar("T")
@@ -30,28 +31,33 @@ MANY_ANSWERS = f"a text question, or one with more than {MOST_TOGETHER:,} option
 
 
 class Change(NamedTuple):
-    """What is made of a table: weights to margins, and whether "no answer" is left out."""
+    """How a table is changed: weighted to margins, restricted to those who answered, or both.
+
+    noise_only, places: as for `incrowd.estimation.readings.table`.
+    """
 
     margins: tuple[KnownMargin, ...]
     answered: bool
+    noise_only: bool = False
+    places: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the margins."""
-        return tuple(known.words for known in self.margins)
+        return tuple(margin.words for margin in self.margins)
 
     def closed(self, survey: Survey) -> Ids:
         """The randomized questions of the margins."""
-        ids = (id for known in self.margins for id in survey.closed(known.ids))
+        ids = (id for margin in self.margins for id in survey.closed(margin.ids))
         return tuple(dict.fromkeys(ids))
 
 
 class Derived(NamedTuple):
-    """A table that was made of another one.
+    """A table that was derived from another one.
 
-    weighted: the same with "any answer", of noise and sampling, before "no answer" is left out.
-    swing: what one malicious sender can do to `weighted`, as `incrowd.estimation.amounts.Evidence`
-    has it; an alternative for each release.
+    weighted: the weighted table with "any answer", with errors of noise and sampling, before "no
+    answer" is left out. swing: what one malicious sender can do to `weighted`, as in
+    `incrowd.estimation.amounts.Evidence`; an alternative for each release.
     """
 
     table: TableEstimate
@@ -62,184 +68,219 @@ class Derived(NamedTuple):
 def what_can_be_made(
     wanted: Sequence[Ids], make: Callable[[Ids], T]
 ) -> tuple[dict[Ids, T], tuple[NotMade, ...]]:
-    """What a function makes of each of some tables, and those of which it raised TableError."""
-    made: dict[Ids, T] = {}
+    """The results of a function for some tables, and the tables for which it raised TableError."""
+    results: dict[Ids, T] = {}
     not_made = []
     for ids in wanted:
         try:
-            made[ids] = make(ids)
+            results[ids] = make(ids)
         except TableError as error:
             not_made.append(NotMade(ids, error.problems[0]))
-    return made, tuple(not_made)
+    return results, tuple(not_made)
 
 
 def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
-    """The randomized questions that are counted together for a wanted table.
+    """The randomized questions that have to be counted together for a table.
 
-    First those of the table, then those of the margins, whose answers the weights are for. Raises
-    TableError if they do not travel together, or are too many.
+    First those of the table, then those of the margins, whose answers have the weights. Raises
+    TableError if they do not travel together, if there are too many, and for a change that needs
+    the covariance of too many answers.
     """
-    survey, wanted = plan.survey, plan.survey.closed(ids)
-    among = change.closed(survey)
-    found = (*(id for id in wanted if id not in among), *among)
-    if wanted and (survey.question(wanted[0]).one_way_only or wide_alone(survey, wanted)):
-        _check_alone(survey.question(wanted[0]), among, change.answered)
-        return wanted
-    if found and not any(message.holds(found) for message in plan.messages):
+    survey, closed = plan.survey, plan.survey.closed(ids)
+    weighted = change.closed(survey)
+    if closed and (survey.question(closed[0]).one_way_only or wide_alone(survey, closed)):
+        if weighted:
+            allowed = (
+                f"{MANY_ANSWERS} cannot be weighted by answers to {', '.join(weighted)}; use "
+                "margins of open questions alone"
+            )
+            raise TableError.of("table", closed[0], allowed)
+        if change.answered and survey.question(closed[0]).optional:
+            allowed = (
+                f"{MANY_ANSWERS} cannot be a table of those who answered; leave "
+                "of_those_who_answered=True out, or ask for other tables"
+            )
+            raise TableError.of("table", closed[0], allowed)
+        return closed
+    joint = (*(id for id in closed if id not in weighted), *weighted)
+    if joint and not any(message.holds(joint) for message in plan.messages):
         allowed = (
-            f"no report holds it with {', '.join(among)}, so that its weighted shares cannot be "
+            f"no report holds it with {', '.join(weighted)}, so that its weighted shares cannot be "
             "told; leave a margin out, or plan a table of all of them"
         )
         raise TableError.of("table", ",".join(ids), allowed)
-    bits = [survey.question(id).bits for id in found]
-    if (counts := prod(1 + b + b * (b - 1) // 2 for b in bits)) > MOST_COUNTS:
+    bits = [survey.question(id).bits for id in joint]
+    if (counts := math.prod(1 + b + b * (b - 1) // 2 for b in bits)) > MOST_COUNTS:
         allowed = f"with the margins it needs {counts:,} counts; drop a question or a margin"
         raise TableError.of("table", ",".join(ids), allowed)
-    return found
+    return joint
 
 
 def wide_alone(survey: Survey, ids: Ids) -> bool:
-    """Whether a table is of one question with more options than a covariance is made for."""
+    """Whether a table is of one question with too many options for a covariance."""
     return len(ids) == 1 and survey.question(ids[0]).wide
 
 
-def _check_alone(question: AnyQuestion, among: Ids, answered: bool) -> None:
-    """Raises TableError for what needs the covariance of very many answers."""
-    if among:
-        allowed = (
-            f"{MANY_ANSWERS} cannot be weighted by answers to {', '.join(among)}; use margins of "
-            "open questions alone"
-        )
-        raise TableError.of("table", question.id, allowed)
-    if answered and question.optional:
-        allowed = (
-            f"{MANY_ANSWERS} cannot be a table of those who answered; leave "
-            "of_those_who_answered=True out, or ask for other tables"
-        )
-        raise TableError.of("table", question.id, allowed)
+def derived(plan: Plan, counted: Tally, ids: Ids, change: Change) -> Derived:
+    """A changed table. counted: counts of pairs, of the questions of `counted_for`.
 
-
-def derived(
-    plan: Plan,
-    counted: Tally,
-    ids: Ids,
-    change: Change,
-    noise_only: bool = False,
-    places: int = 0,
-) -> Derived:
-    """A wanted table. counted: pairs, as `counted_for` says.
-
-    places: as `incrowd.estimation.readings.table_of` has it. Raises TableError where a share that
-    weights divide by is not clear of the noise, and for margins that do not fit the releases.
+    Raises TableError if a share that weights divide by is not clearly above the noise, and for
+    margins that do not fit the releases.
     """
     people = PeopleCells(plan, counted, counted_for(plan, ids, change))
     weighted, jacobian = people.table(ids, change.margins)
-    own = _own(plan, counted, ids, change, noise_only, places)
-    influence = people.influence(places)
-    return _derived(people, weighted, jacobian * influence, own, change)
+    before = _unweighted(plan, counted, ids, change)
+    return _derived(people, weighted, jacobian * people.influence(change.places), before, change)
 
 
-def derived_strata(
-    plan: Plan,
-    counted: Tally,
-    ids: Ids,
-    change: Change,
-    noise_only: bool = False,
-    places: int = 0,
-) -> Iterator[Derived]:
-    """The same table in each release by itself: of the weighted people those who are in it.
+def derived_strata(plan: Plan, counted: Tally, ids: Ids, change: Change) -> Iterator[Derived]:
+    """The same table for each release: of the weighted people, those who are in it.
 
-    ids: randomized questions. Raises TableError as `derived`.
+    ids: randomized questions. Raises TableError as `derived` does.
     """
     people = PeopleCells(plan, counted, counted_for(plan, ids, change))
     groups = {label(names): [names] for names in people.releases}
     whole, jacobian = people.table(ids, change.margins, groups)
-    jacobian *= people.influence(places)
+    jacobian *= people.influence(change.places)
     for place, names in enumerate(people.releases):
-        own = _own(plan, counted.only([names]), ids, change, noise_only, places)
-        part, among = within(whole, place, f"stratum {label(names)}")
-        part = replace(part, people=own.people)
-        yield _derived(people, part, among @ jacobian, own, change)
+        before = _unweighted(plan, counted.only([names]), ids, change)
+        part, among = _within(whole, place, f"stratum {label(names)}")
+        part = replace(part, people=before.people)
+        yield _derived(people, part, among @ jacobian, before, change)
 
 
 def _derived(
     people: PeopleCells,
     weighted: TableEstimate,
-    moved: np.ndarray,
-    own: TableEstimate,
+    shifts: np.ndarray,
+    before: TableEstimate,
     change: Change,
 ) -> Derived:
-    """moved: how far one sender moves each cell of the table by each cell of the people, at most.
-    own: the table without weights."""
-    last, swing = weighted, people.by_release(moved)
+    """shifts: how far one sender can move each cell of the table through each cell of the people.
+    before: the table without weights."""
+    last, swing = weighted, people.by_release(shifts)
     if change.answered:
         last, jacobian = of_those_who_answered(weighted)
-        moved = jacobian @ moved
-    cells, influence = last.without_margins(), people.reach(moved)
-    return Derived(changed(cells, own, change.names, change.answered, influence), weighted, swing)
+        shifts = jacobian @ shifts
+    cells, influence = last.without_margins(), people.reach(shifts)
+    return Derived(
+        changed(cells, before, change.names, change.answered, influence), weighted, swing
+    )
 
 
-def _own(
-    plan: Plan, counted: Tally, ids: Ids, change: Change, noise_only: bool, places: int
-) -> TableEstimate:
-    """A table without weights; of those who answered, if the weighted one is."""
+def _unweighted(plan: Plan, counted: Tally, ids: Ids, change: Change) -> TableEstimate:
+    """The table without weights; of those who answered, if the weighted one is."""
     if change.margins and change.answered:
-        without = Change((), answered=True)
-        return derived(plan, counted, ids, without, noise_only, places).table
-    return table(plan, counted, ids, noise_only, places)
+        return derived(plan, counted, ids, change._replace(margins=())).table
+    return table(plan, counted, ids, change.noise_only, change.places)
 
 
 def weighted_levels(
-    plan: Plan, counted: Tally, model: Model, known: Sequence[KnownMargin], groups: Groups
+    plan: Plan, counted: Tally, model: Model, margins: tuple[KnownMargin, ...], groups: Groups
 ) -> TableEstimate:
     """The weighted shares of all combinations of a model's levels, with errors of noise and
     sampling.
 
-    groups: of releases, an axis of their own; without any there is none. Raises TableError as
-    `derived`.
+    groups: of releases, which become the first axis; if empty, there is no such axis. Raises
+    TableError as `derived` does.
     """
-    people = PeopleCells(plan, counted, counted_for(plan, model.ids, Change(tuple(known), False)))
-    found, _ = people.table(model.ids, known, groups)
-    return levels_of(found, model.randomized)
+    people = PeopleCells(plan, counted, counted_for(plan, model.ids, Change(margins, False)))
+    weighted, _ = people.table(model.ids, margins, groups)
+    return levels_of(weighted, model.randomized)
 
 
-# Words and cells under weights: of no person a report tells what else she answered.
+# --- shares of those who answered: docs/weighting.md#of-those-who-answered --------------------
+
+
+def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarray]:
+    """The table t = p / a, and its Jacobian in the cells of `table`.
+
+    p: the cells without "no answer"; a: the share of those who answered all questions;
+    dt = (dp - t da) / a. table: with margins. Those who answered are "any answer" minus "no
+    answer", which has less noise than a sum of answers, and is right where answers overlap. A table
+    in which everybody answers is returned unchanged. Raises TableError if a is not clearly above
+    the noise.
+    """
+    if not any(NO_ANSWER in answers for answers in table.answers):
+        return table, np.eye(table.estimate.size)
+    rows, ends = [], []
+    for answers in table.answers:
+        given = np.array([answer != NO_ANSWER for answer in answers])
+        ends.append(np.append(given - 1.0, 1.0)[None])
+        rows.append(np.vstack([np.eye(1 + len(answers))[:-1][given], ends[-1]]))
+    name = f"those who answered {', '.join(table.questions)}"
+    shares, jacobian = _shares_among(
+        table, reduce(np.kron, rows), reduce(np.kron, ends)[0], ("table", name)
+    )
+    substantive = tuple(tuple(a for a in answers if a != NO_ANSWER) for answers in table.answers)
+    shape = tuple(1 + len(answers) for answers in substantive)
+    return table.linear(shares.reshape(shape), jacobian, answers=substantive), jacobian
+
+
+def _within(table: TableEstimate, place: int, name: str) -> tuple[TableEstimate, np.ndarray]:
+    """The table of only those who gave one answer to the first question, and its Jacobian.
+
+    table: with margins. Raises TableError if their share is not clearly above the noise.
+    """
+    places = np.arange(table.estimate.size).reshape(table.estimate.shape)[place]
+    cells = np.eye(table.estimate.size)[places.ravel()]
+    shares, jacobian = _shares_among(table, cells, cells[-1], ("table", name))
+    axes = {
+        field: getattr(table, field)[1:]
+        for field in ("questions", "answers", "exclusive", "margins")
+    }
+    return table.linear(shares.reshape(places.shape), jacobian, **axes), jacobian
+
+
+def _shares_among(
+    table: TableEstimate, cells: np.ndarray, whole: np.ndarray, named: tuple[str, str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of cells as shares of another sum, and their Jacobian: dt = (dp - t da) / a.
+
+    cells, whole: which cells are summed, a row for each sum. named: the field and the name of the
+    people who are the whole, for the TableError if their share is not clearly above the noise.
+    """
+    values = table.estimate.ravel()
+    share = float(whole @ values)
+    error = math.sqrt(max(float(whole @ table.joint_covariance @ whole), 0.0))
+    check_clear(*named, share, error)
+    shares = cells @ values / share
+    return shares, (cells - np.outer(shares, whole)) / share
+
+
+# Words and cells under weights: no report shows what else the same person answered.
 #
-# Margins of open questions give everybody in a release the same weight, so that what the releases
-# say is averaged. Proof: docs/weighting.md#words-and-cells.
+# Margins of open questions give everybody in a release the same weight, so the estimates of the
+# releases are averaged. Proof: docs/weighting.md#words-and-cells.
 
 
 def release_shares(
-    plan: Plan, counted: Tally, known: Sequence[KnownMargin]
+    plan: Plan, counted: Tally, margins: Sequence[KnownMargin]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The weighted share of the people who are in each release, and the covariance of these.
+    """The weighted share of the people who are in each release, and the covariance of the shares.
 
-    known: margins of open questions. A margin that tells the releases apart is what the shares
-    are, without error. Raises TableError for margins that do not fit the releases.
+    margins: of open questions. If the margins determine the shares, they have no error. Raises
+    TableError for margins that do not fit the releases.
     """
     people = PeopleCells(plan, counted, ())
     groups = {label(names): [names] for names in people.releases}
-    found, _ = people.table((), known, groups)
-    return found.estimate[:-1], found.joint_covariance[:-1, :-1]
+    weighted, _ = people.table((), margins, groups)
+    return weighted.estimate[:-1], weighted.joint_covariance[:-1, :-1]
 
 
-def weighted_options(
-    plan: Plan,
-    counted: Tally,
-    ids: Ids,
-    known: Sequence[KnownMargin],
-    noise_only: bool = False,
-    places: int = 0,
-) -> TableEstimate:
-    """The table of a question that is sent as cells. Raises TableError as
-    `release_shares`."""
-    weights, drift = release_shares(plan, counted, known)
-    parts = [
-        table(plan, counted.only([names]), ids, noise_only, places) for names in counted.strata
-    ]
-    own = table(plan, counted, ids, noise_only, places)
-    made = averaged(parts, weights, drift, own)
-    return changed(made, own, tuple(each.name for each in known), False, made.influence)
+def weighted_options(plan: Plan, counted: Tally, ids: Ids, change: Change) -> TableEstimate:
+    """The table of one question with too many options for a covariance. Raises TableError as
+    `release_shares` does."""
+    weights, drift = release_shares(plan, counted, change.margins)
+
+    def unweighted(part: Tally) -> TableEstimate:
+        return table(plan, part, ids, change.noise_only, change.places)
+
+    parts = [unweighted(counted.only([names])) for names in counted.strata]
+    before = unweighted(counted)
+    mean = averaged(parts, weights, drift, before)
+    names = tuple(margin.name for margin in change.margins)
+    return changed(mean, before, names, False, mean.influence)
 
 
 def weighted_words(
@@ -248,14 +289,14 @@ def weighted_words(
     id: str,
     candidates: Sequence[str],
     places: np.ndarray,
-    known: Sequence[KnownMargin],
+    margins: Sequence[KnownMargin],
 ) -> WordEstimates:
-    """The share of each candidate among the answers to a text question. places: as
-    `estimate_words` has them. Raises TableError as it, and as `release_shares`."""
-    weights, drift = release_shares(plan, counted, known)
-    read = [sharpest(plan, counted.only([names]), (id,)) for names in counted.strata]
-    parts = [Part(w, found.counts) for w, found in zip(weights, read, strict=True)]
-    message = read[0].message
+    """The share of each candidate among the answers to a text question. places: as for
+    `estimate_words`. Raises TableError as `estimate_words` and `release_shares` do."""
+    weights, drift = release_shares(plan, counted, margins)
+    strata = [sharpest(plan, counted.only([names]), (id,)) for names in counted.strata]
+    parts = [Part(w, reading.counts) for w, reading in zip(weights, strata, strict=True)]
+    message = strata[0].message
     inverse = message.channels[id].inverse
-    made = estimate_weighted_words(candidates, places, parts, drift, inverse, message.copies)
-    return replace(made, weighted_to=tuple(each.name for each in known))
+    words = estimate_weighted_words(candidates, places, parts, drift, inverse, message.copies)
+    return replace(words, weighted_to=tuple(margin.name for margin in margins))
