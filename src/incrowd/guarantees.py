@@ -1,7 +1,7 @@
 """The one place that determines what a plan, a file, a release or a round guarantees, and to whom.
 
-Everything that is printed, drawn or written about a guarantee comes from here, as codes and
-numbers; `incrowd.presentation.sentences` has the words. No other module creates a `Guarantee`.
+Everything that is printed, drawn, or written about a guarantee comes from this module, as codes and
+numbers; `incrowd.presentation.sentences` has the sentences. No other module creates a `Guarantee`.
 """
 
 from __future__ import annotations
@@ -231,13 +231,13 @@ def _only_local(
         yield "contradicted"
 
 
-# Against whom a participant is protected, and how far.
+# Against whom a participant is protected, and how well.
 
 Party = Literal["collector", "readers", "shuffler", "shuffler and collector"]
 
 
 class Against(NamedTuple):
-    """What one party can learn at most. proved: whether that is a guarantee."""
+    """The most that one party can learn. proved: whether that is a guarantee."""
 
     epsilon: float
     delta: float

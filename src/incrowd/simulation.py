@@ -1,4 +1,4 @@
-"""How good a plan's estimates are: draw, randomize and estimate many collections."""
+"""How accurate a plan's estimates are: draw, randomize, and estimate many collections."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Everybody(NamedTuple):
         for question in map(plan.survey.question, ids):
             if NO_ANSWER in question.answers:
                 place = question.answers.index(NO_ANSWER)
-                place -= question.bits < len(question.answers)  # where the first answer is no bit
+                place -= question.bits < len(question.answers)  # if the first answer sets no bit
                 encoded = self.people.encoded[question.id]
                 answered[encoded.rows[encoded.places == place]] = False
         places = np.cumsum(answered) - 1
@@ -134,7 +134,7 @@ def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
 
 
 def _expected_moments(questions: Sequence[AnyQuestion], people: People) -> np.ndarray:
-    """The same for amounts that are not rounded yet: each edge counts with its probability."""
+    """Return `true_moments` of amounts before rounding: each edge counts with its probability."""
     total = np.zeros([1 + question.bits for question in questions])
     each = max(1, MOST_NUMBERS // total.size)
     for start in range(0, people.number, each):
@@ -151,7 +151,7 @@ def _chances(question: AnyQuestion, people: People) -> np.ndarray:
     """Return the probability that each bit of each person is set, shape (people, bits)."""
     encoded = people.encoded[question.id]
     up = np.zeros(len(encoded.rows)) if encoded.up is None else encoded.up / DENOMINATOR
-    chances = np.zeros((people.number, question.bits + 1))  # the first column stands for no bit
+    chances = np.zeros((people.number, question.bits + 1))  # the first column means no bit
     chances[encoded.rows, encoded.places + 1] = 1 - up
     above = up > 0
     chances[encoded.rows[above], encoded.places[above] + 2] = up[above]
@@ -222,7 +222,7 @@ def simulate(
 
 
 def _crowd(survey: Survey, everybody: People, generator: np.random.Generator) -> People:
-    """Return as many people as the survey counts on; all of them if questions are open."""
+    """Return as many people as the survey's crowd; all of them if questions are open."""
     if survey.open:
         return everybody
     if everybody.number < survey.crowd:
@@ -248,7 +248,7 @@ def _quality(
 def _change(
     plan: Plan, population: Everybody, weight_to: Sequence[str], answered: bool
 ) -> Change | None:
-    """Return how the tables are changed. The margins are those of the answers themselves."""
+    """Return how the tables are changed. The margins are taken from the answers."""
     if not weight_to and not answered:
         return None
     for ids in check_tables(plan, [(id,) for id in weight_to]):
@@ -298,7 +298,7 @@ TrialResult = tuple[TableEstimate, SimultaneousIntervals | None]
 
 
 class Trial:
-    """What all trials share: the plan, the people, and their records if those never change."""
+    """What all trials share: the plan, the people, and their records if these never change."""
 
     def __init__(
         self,

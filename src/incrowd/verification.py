@@ -27,14 +27,14 @@ class Verification:
 
     certificate: recomputed from the plan's noise, copies and crowd. plan_holds: whether the
     certificate supports what the plan promises. guarantee: what holds for the reports; without
-    reports, the plan's own guarantee. reports: how many were accepted; rejected: how many no client
-    can have sent. impossible: bits whose rate cannot come from the plan: whatever the answers are,
-    a bit is set with a probability between two bounds. impossible_people: numbers of people that
-    cannot have sent so many reports, or so few. reports, impossible and impossible_people are None
-    if no reports were given. missing: how many people the plan's crowd still lacks, in the smallest
-    stratum if questions are open. seed: of a simulation; such reports protect nobody. people: the
-    number in each release, if questions are open. contradicted: whether the shuffler signed two
-    releases of one stratum.
+    reports, the guarantee of the plan. reports: how many were accepted; rejected: how many no
+    client can have sent. impossible: bits whose rate cannot come from the plan: for any answers, a
+    bit is set with a probability between two bounds. impossible_people: numbers of people that
+    cannot have sent so many, or so few, reports. reports, impossible, and impossible_people are
+    None if no reports were given. missing: how many people the plan's crowd still lacks, in the
+    smallest stratum if questions are open. seed: of a simulation, whose reports protect nobody.
+    people: the number in each release, if questions are open. contradicted: whether the shuffler
+    signed two releases of one stratum.
     """
 
     certificate: Certificate
@@ -56,7 +56,7 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the plan, its promise to these people, or the reports."""
+        """Whether nothing contradicts the plan, its promise to these people, or the reports."""
         wrong = self.impossible or self.impossible_people
         return self.promise_holds and not (
             wrong or self.rejected or self.missing or self.contradicted

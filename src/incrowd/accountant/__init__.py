@@ -1,9 +1,10 @@
-"""Privacy accounting by itself: channels, laws, analyses, composition, calibration.
+"""Privacy accounting: channels, probability laws, analyses, composition, and calibration.
 
-What a person sends is described by channels (`BitFlip`, `KAry`, ...), the records that they take
-(`Domain`), and reports of several of them (`Part`, `Schema`, `Sent`). Analyses then certify what a
-crowd makes of it: `certify`, `assess`, `privacy_curve`, `smallest_epsilon`, `smallest_noise`.
-Nothing here knows surveys, files or services: it imports nothing of incrowd but its errors.
+What a person sends is described by channels (`BitFlip`, `KAry`, ...), the records that they accept
+(`Domain`), and the reports that combine them (`Part`, `Schema`, `Sent`). Analyses then certify the
+privacy of these reports in a crowd: `certify`, `assess`, `privacy_curve`, `smallest_epsilon`,
+`smallest_noise`. This package does not depend on surveys, files, or services: of the rest of
+incrowd it imports only the errors.
 
     >>> from incrowd import accountant
     >>> flip = accountant.BitFlip.from_epsilon(2.0)
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from incrowd.accountant.composition import PrivacyCurve
     from incrowd.accountant.schema import Alternatives, Domain, Part, Schema, Sent
 
-# Loaded when first used (PEP 562): most need scipy, and a plan is read without it.
+# Loaded on first use (PEP 562): most of these modules need scipy, and reading a plan does not.
 _HOMES = {
     "ANALYSES": "analyses",
     "Alternatives": "schema",

@@ -1,8 +1,8 @@
 """The ratios of a pair of records for the analysis `blanket`.
 
-Every allowed record sends the report s with at least the probability omega(s) = min over records
-of P(s|record). The crowd's common part is a blanket of Bin(N - 1, gamma) reports drawn from
-omega / gamma, whatever its answers are.
+Every allowed record gives the report s with at least the probability omega(s) = min over records
+of P(s|record). So for any answers of the crowd, Bin(N - 1, gamma) of its reports form a blanket:
+they are drawn from omega / gamma, where gamma is the total mass of omega.
 Proof: docs/mathematics.md#the-blanket, docs/mathematics.md#the-worst-pairs.
 """
 
@@ -15,17 +15,18 @@ from itertools import product
 import numpy as np
 
 from incrowd.accountant.channels.answers import AnswerChannel, Answers, takes_answers
+from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.numerics.laws import log_binomial
 from incrowd.accountant.numerics.precision import UNIT
 from incrowd.accountant.ratios import Ratios, merged
-from incrowd.accountant.schema import AnyChannel, Domain, bit_log_ratios, log_ratio
+from incrowd.accountant.schema import Domain, bit_log_ratios, log_ratio
 from incrowd.errors import PrivacyError
 
-Pair = tuple[int, ...]  # |x minus x'|, |x' minus x|, |x and x'|; of whole answers also x and x'
+Pair = tuple[int, ...]  # |x minus x'|, |x' minus x|, |x and x'|; for whole answers also x and x'
 MOST_KINDS = 1 << 22  # kinds of reports of one question
 
 
-def part_pairs(domain: Domain, channel: AnyChannel) -> tuple[Pair, ...]:
+def part_pairs(domain: Domain, channel: Channel) -> tuple[Pair, ...]:
     """Classes of pairs of records of one question that can be the worst."""
     if takes_answers(channel):
         both = channel.equal_or_not
@@ -35,30 +36,30 @@ def part_pairs(domain: Domain, channel: AnyChannel) -> tuple[Pair, ...]:
 
 @lru_cache(maxsize=1024)
 def pairs(domain: Domain, alike: bool = True) -> tuple[Pair, ...]:
-    """Classes of pairs of records that can be the worst, by what x and x' have apart and in common.
+    """Classes of pairs of records that can be the worst, by the options that differ or are shared.
 
-    alike: whether the channel of a bit is symmetric. What counts of a question is the law of
-    F = alpha A - beta B + t under omega, for any alpha, beta >= 0 and any t, which stand for the
-    other questions and the other reports: if for a pair (y, x') F has the same mean as for (x, x')
-    and spreads at least as wide on each of the classes into which reports fall, then (y, x') is at
-    least as bad, in any schema and any crowd (E max(0, F) is convex).
+    alike: whether the channel of a bit is symmetric. A question matters only through the law of
+    F = alpha A - beta B + t under omega, for any alpha, beta >= 0 and any t, which represent the
+    other questions and the other reports. If F has the same mean for a pair (y, x') as for (x, x'),
+    and spreads at least as widely on each of the classes into which the reports are divided, then
+    (y, x') is at least as bad, in any schema and any crowd (E max(0, F) is convex).
 
-    1. Exchange. x and x' both hold i and not j; let y' be x' with j in the place of i. Take a
+    1. Exchange. x and x' both hold i and not j; let y' be x' with j in place of i. Take a
     report s with s_i != s_j and its exchange. omega is the same for both; A takes two values, B
-    two in the same order for x', in reverse for y'. The same sum, the wider spread: (x, y') is at
-    least as bad. For k-ary response likewise, with the reports i and j. So x and x' have nothing
-    in common while an option is unused.
+    two in the same order for x', in reverse order for y'. The sum is the same and the spread is
+    wider, so (x, y') is at least as bad. The same holds for k-ary response, with the reports i and
+    j. So x and x' have nothing in common as long as an option is unused.
     2. Addition, for a symmetric channel and at most m of c options. Neither x nor x' holds i, and
-    x has fewer than m; let y be x with i. Take reports s, s + i, which have, up to a factor, the
-    probabilities a (p, q) from x, a (q, p) from y, b (p, q) from x', and omega is o (p, q) if s
-    sets fewer than c - m options, else o (1, 1): the farthest record avoids s, but has to hold
-    what s leaves if that is less than m. With (p, q), F takes the values
+    x has fewer than m; let y be x with i added. Take reports s, s + i, which have, up to a factor,
+    the probabilities a (p, q) from x, a (q, p) from y, b (p, q) from x', and omega is o (p, q) if s
+    sets fewer than c - m options, otherwise o (1, 1): the farthest record holds m of the options
+    that s does not set, or all of them if they are fewer. With (p, q), F takes the values
     (p, q)(alpha a - beta b + t o) for x, of one sign, and spreads for y. With (1, 1), the two
     values have the same sum and differ by (p - q)|alpha a - beta b| for x, by
-    (p - q)(alpha a + beta b) for y. So x and x' are full or leave no option unused.
-    3. Removal, where every record is allowed (m = c). omega is always o (1, 1), so that 2. read
-    backwards for an option that both hold gives: nothing in common. By symmetry all pairs with
-    every bit apart are one class.
+    (p - q)(alpha a + beta b) for y. So x and x' each hold m options, or leave no option unused.
+    3. Removal, if every record is allowed (m = c). omega is always o (1, 1), so reading 2.
+    backwards for an option that both hold shows that they have nothing in common. By symmetry, all
+    pairs that differ in every bit form one class.
     """
     bits, fewest, most = domain
     if alike and fewest == 0 and most == bits:
@@ -73,8 +74,8 @@ def pairs(domain: Domain, alike: bool = True) -> tuple[Pair, ...]:
     return tuple(sorted((u, v, w) for u, v, w in common if u + w in allowed and v + w in allowed))
 
 
-def ratios(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
-    """The ratios of one question for a class of pairs; the cover's mass is its gamma."""
+def ratios(domain: Domain, channel: Channel, pair: Pair) -> Ratios:
+    """The ratios of one question for a class of pairs; the cover has the mass gamma."""
     if takes_answers(channel):
         return _answers(channel, pair[3:])
     return _bits(domain, channel, pair)
@@ -82,7 +83,7 @@ def ratios(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
 
 @lru_cache(maxsize=1024)
 def _answers(channel: AnswerChannel, answers: Answers) -> Ratios:
-    """Of whole answers: the cover of a report is the least chance that any answer gives it."""
+    """For whole answers, the cover of a report is its least probability over all answers."""
     numerators, least, ways = channel.laws(answers)
     log_a, log_b = (
         np.array([log_ratio(*both) for both in zip(column, least, strict=True)])
@@ -93,12 +94,13 @@ def _answers(channel: AnswerChannel, answers: Answers) -> Ratios:
 
 
 @lru_cache(maxsize=1024)
-def _bits(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
-    """The channel sends each bit by itself.
+def _bits(domain: Domain, channel: Channel, pair: Pair) -> Ratios:
+    """The ratios for a channel that sends each bit independently.
 
-    A report is described by how many options it sets of x minus x', x' minus x, both, neither.
-    ln P(s|record) is what no option at all would give, and so much for each option of the record
-    and for each of them that s sets. Raises PrivacyError if there are too many kinds of reports.
+    A report is described by how many options it sets of x minus x', x' minus x, both, and neither.
+    ln P(s|record) is linear: a constant, plus `held` for each option of the record, plus
+    `held_and_set` for each of these options that s sets. Raises PrivacyError if there are too many
+    kinds of reports.
     """
     (p00, _), (p10, _) = np.log(channel.matrix)
     held, if_set = bit_log_ratios(channel)
@@ -116,7 +118,7 @@ def _bits(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
 
 
 def _kinds(sizes: tuple[int, ...]) -> np.ndarray:
-    """All counts of set options in groups of such sizes, shape (groups, kinds)."""
+    """All counts of set options in groups of the given sizes, shape (groups, kinds)."""
     kinds = math.prod(size + 1 for size in sizes)
     if kinds > MOST_KINDS:
         allowed = f"they make {kinds:,} kinds of reports; use fewer options, or split the question"
@@ -125,9 +127,9 @@ def _kinds(sizes: tuple[int, ...]) -> np.ndarray:
 
 
 def _least(domain: Domain, held: float, held_and_set: float) -> np.ndarray:
-    """For each number of set bits, the least that an allowed record adds to ln P.
+    """For each number of set bits, the least value that an allowed record adds to ln P.
 
-    Of records of t options those with the fewest or the most of the report's are extreme.
+    Among records of t options, those that share the fewest or the most with the report are extreme.
     """
     bits, fewest, most = domain
     set_bits, size = np.arange(bits + 1)[:, None], np.arange(fewest, most + 1)

@@ -1,4 +1,4 @@
-"""Certificates for everything that a person sends, in a crowd, by any analysis."""
+"""Certified (epsilon, delta) for everything one person sends in a crowd, by any analysis."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from incrowd.accountant.search import CLOSE, MIDDLE, Family, log_signal, smalles
 from incrowd.accountant.worst import delta
 from incrowd.errors import PrivacyError
 
-# The cost of devices that draw again until their reports fit into the slots of an upload.
+# The privacy cost of devices that draw again until their reports fit into the slots of an upload.
 
 
 class Redrawn(NamedTuple):
-    """(epsilon, delta) of reports that were drawn again where they did not fit."""
+    """(epsilon, delta) of reports that are drawn again if they do not fit."""
 
     epsilon: float
     delta: float
@@ -47,13 +47,13 @@ class Redrawn(NamedTuple):
 def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn:
     """Return (epsilon - N ln(1 - t), delta (1 - t)^-N): the guarantee given that all reports fit.
 
-    epsilon, delta: of the reports as drawn the first time. tail: an upper bound t of the
-    probability that one person's reports do not fit, whatever she answers. crowd: the people N that
-    the guarantee counts on; others are treated as known, and cost nothing. At t = 0 nothing
-    changes.
+    epsilon, delta: of the reports as they are first drawn. tail: an upper bound t of the
+    probability that one person's reports do not fit, for any answers. crowd: the number N of people
+    that the guarantee relies on; the answers of all others are treated as known, and add no cost.
+    At t = 0 nothing changes.
 
-    Proof. Let P and Q be the laws of the reports of N people in two collections that differ in
-    one person's answers, F the event that everybody's fit: P(F) and Q(F) are at least (1 - t)^N.
+    Proof. Let P and Q be the laws of the reports of N people in two collections that differ in one
+    person's answers, and F the event that all reports fit: P(F) and Q(F) are at least (1 - t)^N.
     Then P(S | F) <= (1 - t)^-N P(S and F) <= (1 - t)^-N (e^epsilon Q(S and F) + delta), and
     Q(S and F) <= Q(S | F).
 
@@ -68,10 +68,10 @@ def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn
 
 
 def redraw_cost(by: Analysis, sent: Sent, crowd: int) -> float:
-    """Return what redraws in earlier rounds add to epsilon, and to ln delta: -N ln(1 - t) for each.
+    """Return what the redraws of earlier rounds add to epsilon, and to ln delta: -N ln(1 - t) each.
 
-    N is the crowd of an analysis that counts on one; `local` charges a person's own redraws itself.
-    Each round is conditioned by itself, and the rounds are independent, so that the costs add up.
+    N is the crowd if the analysis relies on one; `local` itself adds the cost of one person's
+    redraws. Each round is conditioned separately and the rounds are independent, so the costs add.
     """
     return sent.redraws * crowd if by.shuffled else 0.0
 
@@ -80,9 +80,9 @@ def redraw_cost(by: Analysis, sent: Sent, crowd: int) -> float:
 class Certificate:
     """(epsilon, delta) of what one person sends, by one analysis.
 
-    delta: lower and estimate are numerical, upper is certified. worst: the pair of records (and
-    the crowd) that gave it, of each kind of report. proved: whether it holds for every collection.
-    by: the analysis that bounded it, which `shuffle` chooses.
+    delta: lower and estimate are numerical, upper is certified. worst: for each kind of report, the
+    pair of records (and the crowd) that gave the bound. proved: whether it holds for every
+    collection. by: the analysis that gave the bound; `shuffle` chooses among several.
     """
 
     analysis: str
@@ -101,9 +101,9 @@ def certify(
 
     sent: a `Sent`, a schema for one report, or a channel for one report of one question; for
     alternatives the largest delta is certified. crowd: the number of honest people, the same for
-    every report; `local` needs none. Noise that was drawn again is charged (`redraw_cost`). Raises
-    PrivacyError for an unknown analysis, one that does not support what is sent, a crowd below 2 or
-    an epsilon out of range.
+    every report; `local` ignores it. The cost of redraws is added (`redraw_cost`). Raises
+    PrivacyError if the analysis is unknown or does not support what is sent, the crowd is below 2,
+    or epsilon is out of range.
     """
     by = registered(analysis)
     if by.shuffled:
@@ -123,7 +123,7 @@ def certify(
 def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STEPS) -> PrivacyCurve:
     """Return the privacy curve of everything one person sends, each report in a separate crowd.
 
-    The curve is an upper bound. analysis: `shuffle`, `seat`, `blanket` or `exact` (for one bit),
+    The curve is an upper bound. analysis: `shuffle`, `seat`, `blanket`, or `exact` (for one bit),
     which take the largest delta over all pairs of records at every epsilon (again a convex curve),
     or `outlier`, which takes the pair that is worst for one report. steps: grid points per standard
     deviation of a collection's privacy loss. Raises PrivacyError as `certify` does.
@@ -137,7 +137,7 @@ def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STE
     return by.curve(as_sent(sent), crowd, steps)
 
 
-# The smallest noise and the smallest epsilon that keep a promise, by any analysis.
+# The smallest noise, and the smallest epsilon, that achieve a guarantee by any analysis.
 
 
 def smallest_noise(
@@ -151,9 +151,9 @@ def smallest_noise(
 
     family: maps a bit flip to everything one person sends; more noise has to give more privacy. For
     the same noise on all questions of k reports use `lambda flip: Sent.of(Schema.uniform(domains,
-    flip), k)`. `local` requires delta = 0. Of alternatives, the one with the largest signal is
-    calibrated first; its noise is usually enough for the others. Raises PrivacyError, saying what
-    is reachable, if no noise below 1/2 is enough.
+    flip), k)`. `local` requires delta = 0. Among alternatives, the one with the largest signal is
+    calibrated first; its noise is usually enough for the others. Raises PrivacyError, with what
+    can be achieved, if no noise below 1/2 is enough.
     """
     by, possible = registered(analysis), alternatives(family(MIDDLE))
     cost = redraw_cost(by, possible[0], crowd)
@@ -174,9 +174,9 @@ def smallest_noise(
 def clearly_keeps(
     analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float, delta: float
 ) -> bool:
-    """Whether a proved, but quick and loose, bound gives (epsilon, delta).
+    """Whether a quick and loose, but proved, bound already gives (epsilon, delta).
 
-    If it does not, a certificate may still.
+    If not, a certificate may still give it.
     """
     by, possible = registered(analysis), alternatives(sent)
     check_promise(crowd, epsilon, delta)
@@ -188,7 +188,7 @@ def clearly_keeps(
 def smallest_noise_for_eta(
     analysis: str, family: Family, crowd: int, epsilon: float, eta: float
 ) -> BitFlip:
-    """Return the smallest noise for which P[privacy ratio > e^epsilon], by `eta`, is at most eta.
+    """Return the smallest noise for which P[privacy ratio > e^epsilon] is at most eta.
 
     family: as in `smallest_noise`. Raises PrivacyError if no noise below 1/2 is enough.
     """
@@ -206,7 +206,7 @@ def smallest_epsilon(
 ) -> float:
     """Return the smallest epsilon at which the certified delta is at most `delta`, rounded up.
 
-    Raises PrivacyError if delta is not between 0 and 1, or lies below what can be computed.
+    Raises PrivacyError unless 0 < delta < 1, or if delta is smaller than can be computed.
     """
     by, possible = registered(analysis), alternatives(sent)
     check_promise(crowd, 0.0, delta)
@@ -214,12 +214,15 @@ def smallest_epsilon(
     return max(by.epsilon(one, crowd, delta * math.exp(-cost)) for one in possible) + cost
 
 
-# Assessments: delta and eta of a noise, by any analysis.
+# Assessments: delta and eta of given channels, by any analysis.
 
 
 @dataclass(frozen=True)
 class Order:
-    """One order of the papers' pair: records as far apart as allowed, and the crowd holding one."""
+    """delta and eta of the papers' pair in one order.
+
+    The records are as far apart as allowed, and everybody else holds one of them.
+    """
 
     delta: float
     eta: float
@@ -227,13 +230,13 @@ class Order:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a noise gives in a crowd at epsilon, by one analysis.
+    """delta and eta of what one person sends in a crowd at epsilon, by one analysis.
 
     delta: upper is certified. eta: P[privacy ratio > e^epsilon]; for `blanket` a bound for every
-    collection, for `outlier` numerical, else exact. by: the analysis that bounded delta, which
-    `shuffle` chooses. worst: the worst pair for each kind of report. presence, absence: the papers'
-    pair in a homogeneous crowd, in either order; None with several reports, or with channels other
-    than bit flips.
+    collection, for `outlier` numerical, otherwise exact. by: the analysis that gave the bound of
+    delta; `shuffle` chooses among several. worst: the worst pair for each kind of report. presence,
+    absence: the papers' pair in a homogeneous crowd, in either order; None if there are several
+    reports, or channels other than bit flips.
     """
 
     analysis: str
@@ -253,8 +256,8 @@ class Assessment:
 def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessment:
     """Return delta and eta at epsilon for everything a person sends, by one analysis.
 
-    crowd: honest people. Raises PrivacyError for values out of range, an unknown analysis, or a
-    crowd too large for `exact`.
+    crowd: the number of honest people. Raises PrivacyError if a value is out of range, the analysis
+    is unknown, or the crowd is too large for `exact`.
     """
     by, sent = registered(analysis), as_sent(sent)
     check_crowd(crowd)
@@ -279,7 +282,6 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
 
 
 def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
-    """Return certified bounds of delta at every epsilon, for the analyses that scale to any
-    crowd."""
+    """Return certified bounds of delta at every epsilon, by analysis; only scalable analyses."""
     sent = as_sent(sent)
     return {name: by.bounds(sent, crowd, epsilons) for name, by in ANALYSES.items() if by.scalable}

@@ -1,6 +1,6 @@
 """The assumptions and the worst pair of a certificate, as codes and numbers.
 
-The words for people are in `incrowd.presentation.sentences`.
+`incrowd.presentation.sentences` has the corresponding sentences.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ Number = Annotated[int, Field(ge=0)]
 UNUSED = Field(default=None, exclude_if=lambda value: value is None)  # left out of JSON
 
 AssumptionCode = Literal[
-    "whole-crowd",  # the shuffler unlinks, the whole crowd sends; nothing about its answers
-    "every-crowd-tried",  # the same, and every collection of answers was tried
-    "crowd-alike",  # the same, and everybody else holds the same record: no guarantee
-    "nobody-trusted",  # nothing: it holds even for reports that carry names
+    "whole-crowd",  # the shuffler unlinks reports, the whole crowd sends; their answers are free
+    "every-crowd-tried",  # as above, and every collection of answers was tried
+    "crowd-alike",  # as above, but everybody else holds the same record: not a guarantee
+    "nobody-trusted",  # no assumption: it holds even for reports that carry names
 ]
 
 WorstCode = Literal[
-    "relation",  # x and x' differ from the record that the crowd holds, in so many places
-    "apart",  # x and x' differ in so many bits, whatever the crowd holds
-    "classes",  # any of so many classes of pairs: which one depends on epsilon
+    "relation",  # in how many places x and x' differ from the record that the crowd holds
+    "apart",  # in how many bits x and x' differ, for any crowd
+    "classes",  # one of several classes of pairs, depending on epsilon
     "any-pair",  # any pair of records, in any crowd
-    "any-crowd",  # of one bit: either answer, in any crowd
-    "collection",  # x, x' and the records of all others, written out
-    "no-crowd",  # the farthest pair; no crowd hides it
+    "any-crowd",  # for one bit: either answer, in any crowd
+    "collection",  # x, x', and the records of all others, written out
+    "no-crowd",  # the farthest pair, without a crowd that hides it
     "crowd-too-small",  # the crowd is too small to hide the report
-    "beyond-local",  # none: all reports together leak less than epsilon without a crowd
+    "beyond-local",  # no pair: without a crowd, all reports together leak less than epsilon
 ]
 
 
@@ -44,12 +44,13 @@ class Held(BaseModel):
 class WorstPair(BaseModel):
     """One pair of records, x and x', and the crowd in which delta was bounded.
 
-    code: see `WorstCode`; the other fields are there where the code needs them. by: the analysis
-    that gave the bound, if an analysis chose among several. x, other, both: places in which x, x',
-    and both, differ from the record of the crowd. place: what is counted. crowd: whether all others
-    hold that record, or it is a class of each of them. bits, farthest: how far x and x' are apart,
-    and whether no pair is farther. number: of classes. records: x and x', as bits. others: the
-    records of the crowd.
+    code: see `WorstCode`; the other fields are set if the code needs them. by: the analysis that
+    gave the bound, if an analysis chose among several. x, other, both: the number of places in
+    which x, x', and both differ from the record of the crowd. place: what is counted. crowd:
+    whether all others hold that same record ("alike"), or each of them holds one that is related
+    to x and x' like this ("each"). bits, farthest: the distance of x and x', and whether it is the
+    largest. number: the number of classes. records: x and x', as bits. others: the records of the
+    crowd.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,5 +69,5 @@ class WorstPair(BaseModel):
     others: tuple[Held, ...] | None = UNUSED
 
     def named(self, by: str) -> WorstPair:
-        """The same, with the analysis that gave the bound."""
+        """Return a copy that names the analysis that gave the bound."""
         return self.model_copy(update={"by": by})

@@ -30,15 +30,15 @@ from incrowd.accountant.numerics.lattice import (
 from incrowd.accountant.numerics.precision import SMALLEST, UNIT
 from incrowd.errors import PrivacyError
 
-TAIL = 1e-18  # losses beyond are called infinite
-SPARSE, WIDER = 4, 16  # beyond the dense part every 4th point, and wider by a 16th of its place
+TAIL = 1e-18  # a tail of this mass is treated as infinite loss
+SPARSE, WIDER = 4, 16  # after the dense part, steps of 4 points, or of a 16th of the index if more
 MOST_POINTS = 1 << 17
-MOST_TILT = 12.0  # over the spread: a sum of 9 spreads is bounded best by 9, if it is normal
+MOST_TILT = 12.0  # over the spread: a normal sum of 9 spreads is bounded best by a tilt of 9
 
 
 @dataclass(frozen=True)
 class LossLaw:
-    """Privacy loss of one order: masses on (first + i) * step, and what counts as infinite loss."""
+    """The law of the privacy loss in one order: masses on (first + i) * step, and at infinity."""
 
     step: float
     first: int
@@ -51,13 +51,13 @@ class LossLaw:
         return self.step * np.arange(self.first, self.first + len(self.mass))
 
     def delta(self, epsilon: float) -> float:
-        """P[loss > epsilon] less e^epsilon Q[loss > epsilon], with an allowance for roundoff."""
+        """P[loss > epsilon] minus e^epsilon Q[loss > epsilon], plus an allowance for rounding."""
         excess = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
         return float(min(excess @ self.mass + self.doubt, 1.0))
 
     @property
     def doubt(self) -> float:
-        """How much of delta only allows for rounding and for tails that were cut."""
+        """The part of delta that only allows for rounding and for tails that were cut."""
         return self.infinite + UNIT * math.sqrt(len(self.mass))
 
     def times(self, other: LossLaw) -> LossLaw:
@@ -69,8 +69,11 @@ class LossLaw:
         return _trimmed(step, one.first + other.first, mass, infinite)
 
     def on(self, step: float) -> LossLaw:
-        """The same law on another lattice; each mass goes to its two neighbors so that P and Q
-        both keep their mass, which can only raise delta."""
+        """The same law on another lattice.
+
+        Each mass is split between its two neighbors so that P and Q both keep their mass; delta can
+        only rise.
+        """
         if step == self.step:
             return self
         below, lower, upper = neighbors(self.losses, step, rate=-1.0)
@@ -79,7 +82,7 @@ class LossLaw:
 
 
 def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> LossLaw:
-    """Cut tails that weigh nothing: high losses become infinite, low ones are raised."""
+    """Cut negligible tails: high losses become infinite, low losses are raised."""
     above = np.cumsum(mass[::-1])[::-1]
     keep = max(int(np.searchsorted(-above, -TAIL)), 1)
     infinite += float(above[keep]) if keep < len(above) else 0.0
@@ -92,10 +95,10 @@ def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> Loss
 
 
 def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
-    """The loss of independent collections, each so many times; all with one step.
+    """The loss of independent collections: (law, how many of it), all with the same step.
 
-    One transform for each law, on a circle that holds the sum but for a tail that is called
-    infinite; low losses that go round the circle are raised. Proof:
+    One transform for each law, on a circle that holds the sum except for a tail that is treated as
+    infinite loss; low losses that wrap around the circle are raised. Proof:
     docs/mathematics.md#composition.
     """
     if len(laws) == 1 and laws[0][1] == 1:
@@ -127,15 +130,15 @@ def _transform(law: LossLaw, size: int) -> np.ndarray:
 
 
 def _tail_error(errors: np.ndarray) -> float:
-    """What errors of a transform, so large at most, do to the mass beyond any point.
+    """A bound of the error of the mass beyond any point, given bounds of a transform's errors.
 
-    A wave of frequency k adds up to at most size / (2 k) times its height over any interval.
+    A wave of frequency k sums to at most size / (2 k) times its height over any interval.
     """
     return float(errors[0] + (errors[1:] / np.arange(1, len(errors))).sum())
 
 
 def _reach(laws: Sequence[tuple[LossLaw, int]]) -> tuple[int, int]:
-    """Places that the sum leaves upwards with chance e^-41, and downwards about as rarely.
+    """(low, high): the sum is above `high` with probability e^-41, and below `low` about as rarely.
 
     P[sum >= x] <= E exp(t sum) exp(-t x) for every t > 0; t goes over a grid.
     """
@@ -172,7 +175,7 @@ class PrivacyCurve:
 
     @classmethod
     def of(cls, curves: Sequence[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
-        """All collections published, each kind so many times; all curves with one step."""
+        """All collections published: (curve, how many of it), all with the same step."""
         forward = composed([(curve.forward, count) for curve, count in curves])
         if all(curve.backward is curve.forward for curve, _ in curves):
             return cls(forward, forward)
@@ -186,16 +189,16 @@ class PrivacyCurve:
         return PrivacyCurve(forward, self.backward.times(other.backward))
 
     def __pow__(self, count: int) -> PrivacyCurve:
-        """So many collections of the same kind published."""
+        """`count` collections of the same kind published."""
         return PrivacyCurve.of([(self, count)])
 
     def delta(self, epsilon: float) -> float:
-        """An upper bound of delta at epsilon, the worse of the two orders."""
+        """An upper bound of delta at epsilon, for the worse of the two orders."""
         return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
 
     @property
     def doubt(self) -> float:
-        """How much of the bound of delta only allows for rounding and for tails that were cut."""
+        """The part of the bound that only allows for rounding and for tails that were cut."""
         return max(self.forward.doubt, self.backward.doubt)
 
     def epsilon(self, delta: float) -> float:
@@ -245,7 +248,7 @@ def _loss_law(forward: np.ndarray, backward: np.ndarray, step: float) -> LossLaw
 
 
 def _convex_envelope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The largest convex function below the points: still above the convex curve they bound."""
+    """The largest convex function below the points; it is still above the curve they bound."""
     hull = [0]
     for i in range(1, len(x)):
         while len(hull) > 1 and _bends_down(x, y, hull[-2], hull[-1], i):
@@ -259,10 +262,10 @@ def _bends_down(x: np.ndarray, y: np.ndarray, a: int, b: int, c: int) -> bool:
 
 
 def sampled(delta: Delta, step: float, dense: int, enough: float, most: int) -> np.ndarray:
-    """Bounds of delta at 0, step, 2 step, ... until one is at most `enough`, `most` at the most.
+    """Bounds of delta at 0, step, 2 step, ... until one is at most `enough`; at most `most` steps.
 
-    After `dense` points only every fourth is computed, and ever fewer farther out; the chord in
-    e^epsilon bounds the others.
+    After `dense` points only every fourth is computed, and still fewer farther out; the others are
+    bounded by chords in e^epsilon.
     """
     index, bounds = [0], [delta(0.0)]
     while bounds[-1] > enough and index[-1] < most:

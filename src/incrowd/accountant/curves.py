@@ -30,21 +30,21 @@ from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.schema import Counts, Schema, Sent
 
-STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
-DENSE, DEEP = 2.0, 5.0  # standard deviations up to which every grid point is computed, see there
-FEW = 3  # bits, whose bounds exceed by no more than each may by itself
-FEWEST_STEPS = 3  # for a schema that hardly counts beside the others
+STEPS = 12  # grid points per standard deviation of a collection's privacy loss
+DENSE, DEEP = 2.0, 5.0  # standard deviations in which every grid point is computed: `all_dots`
+FEW = 3  # with more bits than this, the tolerance of each one is reduced
+FEWEST_STEPS = 3  # for a schema that adds little to the others
 MOST_GRID = 4000
 NEGLIGIBLE = 1e-13
-LEAST_SPREAD = 1e-12  # of reports that tell nothing
+LEAST_SPREAD = 1e-12  # for reports that reveal nothing
 NOTHING = Bounds(0.0, 0.0, 0.0)
 ANY_CROWD = WorstPair(code="any-crowd")
 
 
 class Orders(NamedTuple):
-    """Bounds of one report's delta at any epsilon, of x against x' and reversed; and the worst.
+    """Bounds of one report's delta at any epsilon, in both orders of x and x', and the worst pair.
 
-    The same function twice where it holds for both orders.
+    Both are the same function if it holds for both orders.
     """
 
     forward: Delta
@@ -53,18 +53,18 @@ class Orders(NamedTuple):
 
 
 class Bounded(Hashable, Protocol):
-    """What bounds one report, so that several can be composed."""
+    """An analysis that bounds one report, so that several can be composed."""
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """Standard deviation of one report's loss, about."""
+        """The approximate standard deviation of one report's loss."""
         ...
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """Its bounds, where all losses together spread like that; or what is like them."""
+        """The bounds; spread: of all losses together. search: estimates are enough."""
         ...
 
     def bit(self, schema: Schema) -> Bit | None:
-        """The channel of a report whose whole curve is soon known: it is one bit."""
+        """The channel of a report of one bit, whose whole curve is quick to compute, or None."""
         ...
 
 
@@ -90,7 +90,7 @@ class Dots(NamedTuple):
 
 
 def _composed(dots: list[tuple[Dots, int]]) -> PrivacyCurve:
-    """All curves, each so many times; small steps first, so that many small ones add up finely."""
+    """The composition of (dots, how many); small steps first, since small losses add up finely."""
     ordered = sorted(dots, key=lambda one: one[0].step)
     alike = groupby(ordered, key=lambda one: one[0].step)
     return reduce(mul, (PrivacyCurve.of([(d.curve, n) for d, n in same]) for _, same in alike))
@@ -127,19 +127,19 @@ def all_dots(
 ) -> list[tuple[Dots, int]]:
     """The dots of each schema and how many reports there are of it.
 
-    search: of one bit take crowds that are all alike, of others what an analysis searches with;
-    that is no bound.
+    search: use homogeneous crowds for one bit, and an analysis's estimates for other reports; the
+    result is not a bound.
 
-    A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
-    add the same in all, those that fall with the cube root of the copies need the fewest dots.
-    Where all losses together lie some standard deviations out, one report's lies out by the share
-    of its own deviation in theirs: so far, and a little farther, every dot is computed. Dots of
-    one bit cost so little that all bits have one step. What the bounds of many bits exceed adds up
-    in proportion to the bits, the spread of their losses with the root of it, so that each bound
-    is sharper where there are more. All linked reports together have one curve, which is known
-    exactly.
+    A grid of step h adds about h^2 / 6 to the variance of each report's loss. Among steps with the
+    same total, those that fall with the cube root of the copies need the fewest dots. If the total
+    loss lies several standard deviations out, the loss of one report lies out by the ratio of its
+    standard deviation to the total's: up to there, and slightly farther, every dot is computed.
+    Dots of one bit are so cheap that all bits share one step. The excess of the bounds of many bits
+    grows in proportion to their number, but the spread of their losses only with its square root,
+    so each bound has to be sharper if there are more bits. All linked reports together have one
+    curve, which is computed exactly.
     """
-    if not sent.reports:  # the finest grid of what no crowd hides
+    if not sent.reports:  # no crowd hides anything: use the finest grid
         return [(linked_dots(sent.linked, 0.0), 1)]
     spreads = [_spread(by, schema, crowd) for schema, _ in sent.reports]
     counts = [count for _, count in sent.reports]
@@ -163,9 +163,9 @@ def all_dots(
 
 
 def linked_dots(linked: Counts, step: float) -> Dots:
-    """The dots of reports that no crowd hides: as far as their loss can be, on a step or more.
+    """The dots of reports that no crowd hides, up to their largest loss; `step` is the smallest.
 
-    At each epsilon the largest exact delta of all pairs of records that can be the worst.
+    At each epsilon, the largest exact delta of all pairs of records that can be the worst.
     """
     candidates = local_candidates(Sent((), linked))
     highest = Sent((), linked).local_epsilon
@@ -181,7 +181,7 @@ def linked_dots(linked: Counts, step: float) -> Dots:
 
 
 def _rounded(steps: float) -> float:
-    """Up to a 16th of an octave: dots are found again when other schemas change a little."""
+    """Round up to a 16th of an octave: cached dots are reused if other schemas change slightly."""
     return float(2 ** (math.ceil(16 * math.log2(steps)) / 16))
 
 
@@ -192,10 +192,10 @@ def _spread(by: Bounded, schema: Schema, crowd: int) -> float:
 
 @lru_cache(maxsize=256)
 def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, tolerance: float) -> Dots:
-    """Of one bit: over all crowds and both orders, or the homogeneous crowds alone.
+    """The dots of one bit in both orders, over all crowds or over homogeneous crowds only.
 
-    tolerance: as in `worst_curve`; none for homogeneous crowds. On a coarser step if the loss of
-    this bit reaches as far as too many of them.
+    tolerance: as in `worst_curve`; 0 for homogeneous crowds only. The step is doubled until at most
+    `MOST_GRID` dots cover the loss of the bit.
     """
     if not typical_spread(channel, crowd):
         return Dots(np.zeros(3), np.zeros(3), step, ANY_CROWD)
@@ -222,7 +222,7 @@ def _dots(
     enough: float,
     search: bool,
 ) -> Dots:
-    """enough: a delta that needs no more dots."""
+    """The dots of `count` reports of a schema; enough: the delta at which they end."""
     spread = _spread(by, schema, crowd)
     orders = by.orders(schema, crowd, spread * math.sqrt(count), search)
     grid = (spread / steps, dense, enough, MOST_GRID)
@@ -237,17 +237,17 @@ def _dots(
 
 
 def symmetric(ratios: Ratios) -> bool:
-    """Whether one pair has the same curve in both orders."""
+    """Whether a pair has the same curve in both orders."""
     return _atoms(ratios) == _atoms(ratios.swapped)
 
 
 def _atoms(ratios: Ratios) -> set[tuple[float, ...]]:
-    """The atoms, rounded so that equal ones are equal."""
+    """The atoms, rounded so that atoms that differ by rounding become equal."""
     atoms = np.stack([ratios.log_a, ratios.log_b, ratios.log_mass], axis=1)
     scale = np.array([ratios.scale or 1.0, ratios.scale or 1.0, 1.0])
     return set(map(tuple, np.round(atoms / scale, 8) + 0.0))
 
 
 def _padded(curve: np.ndarray, length: int) -> np.ndarray:
-    """The last bound holds for every larger epsilon as well."""
+    """Repeat the last bound, which also holds for every larger epsilon."""
     return np.pad(curve, (0, length - len(curve)), mode="edge")

@@ -1,7 +1,7 @@
-"""For the analysis `exact`: exact delta and eta over all collections, for few bits and people.
+"""Exact delta and eta over all collections, for few bits and few people: the analysis `exact`.
 
-The law of the multiset of reports, over the count vectors (how many reports of each kind), is
-built up one person at a time, for every multiset of the others' records. `one_bit` does one bit.
+The law of the count vector (how many reports there are of each kind) is built up one person at a
+time, for every multiset of the others' records. For a single bit, `one_bit` is used instead.
 Proof: docs/mathematics.md#enumeration.
 """
 
@@ -22,19 +22,19 @@ from incrowd.accountant.schema import Domain, check_crowd, check_epsilon
 from incrowd.errors import PrivacyError
 
 MOST_STEPS = 1 << 30  # collections times count vectors times kinds of reports: under a minute
-MOST_ENTRIES = 1 << 24  # of the tables of all count vectors, 4 bytes each
-MOST_PEOPLE = 500  # depth of the recursion
+MOST_ENTRIES = 1 << 24  # in the tables of all count vectors, 4 bytes each
+MOST_PEOPLE = 500  # the depth of the recursion
 
-Pair = tuple[int, int]  # records x and x'; bit i of a record stands at 2^i
+Pair = tuple[int, int]  # records x and x'; bit i of a record has the value 2^i
 Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)
 Chosen = tuple[int, ...]  # places of records, in order
 ONE = np.ones(1)  # the law of no reports
 
 
 class Case(NamedTuple):
-    """A figure, the records (x, x') it tells apart, and (record, how many) of the others.
+    """A value of delta or eta, the pair (x, x'), and the others as (record, how many hold it).
 
-    doubt: how much of a delta may be nothing but the rounding of probabilities nearly equal.
+    doubt: how much of delta may be due only to rounding, where probabilities are nearly equal.
     """
 
     value: float
@@ -54,9 +54,10 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
     """The largest delta(epsilon) and eta(epsilon) over all collections and pairs of records.
 
     crowd: N. domain: the records one question allows. Every multiset of the others' records is
-    tried, with one of the pairs that differ only by the order of the options (or, if every record
-    is allowed, by reversed bits). delta is rounded up by 1e-9 of it and its doubt.
-    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700, or if there are too many collections.
+    tried; of the pairs that differ only by the order of the options (or, if every record is
+    allowed, by reversed bits) one is tried. delta is rounded up: its doubt, and a share of 1e-9,
+    are added. Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700, or if there are too many
+    collections.
     """
     check_epsilon(epsilon)
     check_crowd(crowd)
@@ -84,7 +85,7 @@ def enumerate_one(
 ) -> tuple[float, float]:
     """(delta, eta) of the pair x, x' for one collection; others: (record, how many hold it).
 
-    Exact, as in `enumerate_all`, and as slow as the number of count vectors of 2^bits kinds.
+    Exact, as in `enumerate_all`; the time grows with the number of count vectors of 2^bits kinds.
     Raises PrivacyError unless 0 <= epsilon < 700, or if there are too many count vectors.
     """
     check_epsilon(epsilon)
@@ -125,7 +126,7 @@ def _sent(bits: int, channel: BitFlip, records: Iterable[int]) -> np.ndarray:
 def _laws(
     tables: list[np.ndarray], sent: np.ndarray, chosen: Chosen = (), law: np.ndarray = ONE
 ) -> Iterator[tuple[Chosen, np.ndarray]]:
-    """Every multiset of records (columns of `sent`), one a table, with the law of its reports.
+    """Every multiset of records (columns of `sent`), one for each table, and its reports' law.
 
     chosen, law: the records chosen so far, in order, and the law of their reports.
     """
@@ -139,14 +140,14 @@ def _laws(
 
 
 def _joined(table: np.ndarray, law: np.ndarray, sent: np.ndarray) -> np.ndarray:
-    """The law of the count vector when one more person sends a report."""
+    """The law of the count vector after one more person has sent a report."""
     return np.asarray(np.append(law, 0.0)[table] @ sent)
 
 
 def _precision(people: int, bits: int) -> float:
-    """The relative error of the difference of two probabilities of a count vector.
+    """The error of the difference of two probabilities of a count vector, relative to the larger.
 
-    Each is a sum of positive products, one more person at a time; relative to the larger.
+    Each probability is a sum of positive products, built up one person at a time.
     """
     return float(UNIT * (people + 1) * ((1 << bits) + bits + 8))
 
@@ -154,7 +155,7 @@ def _precision(people: int, bits: int) -> float:
 def _divergences(
     reports: np.ndarray, columns: np.ndarray, epsilon: float, precision: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """delta, eta and delta's doubt for pairs of columns (2, pairs) of laws of count vectors."""
+    """delta, eta, and the doubt of delta for pairs of columns (2, pairs) of count vector laws."""
     here, there = reports[:, columns[0]], np.exp(epsilon) * reports[:, columns[1]]
     near = here > there * (1 - precision)
     doubt = precision * np.where(near, here, 0.0).sum(axis=0)
@@ -163,9 +164,9 @@ def _divergences(
 
 
 def _predecessors(people: int, kinds: int) -> np.ndarray:
-    """For every count vector of so many reports, the places of those with one report less.
+    """For every count vector of one report per person, the places of those with one report fewer.
 
-    Shape (vectors, kinds); where there is no such report to take away, one place past the end.
+    Shape (vectors, kinds); if there is no such report to remove, one place past the end.
     """
     chosen = chain.from_iterable(combinations_with_replacement(range(kinds), people))
     kind = np.fromiter(chosen, np.int32).reshape(-1, people)[::-1]
@@ -179,9 +180,9 @@ def _predecessors(people: int, kinds: int) -> np.ndarray:
 
 
 def _rank(counts: np.ndarray) -> np.ndarray:
-    """Place of each count vector in lexicographic order among those of its sum.
+    """The place of each count vector in lexicographic order among those with the same sum.
 
-    With r reports left for k kinds, C(r - c + k - 1, k - 1) vectors begin with c or more.
+    If r reports are left for k kinds, C(r - c + k - 1, k - 1) vectors begin with c or more.
     """
     more = np.arange(counts.shape[1])[::-1]
     left = counts[:, ::-1].cumsum(axis=1)[:, ::-1]
@@ -190,7 +191,7 @@ def _rank(counts: np.ndarray) -> np.ndarray:
 
 
 def _check_size(bits: int, records: int, crowd: int) -> None:
-    """Raises PrivacyError, with what would work, if the count vectors or collections are many."""
+    """Raises PrivacyError, with a suggestion, for too many count vectors or collections."""
     if _fits(bits, records, crowd):
         return
     most = max((n for n in range(1, MOST_PEOPLE) if _fits(bits, records, n)), default=1)

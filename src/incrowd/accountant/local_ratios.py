@@ -10,18 +10,19 @@ from functools import lru_cache
 import numpy as np
 
 from incrowd.accountant.channels.answers import AnswerChannel, takes_answers
+from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.numerics.precision import PROBABILITY, UNIT
 from incrowd.accountant.ratios import Ratios, product
-from incrowd.accountant.schema import AnyChannel, Domain, bit_log_ratios, farthest, log_ratio
+from incrowd.accountant.schema import Domain, bit_log_ratios, farthest, log_ratio
 
-Apart = tuple[int, int]  # |x minus x'|, |x' minus x|; of whole answers x and x' themselves
+Pair = tuple[int, int]  # |x minus x'|, |x' minus x|; for channels of whole answers, x and x'
 
 
-def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
+def pairs(domain: Domain, channel: Channel) -> tuple[Pair, ...]:
     """The pairs of records that can be the worst without a crowd.
 
-    Bits that are equal tell nothing, another bit apart tells more: only the largest pairs count,
-    and one of them where a bit tells as much in either order.
+    Bits that are equal reveal nothing, and each bit that differs reveals more: only the largest
+    pairs count, and a single one if a bit reveals as much in either order.
     """
     if takes_answers(channel):
         return tuple((x, other) for x, other in channel.pairs)
@@ -30,8 +31,8 @@ def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
 
 
 @lru_cache(maxsize=1024)
-def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
-    """The ratios of one question, covered by the reports of x' itself: B = 1."""
+def ratios(channel: Channel, pair: Pair) -> Ratios:
+    """The ratios of one question, with the law of the reports of x' as the cover: B = 1."""
     if takes_answers(channel):
         return _answers(channel, pair)
     (p00, p01), (p10, p11) = np.log(channel.matrix)
@@ -42,7 +43,7 @@ def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
     return product([(one, pair[0]), (zero, pair[1])])
 
 
-def _answers(channel: AnswerChannel, pair: Apart) -> Ratios:
+def _answers(channel: AnswerChannel, pair: Pair) -> Ratios:
     numerators, _, ways = channel.laws(pair)
     log_a = np.array([log_ratio(*row) for row in numerators])
     mass = np.array(numerators[:, 1] * ways, float) / channel.denominator
@@ -52,7 +53,7 @@ def _answers(channel: AnswerChannel, pair: Apart) -> Ratios:
 def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:
     """sum over reports of max(0, P(s|x) - e^epsilon P(s|x')), for a pair without a crowd.
 
-    side: 1 for no less than it is, -1 for no more.
+    side: 1 for an upper bound, -1 for a lower bound.
     """
     excess = -np.expm1(-np.maximum(ratios.gaps(wanted, side), 0.0))
     rounding = 1 + side * (PROBABILITY + 4 * ratios.error)
@@ -60,6 +61,6 @@ def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:
 
 
 def eta(ratios: Ratios, wanted: float) -> float:
-    """P[P(s|x) > e^epsilon P(s|x')], s a report of x, for a pair without a crowd."""
+    """P[P(s|x) > e^epsilon P(s|x')] for a report s of x, for a pair without a crowd."""
     above = ratios.gaps(wanted, 0) > 0
     return float(np.exp(ratios.log_mass + ratios.log_a)[above].sum())

@@ -1,9 +1,9 @@
-"""For the analysis `exact`, of one bit: delta and eta for every collection of the others.
+"""The analysis `exact` for one bit: delta and eta for every collection of the others' answers.
 
-Somebody holds 1 or 0; of the others m hold 1 and N - 1 - m hold 0. They send T ones, a sum of two
-binomials, with law f. What matters is whether f(t - 1) / f(t), which rises with t, exceeds
-c = (e^epsilon p - q) / (p - e^epsilon q). Tilting the law of T by c^t, the same for every m,
-puts the mode of each tilted law at its threshold, so that 1e-300 has as many digits as 0.1.
+One person holds 1 or 0; of the others, m hold 1 and N - 1 - m hold 0. They send T ones; T is a sum
+of two binomials, with law f. delta depends on where f(t - 1) / f(t), which rises with t, exceeds
+c = (e^epsilon p - q) / (p - e^epsilon q). Tilting the law of T by c^t, the same for every m, moves
+the mode of each tilted law to its threshold, so that 1e-300 is as accurate as 0.1.
 Proof: docs/mathematics.md#enumeration.
 """
 
@@ -28,47 +28,47 @@ from incrowd.accountant.numerics.precision import ENUMERATED, PHASE, SMALLEST, T
 from incrowd.accountant.schema import check_crowd, check_epsilon
 from incrowd.errors import PrivacyError
 
-# delta of one bit in many crowds at once, with certified bounds; a crowd of 10^9 costs no more.
+# delta of one bit in many crowds at once, with certified bounds; a crowd of 10^9 takes no longer.
 #
-# Of the others `same` hold x and `other` hold x'. Reports are named so that 1 speaks for x. With T
-# the number of ones that the others send, f its law and c = (e^epsilon P(0|x') - P(0|x)) / w,
+# Among the others, `same` hold x and `other` hold x'. Reports are labeled so that 1 indicates x.
+# T is the number of ones that the others send, f its law, c = (e^epsilon P(0|x') - P(0|x)) / w:
 #
 #     delta = w sum over t of max(0, f(t-1) - c f(t)),        w = P(1|x) - e^epsilon P(1|x').
 #
-# f is log-concave, so the sum runs over all t beyond one place s. With phi(t) = c^t f(t) / E[c^T]
+# f is log-concave, so the sum runs over all t beyond some s. With phi(t) = c^t f(t) / E[c^T],
 #
 #     delta = max over s of  w E[c^T] c^-s (phi(s) - E phi(s + U)),  P[U = u] = (c-1) c^-u, u >= 1,
 #
-# and the largest is at the mode of phi, less than 1 from its mean (Darroch 1964). What stands in
-# brackets is the inverse Fourier transform of a known function, a product of powers. Where phi is
-# wide that function is narrow: a sum over some 30 frequencies gives it, however many people.
+# and the maximum is at the mode of phi, less than 1 from its mean (Darroch 1964). The term in
+# parentheses is the inverse Fourier transform of a known function, a product of powers. If phi is
+# wide, that function is narrow: for any crowd, a sum over about 30 frequencies is enough.
 
 
-LOG_CUT = 40.0  # what is cut has chance, or modulus, e^-40
-CUT = 6 * math.exp(-LOG_CUT)  # both tails, what U and the others' law lose, the frequencies
-ROUNDED_DOWN = 4 * PHASE  # what a smaller c can have added: (c - 1) E[phi(s + U) / c^s] <= 1
-LARGEST = 1e290  # of c: where less is known of the report 0, a smaller c bounds delta
+LOG_CUT = 40.0  # tails and frequencies are cut at a probability, or modulus, of e^-40
+CUT = 6 * math.exp(-LOG_CUT)  # both tails, the cuts of U and of the others' law, the frequencies
+ROUNDED_DOWN = 4 * PHASE  # the effect of a smaller c: (c - 1) E[phi(s + U) / c^s] <= 1
+LARGEST = 1e290  # of c: beyond it, a smaller c gives an upper bound of delta
 DIGITS = 60  # of w, which is a small difference near the local epsilon
-ROWS = 512  # crowds treated together: their table stays in the cache
+ROWS = 512  # crowds computed together, so that their table fits into the cache
 NEAR = np.array([-1, 0, 1])  # the mode is one of the three integers nearest to the mean
 
 
 class Deltas(NamedTuple):
-    """Lower and upper bounds of delta, an entry for each crowd."""
+    """Lower and upper bounds of delta, one entry for each crowd."""
 
     lower: np.ndarray
     upper: np.ndarray
 
 
 class Report(NamedTuple):
-    """What one of the others adds to T, tilted by c: 1 (or -1, if `sign` is) with chance hit."""
+    """The tilted law of one person's contribution to T: `sign` with probability hit, else 0."""
 
     hit: float
     miss: float
     sign: int
 
     def log_transform(self, frequency: np.ndarray) -> np.ndarray:
-        """ln E[exp(i frequency (T - E T))]; exact to rounding where chances are tiny."""
+        """ln E[exp(i frequency (T - E T))], accurate even if probabilities are tiny."""
         half = np.sin(frequency / 2) ** 2
         angle = np.arctan2(self.hit * np.sin(frequency), 1 - 2 * self.hit * half)
         real = np.log1p(-4 * self.hit * self.miss * half) / 2
@@ -77,7 +77,7 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """x against x' at epsilon. weight: w; excess: c - 1, rounded down, which raises delta.
+    """x against x' at epsilon. weight: w. excess: c - 1, rounded down, which can only raise delta.
 
     direct, lost: P(1|x), P(0|x). stray, rest: P(1|x'), P(0|x').
     """
@@ -107,7 +107,7 @@ class Order:
 
     @property
     def reports(self) -> tuple[Report, Report]:
-        """The tilted reports of who holds x, counted from 1 down, and of who holds x'."""
+        """The tilted reports of a person who holds x, as 0 or -1, and of one who holds x'."""
         c = 1 + self.excess
         same, others = self.direct + self.lost / c, self.rest + self.stray * c
         return (
@@ -117,7 +117,7 @@ class Order:
 
     @property
     def log_totals(self) -> tuple[float, float]:
-        """ln E[c^report] of the same, before the tilt."""
+        """ln E[c^report] of these reports before the tilt."""
         c = 1 + self.excess
         fall = self.lost * self.excess / c
         same = math.log1p(-fall) if fall < 1 / 2 else math.log(self.direct + self.lost / c)
@@ -125,15 +125,15 @@ class Order:
 
 
 def _weight(direct: float, stray: float, epsilon: float) -> float:
-    """direct - e^epsilon stray, to the last digit of double precision."""
+    """direct - e^epsilon stray, to full double precision."""
     with localcontext(prec=DIGITS):
         return float(Decimal(float(direct)) - Decimal(epsilon).exp() * Decimal(float(stray)))
 
 
 class Grid(NamedTuple):
-    """Frequencies 2 pi k / points, k = 0, 1, ..., as far as they matter.
+    """The frequencies 2 pi k / points, k = 0, 1, ..., that are not negligible.
 
-    phi is found modulo `points`: what lies farther than half of that from its mean is cut.
+    phi is computed modulo `points`: values farther than half of that from its mean are cut.
     """
 
     points: int
@@ -141,9 +141,9 @@ class Grid(NamedTuple):
 
     @classmethod
     def of(cls, narrowest: float, widest: float, span: int = 1) -> Grid:
-        """For sums of independent reports with variances between the two.
+        """The grid for sums of independent reports with variances from `narrowest` to `widest`.
 
-        span: how far from the rounded mean places are asked for.
+        span: the largest distance from the rounded mean at which phi is needed.
         Bernstein: P[|T - E T| >= r] <= 2 exp(-r^2 / (2 (v + r/3))). Of the transform,
         |E exp(i t T)| <= exp(-v (1 - cos t)).
         """
@@ -155,12 +155,12 @@ class Grid(NamedTuple):
         return cls(points, 2 * math.pi / points * np.arange(min(last, half) + 1))
 
     def kernel(self, excess: float, log_c: float) -> np.ndarray:
-        """What the transform is summed with for phi(0) - E phi(U); U as far as points // 2."""
+        """The weights of the transform for phi(0) - E phi(U), with U up to points // 2."""
         point, later = self.kernels(log_c)
         return np.asarray(point - excess * later)
 
     def kernels(self, log_c: float) -> tuple[np.ndarray, np.ndarray]:
-        """For phi(0), and for the sum over u >= 1 of c^-u phi(u); u as far as points // 2."""
+        """The weights for phi(0), and for the sum of c^-u phi(u) over 1 <= u <= points // 2."""
         away = max(log_c, SMALLEST) + 1j * self.frequency
         geometric = -np.expm1(-(self.points // 2) * away) / np.expm1(away)
         point = np.where(self.frequency > 0, 2.0, 1.0) / self.points
@@ -168,10 +168,10 @@ class Grid(NamedTuple):
 
 
 def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:
-    """Bounds of delta where so many of the others hold x and x'; integers, shape (crowds,).
+    """Bounds of delta if `same` others hold x and `other` hold x'; integers, shape (crowds,).
 
-    `upper` is never below delta: the chance of what is cut and a bound of all rounding are added
-    (1e-10 of delta, about, in a crowd of 10^9). `lower` has them taken off.
+    `upper` is never below delta: it includes the probability of all cuts and a bound of all
+    rounding (about 1e-10 of delta in a crowd of 10^9). `lower` is reduced by the same.
     """
     bounds = np.empty((2, len(same)))
     for first in range(0, len(same), ROWS):
@@ -181,7 +181,7 @@ def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:
 
 
 def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Lower and upper bounds, shape (2, crowds): the largest over the places where the mode is."""
+    """Lower and upper bounds, shape (2, crowds): the maximum over possible places of the mode."""
     drop, error, center = _drops(order, same, other)
     place = center[:, None] + NEAR
     totals = np.stack([same, other], axis=1) * order.log_totals
@@ -202,9 +202,9 @@ def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
 def _drops(
     order: Order, same: np.ndarray, other: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """phi(s) - E phi(s + U) at three s, shape (crowds, 3); a bound of its error; the middle s.
+    """phi(s) - E phi(s + U) at three s, shape (crowds, 3), a bound of its error, and the middle s.
 
-    Places are counted from `same`, the number of ones without noise.
+    s is counted from `same`, the number of ones without noise.
     """
     same_report, stray = order.reports
     variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
@@ -226,28 +226,27 @@ def _drops(
 
 # The analysis `exact` for one bit: the largest delta over all crowds, certified, to 10^9 people.
 #
-# A crowd in which m of the others hold x has at least `first` with x and N - 1 - `last` with x' if
-# first <= m <= last. Anybody can add the reports of people whose answers are known, so that
+# If first <= m <= last, a crowd in which m of the others hold x contains a sub-crowd in which
+# `first` hold x and N - 1 - `last` hold x'. Adding the reports of people with given answers is
+# post-processing, so
 #
 #     delta(m) <= delta(first with x, N - 1 - last with x').
 #
-# Intervals of m are halved until the largest such bound agrees with a delta that was found. Where
-# delta hardly depends on m there are thousands of intervals, all worked out at once.
+# Intervals of m are halved until the largest such bound agrees with an attained delta. If delta
+# hardly depends on m there are thousands of intervals, which are all computed at once.
 # The proof is in docs/mathematics.md#enumeration.
 
 
 WORST_TOLERANCE = 1e-4  # relative, between the bounds
-WORST_FIRST_CELLS, WORST_MOST_CELLS = (
-    64,
-    1 << 15,
-)  # intervals to begin with; no more are halved at once
-WORST_TRIED = 64  # the intervals with the largest bounds, where delta itself is worked out
+WORST_FIRST_CELLS = 64  # intervals at the beginning
+WORST_MOST_CELLS = 1 << 15  # intervals that are halved at once
+WORST_TRIED = 64  # the intervals with the largest bounds, at whose ends delta itself is computed
 
 
 class WorstCrowd(NamedTuple):
     """The largest delta over all crowds and both orders lies between `lower` and `upper`.
 
-    lower: delta of x against x' where so many of the others hold 1.
+    lower: delta of x against the other answer if `ones` of the others hold 1.
     """
 
     lower: float
@@ -257,7 +256,7 @@ class WorstCrowd(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The same for one order of the answers; same: how many of the others hold x."""
+    """Bounds of the largest delta for one order; same: how many of the others then hold x."""
 
     lower: float
     upper: float
@@ -272,25 +271,25 @@ class Cells(NamedTuple):
 
     @classmethod
     def cover(cls, others: int, count: int) -> Cells:
-        """So many intervals that hold 0, ..., others, of about the same length."""
+        """About `count` intervals of about equal length that cover 0, ..., others."""
         count = min(count, others + 1)
         edges = np.arange(count + 1) * (others + 1) // count
         return cls(edges[:-1], edges[1:] - 1)
 
     def where(self, chosen: np.ndarray) -> Cells:
-        """Some of them; chosen: a mask or places."""
+        """A selection of the intervals; chosen: a mask or indices."""
         return Cells(self.first[chosen], self.last[chosen])
 
     @property
     def halves(self) -> Cells:
-        """Both halves of each."""
+        """Both halves of each interval."""
         middle = (self.first + self.last) // 2
         first = np.concatenate([self.first, middle + 1])
         return Cells(first, np.concatenate([middle, self.last]))
 
     @property
     def ends(self) -> np.ndarray:
-        """Their first and last m."""
+        """The first and last m of all intervals."""
         return np.unique(np.concatenate([self.first, self.last]))
 
 
@@ -299,9 +298,9 @@ def worst_crowd(
 ) -> WorstCrowd:
     """The largest delta(epsilon) of one bit over all crowds of N people and both orders.
 
-    crowd: N. tolerance: relative, between the bounds; where more than 32,768 intervals would have
-    to be halved, or rounding is larger, `upper` stays farther off but remains a bound. Raises
-    PrivacyError unless N >= 2 and 0 <= epsilon < 700. By sub-crowds, as above.
+    crowd: N. tolerance: relative, between the bounds; if more than 32,768 intervals would have to
+    be halved, or rounding is larger, `upper` is looser but remains a bound. Raises PrivacyError
+    unless N >= 2 and 0 <= epsilon < 700. By sub-crowds, as above.
     """
     check_crowd(crowd)
     check_epsilon(epsilon)
@@ -316,7 +315,7 @@ def worst_crowd(
 
 
 def _worst_same(order: Order, others: int, tolerance: float) -> Interval:
-    """The largest delta of one order, breadth first: every interval that may hold it is halved."""
+    """The largest delta of one order; all intervals that may contain it are halved together."""
     cells, lower, settled, same = Cells.cover(others, WORST_FIRST_CELLS), 0.0, 0.0, 0
     while True:
         bounds = deltas(order, cells.first, others - cells.last).upper
@@ -334,38 +333,38 @@ def _worst_same(order: Order, others: int, tolerance: float) -> Interval:
         cells = cells.where(undecided).halves
 
 
-# The whole privacy curve of one bit, for every crowd at once; a crowd of 10^9 costs no more.
+# The whole privacy curve of one bit, for every crowd at once; a crowd of 10^9 takes no longer.
 #
-# Notation as in `one_bit_frequencies`: f is the law of T, the number of ones that the others send.
-# With her own report P(t) = direct f(t-1) + lost f(t) ones are seen, or Q(t) = stray f(t-1) + rest
-# f(t). P/Q rises with t, since f is log-concave. So H(alpha) = sum of max(0, P - alpha Q) is
-# piecewise linear in alpha, with a corner at each alpha = P(t)/Q(t), where
+# Notation as above: f is the law of T, the number of ones that the others send. Together with the
+# report of x, there are t ones with probability P(t) = direct f(t-1) + lost f(t); with that of x',
+# Q(t) = stray f(t-1) + rest f(t). P/Q rises with t, since f is log-concave. So H(alpha) = sum of
+# max(0, P - alpha Q) is piecewise linear in alpha, with a corner at each alpha = P(t)/Q(t), where
 #
-#     H = P[T' >= t | x] - alpha P[T' >= t | x']        (T' counts one's own report).
+#     H = P[T' >= t | x] - alpha P[T' >= t | x']        (T' includes the person's report).
 #
 # Some hundred corners give the curve of a crowd: the chords between them bound it from above. They
-# are found near some tilts of f, where digits are kept however small H is. The curves of sub-crowds
-# bound intervals of crowds, as in `one_bit_worst`, at all epsilons together.
+# are computed near several tilts of f, which is accurate however small H is. The curves of
+# sub-crowds bound intervals of crowds, as in `worst_crowd`, at all epsilons together.
 # The proof is in docs/mathematics.md#whole-curves.
 
 
 PLACES = 27  # corners near each tilt
-SPAN, LEAST_SPAN = 1.3, 3  # deviations, or ones, from the middle of a tilt that it is used for
-APART, MOST_APART = 2.0, 0.7  # spreads of the loss, and epsilons, from one tilt to the next
-CUT_BEYOND = 2 * CUT  # of a sum over places: its kernel falls like the inverse of the frequency
-SURE = 1e6  # a chance is used if it is as many times its error: others are found by other tilts
-WIDEST = 1 << 20  # variance of a law that is worked out in full
-WINDOW = 9.0  # deviations of it, and its square in ones, that such a law reaches
-FIRST_CELLS, MOST_CELLS = 0.4, 1 << 11  # over the tolerance, so many intervals to begin with
-TRIED = 9  # crowds whose curves say what can be reached, to begin with
-SOME = 8  # at every eighth dot the crowd that seems to be the worst is tried
+SPAN, LEAST_SPAN = 1.3, 3  # the range of a tilt around its mean: deviations, plus a number of ones
+TILT_GAP, MOST_TILT_GAP = 2.0, 0.7  # between tilts: in spreads of the loss, and in epsilon
+CUT_BEYOND = 2 * CUT  # for sums over places, whose kernel falls like the inverse of the frequency
+SURE = 1e6  # a probability is used if it is this many times its error; other tilts give the others
+WIDEST = 1 << 20  # the largest variance of a law that is computed in full
+WINDOW = 9.0  # the range of such a law: 9 deviations plus 81 ones
+FIRST_CELLS, MOST_CELLS = 0.4, 1 << 11  # intervals at first, times the tolerance; halved at once
+TRIED = 9  # crowds whose curves are computed first, to learn what is attained
+EVERY = 8  # at every eighth dot, the crowd with the largest bound is tried
 TOLERANCE = 0.003  # relative, of the spread of the loss
-REACH = 8.0  # spreads of the loss that a curve has at first
-SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi), were losses normal
+REACH = 8.0  # the length of a curve at first, in spreads of the loss
+SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi) if the loss is normal
 
 
 class Corners(NamedTuple):
-    """Upper bounds of H at some alpha; shape (crowds, corners). excess: alpha - 1."""
+    """Upper bounds `height` of H at alpha = 1 + excess; shape (crowds, corners)."""
 
     excess: np.ndarray
     height: np.ndarray
@@ -395,8 +394,8 @@ def worst_curve(
 ) -> np.ndarray:
     """Upper bounds of delta at 0, step, ..., over all crowds of N people and both orders.
 
-    crowd: N. dots: how many. enough: a delta that needs not be sharper. Within about `tolerance`,
-    0.3 per cent if it is not given, of what the spread of the loss would have to be.
+    crowd: N. dots: how many. enough: bounds below this delta need not be sharp. tolerance: the
+    relative looseness, expressed as a change of the spread of the loss.
     """
     excess = np.expm1(step * np.arange(dots))
     orders = (1,) if channel.symmetric else (1, 0)
@@ -405,9 +404,9 @@ def worst_curve(
 
 
 def homogeneous_curve(channel: Bit, crowd: int, step: float, dots: int) -> np.ndarray:
-    """The same where all others hold x, or all x': less than the worst, and soon found.
+    """The same curve if all others hold x, or all hold x': below the worst, but quick to compute.
 
-    From the whole law of T, which is binomial, unless it is so wide that transforms are quicker.
+    From the whole law of T, which is binomial, unless it is so wide that transforms are faster.
     """
     excess = np.expm1(step * np.arange(dots))
     orders = (1,) if channel.symmetric else (1, 0)
@@ -421,7 +420,7 @@ def homogeneous_curve(channel: Bit, crowd: int, step: float, dots: int) -> np.nd
 
 
 def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[np.ndarray]:
-    """H at each alpha where all others hold x, and where they hold x'."""
+    """H at each alpha if all others hold x, and if they all hold x'."""
     order = Order.of(channel, x, 0.0)
     if order is None:
         yield np.zeros(len(excess))
@@ -441,9 +440,9 @@ def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[
 
 
 def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
-    """How many dots a curve needs: until delta is at most `enough`, or 0; an odd number.
+    """The number of dots, rounded up to an odd one, until delta is at most `enough`.
 
-    The worst crowd hardly needs more than a homogeneous one.
+    Computed for homogeneous crowds; the worst crowd hardly needs more.
     """
     most = math.ceil(max(channel.losses) / step) + 2
     dots = min(math.ceil(REACH * typical_spread(channel, crowd) / step), most)
@@ -454,7 +453,7 @@ def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
 
 
 def typical_spread(channel: Bit, crowd: int) -> float:
-    """The standard deviation of the loss, about; 0 if nothing is told."""
+    """The approximate standard deviation of the loss; 0 if nothing is revealed."""
     same = np.unique([0, (crowd - 1) // 2, crowd - 1])
     order = Order.of(channel, 1, 0.0)
     if order is None:
@@ -465,9 +464,10 @@ def typical_spread(channel: Bit, crowd: int) -> float:
 def _envelope(
     channel: Bit, x: int, others: int, excess: np.ndarray, enough: float, tolerance: float
 ) -> np.ndarray:
-    """The largest curve of one order, breadth first: intervals that may matter are halved.
+    """The largest curve of one order; all intervals that may matter are halved together.
 
-    What a change of the spread by the share `tolerance` does to delta of a Gaussian is tolerated.
+    The tolerated looseness is the effect on a Gaussian delta of changing the spread by the share
+    `tolerance`.
     """
     cells, settled = Cells.cover(others, round(FIRST_CELLS / tolerance)), np.zeros(len(excess))
     reached: Any = 0.0
@@ -487,7 +487,7 @@ def _envelope(
             return np.asarray(np.maximum(settled, bounds.max(axis=0)))
         if not undecided.any():
             return np.asarray(settled)
-        likely = cells.where(np.unique(bounds[:, ::SOME].argmax(axis=0)))
+        likely = cells.where(np.unique(bounds[:, ::EVERY].argmax(axis=0)))
         tried = (likely.first + likely.last) // 2
         cells = cells.where(undecided).halves
 
@@ -497,14 +497,14 @@ def sub_crowds(
 ) -> np.ndarray:
     """Upper bounds of H at alpha = 1 + excess, shape (crowds, dots); excess rises from 0.
 
-    same, other: how many of the others hold x, and x'.
+    same, other: how many of the others hold x, and how many hold x'.
     """
     start = Order.of(channel, x, 0.0)
     if start is None:
         return np.zeros((len(same), len(excess)))
     same, other = same.astype(float), other.astype(float)
     gap = start.direct - start.stray
-    # H(alpha) = 1 - alpha up to lost / rest, and 0 from direct / stray on
+    # H(alpha) = 1 - alpha up to alpha = lost / rest, and 0 from alpha = direct / stray on.
     ends = np.array([-gap / start.rest, gap / start.stray]) * (1 + PHASE)
     heights = np.array([gap / start.rest * (1 + PHASE), 0.0])
     corners = [Corners(*(np.tile(end, (len(same), 1)) for end in (ends, heights)))]
@@ -518,27 +518,30 @@ def sub_crowds(
 
 
 def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[Order]:
-    """Orders at epsilons that lie APART, as far as the last one or the local epsilon."""
-    gap = min(APART * spread, MOST_APART)
-    wanted = np.arange(gap / 2, min(last, max(channel.losses)) + APART * spread, gap)
+    """Orders at equally spaced epsilons, up to the last one or the local epsilon."""
+    gap = min(TILT_GAP * spread, MOST_TILT_GAP)
+    wanted = np.arange(gap / 2, min(last, max(channel.losses)) + TILT_GAP * spread, gap)
     orders = (Order.of(channel, x, float(epsilon)) for epsilon in wanted)
     return [order for order in orders if order is not None]
 
 
 def _corners(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
-    """Of the places near the middle of a tilt; crowds whose tilted sums spread alike together."""
+    """The corners near the mean of a tilt; crowds with similar variances are computed together."""
     same_report, stray = order.reports
     variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
     octave = np.floor(np.log2(np.maximum(variance, 1.0)))
     corners = Corners(*np.empty((2, len(same), PLACES)))
     for rows in (octave == one for one in np.unique(octave)):
-        corners.excess[rows], corners.height[rows] = _alike(order, same[rows], other[rows])
+        corners.excess[rows], corners.height[rows] = _corner_block(order, same[rows], other[rows])
     return corners
 
 
-def _alike(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
-    """P(t)/Q(t) lies between bounds `low` and `high`, and H at the higher one is at most what the
-    line of t has at the lower one. Where digits end, alpha = 0 and H = 1."""
+def _corner_block(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
+    """The corners of crowds with similar variances.
+
+    P(t)/Q(t) lies between bounds `low` and `high`, and H at `high` is at most the height at `low`
+    of the line that belongs to t. If the precision is not sufficient, alpha = 0 and H = 1.
+    """
     chances, c = _chances(order, same, other), 1 + order.excess
     gap, error = order.direct - order.stray, chances.error
     usable = chances.at > SURE * error
@@ -570,7 +573,7 @@ def _scale(order: Order, same: np.ndarray, other: np.ndarray, places: np.ndarray
 
 
 def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
-    """By the inverse transform, as `one_bit_frequencies` does it; places counted from `same`."""
+    """The probabilities by inverse transform, as in `_drops`; places are counted from `same`."""
     same_report, stray = order.reports
     variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
     narrowest, widest = float(variance.min()), float(variance.max())
@@ -599,8 +602,10 @@ def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
 
 
 def _chords(corners: list[Corners], excess: np.ndarray) -> np.ndarray:
-    """Chords between corners, in whatever order they come; H falls, so that a corner bounds what
-    lies beyond it."""
+    """The chords between corners, which need not be sorted, at each excess.
+
+    H falls, so each corner also bounds everything beyond it.
+    """
     place = np.concatenate([some.excess for some in corners], axis=1)
     height = np.concatenate([some.height for some in corners], axis=1)
     order = np.argsort(place, axis=1, kind="stable")
@@ -618,8 +623,8 @@ def _chords(corners: list[Corners], excess: np.ndarray) -> np.ndarray:
     return np.asarray((y * rest + y_right * share) * (1 + PHASE))
 
 
-BLOCK = 64  # collections treated together: they share the law of all but so many people
-SPREAD, REST = 9.0, 36.0  # a binomial law is cut at 9 standard deviations and 36 beyond
+BLOCK = 64  # collections computed together: they share the law of all but 63 of the others
+SPREAD, REST = 9.0, 36.0  # a binomial law is cut at 9 standard deviations plus 36
 
 Law = tuple[float, float]  # probabilities of the reports 0 and 1
 Window = tuple[int, np.ndarray]  # the first count and the probabilities from there on
@@ -629,7 +634,7 @@ Window = tuple[int, np.ndarray]  # the first count and the probabilities from th
 class OneBit:
     """delta and eta for x = 1 against x' = 0; shape (N,), by how many of the others hold 1.
 
-    delta is rounded up by 1e-9 of it, and never below 1e-300 unless it is 0.
+    delta is rounded up by a share of 1e-9, and is at least 1e-300 unless it is 0.
     """
 
     delta: np.ndarray
@@ -647,7 +652,7 @@ class OneBit:
 
 
 def _worst(values: np.ndarray) -> Case:
-    """x = 0 against x' = 1 is the same with all bits reversed, so one order has the largest."""
+    """The largest value; x = 0 against x' = 1 is the same with all bits reversed."""
     ones = int(values.argmax())
     return Case(float(values[ones]), (1, 0), ((0, len(values) - 1 - ones), (1, ones)))
 
@@ -669,9 +674,9 @@ def one_bit(channel: BitFlip, crowd: int, epsilon: float) -> OneBit:
 
 
 def one_bit_at(channel: BitFlip, crowd: int, epsilon: float, ones: int) -> tuple[float, float]:
-    """(delta, eta) for x = 1 against x' = 0 when so many of the N - 1 others hold 1.
+    """(delta, eta) for x = 1 against x' = 0 if `ones` of the N - 1 others hold 1.
 
-    As `one_bit`, for one collection only; N = 1e7 takes some milliseconds.
+    As `one_bit`, for one collection only; N = 1e7 takes a few milliseconds.
     Raises PrivacyError unless N >= 2, 0 <= epsilon < 700 and 0 <= ones < N.
     """
     tilt = _Tilt.of(channel, crowd, epsilon)
@@ -683,7 +688,7 @@ def one_bit_at(channel: BitFlip, crowd: int, epsilon: float, ones: int) -> tuple
 
 @dataclass(frozen=True)
 class _Tilt:
-    """The tilt by c^t that puts every law's mode at its threshold."""
+    """The tilt by c^t that moves the mode of every law to its threshold."""
 
     channel: BitFlip
     crowd: int
@@ -692,7 +697,7 @@ class _Tilt:
 
     @classmethod
     def of(cls, channel: BitFlip, crowd: int, epsilon: float) -> _Tilt | None:
-        """None if no report of one bit reveals as much as epsilon: then delta = eta = 0."""
+        """The tilt, or None if no report of one bit reveals as much as epsilon: delta = eta = 0."""
         check_crowd(crowd)
         check_epsilon(epsilon)
         if epsilon >= channel.epsilon:
@@ -708,15 +713,15 @@ class _Tilt:
 
     @property
     def reports(self) -> tuple[Law, Law]:
-        """The tilted laws of the report of who holds 1 and of who holds 0."""
+        """The tilted laws of the reports of a person who holds 1, and of one who holds 0."""
         p, q, c = self.channel.p, self.channel.q, 1 + self.excess
         one, zero = q + p * c, p + q * c
         return (q / one, p * c / one), (p / zero, q * c / zero)
 
     def block(self, first: int, size: int) -> np.ndarray:
-        """delta and eta, shape (2, size), when first, ..., first + size - 1 others hold 1.
+        """delta and eta, shape (2, size), if first, ..., first + size - 1 of the others hold 1.
 
-        With f the tilted law and M its total before, P_1(t) = M c^-t (p c f(t-1) + q f(t)) and
+        If f is the tilted law and M = E[c^T], P_1(t) = M c^-t (p c f(t-1) + q f(t)) and
         P_1(t) - e^epsilon P_0(t) = M c^-t gain (f(t-1) - f(t)), positive beyond the mode s. So
         both are sums of f(s) and of the tail r = sum over t > s of c^(s-t) f(t).
         """
@@ -737,7 +742,7 @@ class _Tilt:
         return np.asarray(ones * log_one + zeros * log_zero)
 
     def _at_modes(self, first: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Floors of the tilted means, and there and one further on the law and its tail r.
+        """The floors of the tilted means; the law, and its tail r, there and one place beyond.
 
         A mode is less than 1 from the mean (Darroch 1964). Shapes (size,), (2, size), (2, size).
         """
@@ -765,7 +770,7 @@ class _Tilt:
 
 
 def _binomial(trials: int, miss: float, hit: float) -> Window:
-    """Where Bin(trials, hit) has all but a negligible mass."""
+    """The law Bin(trials, hit) without negligible tails."""
     reach = SPREAD * math.sqrt(trials * hit * miss) + REST
     first = max(0, math.floor(trials * hit - reach))
     last = min(trials, math.ceil(trials * hit + reach))
@@ -779,7 +784,7 @@ def _convolved(one: Window, other: Window) -> Window:
 
 @lru_cache(maxsize=4)
 def _kernels(size: int, one: Law, zero: Law) -> np.ndarray:
-    """Bin(j, one) * Bin(size - 1 - j, zero), columns j = 0, ..., size - 1, all counts."""
+    """The laws Bin(j, one) * Bin(size - 1 - j, zero); column j = 0, ..., size - 1, all counts."""
     powers = [[np.ones(1)], [np.ones(1)]]
     for power, law in zip(powers, (one, zero), strict=True):
         for _ in range(size - 1):

@@ -1,7 +1,7 @@
-"""The ratios of three records x, x' and z, for the analysis `outlier`.
+"""The ratios of three records x, x', and z, for the analysis `outlier`.
 
 Everybody else holds the same record z. Exact for such homogeneous crowds, and a lower bound on the
-worst case: mixed crowds can be worse. Every relation of x, x' and z, and both orders, are tried.
+worst case: mixed crowds can be worse. Every relation of x, x', and z is tried, in both orders.
 
 Proof: docs/mathematics.md#the-worst-pairs.
 """
@@ -19,14 +19,14 @@ from incrowd.accountant.numerics.precision import UNIT
 from incrowd.accountant.ratios import Ratios, product
 from incrowd.accountant.schema import Domain, bit_log_ratios
 
-Relation = tuple[int, int, int]  # bits in which only x, only x', both differ from the crowd's z
+Relation = tuple[int, int, int]  # bits in which only x, only x', and both differ from z
 
 
 def ratios(channel: BitFlip, relation: Relation) -> Ratios:
-    """The ratios of all bits with that noise: where all agree with z, a report tells nothing.
+    """The ratios of all bits with that noise; bits in which x and x' equal z reveal nothing.
 
-    Under z a bit shows another value than z's with probability q; that multiplies the ratio of
-    whoever differs from z there by p/q, else by q/p.
+    Under z, a bit of the report differs from z with probability q. That multiplies the ratio of a
+    record that differs from z in this bit by p/q; if the bit equals z, by q/p.
     """
     log_ratio = bit_log_ratios(channel)[1]
     only_x, only_other, both = (_bits(channel, bits) for bits in relation)
@@ -40,7 +40,7 @@ def ratios(channel: BitFlip, relation: Relation) -> Ratios:
 
 
 def _bits(channel: BitFlip, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shown less unshown of so many bits, each shown with probability q, and log-probabilities."""
+    """The number of flipped less unflipped bits, and ln of its probabilities under noise q."""
     shown = np.arange(bits + 1)
     log_ways = (
         scipy.special.gammaln(bits + 1)
@@ -55,20 +55,20 @@ def _bits(channel: BitFlip, bits: int) -> tuple[np.ndarray, np.ndarray]:
 def relations(domain: Domain) -> tuple[Relation, ...]:
     """The largest relations that three records of one question can have (x = x' allowed).
 
-    Another bit on which x, x' or both differ from z multiplies G, A or B by an independent factor
-    of mean one: G keeps its mean and spreads, so that delta can only rise. Only relations that no
-    other one exceeds in every count are kept.
+    Another bit on which x, x', or both differ from z multiplies A, B, or both by an independent
+    factor of mean one: the mean of G stays and its spread grows, so delta can only rise. Relations
+    that another one exceeds in every count are left out.
     """
     return maximal(set(_all_relations(domain)))
 
 
 def _all_relations(domain: Domain) -> Iterator[Relation]:
-    """Every relation, by how many options lie in each part of the Venn diagram of x, x' and z."""
+    """Every relation, by how many options lie in each part of the Venn diagram of x, x', and z."""
     bits, fewest, most = domain
-    for shared, a0, b0, e0 in _within(4, most):  # of z: with both, x' only, x only, neither
+    for shared, a0, b0, e0 in _within(4, most):  # of z: held by both, x' only, x only, neither
         if shared + a0 + b0 + e0 < fewest:
             continue
-        for e1 in range(most - shared - min(a0, b0) + 1):  # with both, not of z
+        for e1 in range(most - shared - min(a0, b0) + 1):  # held by both, not of z
             for a1 in range(most - shared - b0 - e1 + 1):
                 for b1 in range(most - shared - a0 - e1 + 1):
                     x, other = shared + b0 + e1 + a1, shared + a0 + e1 + b1
@@ -78,7 +78,7 @@ def _all_relations(domain: Domain) -> Iterator[Relation]:
 
 
 def _within(parts: int, total: int) -> Iterator[tuple[int, ...]]:
-    """All tuples of so many counts that add up to at most the total."""
+    """All tuples of `parts` counts that add up to at most the total."""
     if parts == 0:
         yield ()
         return
@@ -94,7 +94,7 @@ def add(one: tuple[Relation, ...], other: tuple[Relation, ...]) -> tuple[Relatio
 
 
 def maximal(relations: set[Relation]) -> tuple[Relation, ...]:
-    """The relations that no other one exceeds or equals in every count."""
+    """The relations for which no other one is at least as large in every count."""
     array = np.array(sorted(relations, reverse=True))
     keep = [bool(np.all(array >= row, axis=1).sum() == 1) for row in array]
     return tuple((int(a), int(b), int(e)) for a, b, e in array[keep])

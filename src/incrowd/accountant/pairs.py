@@ -23,11 +23,11 @@ from incrowd.errors import InWords, PrivacyError
 
 MOST_CANDIDATES = 20_000
 FEW_CLASSES, MOST_CLASSES = 16, 400  # classes of pairs of a report, tried one by one
-MOST_MIXED = 60  # relations up to which every mixture of kinds is tried
+MOST_MIXED = 60  # up to so many relations, every mixture of kinds is tried
 
 Kind = TypeVar("Kind", bound=tuple[int, ...])  # a class of pairs of records of one question
 Parts = tuple[tuple[Part, int], ...]
-Questions = tuple[tuple[Domain, int], ...]  # with one noise, equal ones counted
+Questions = tuple[tuple[Domain, int], ...]  # with the same noise; equal questions are counted
 RelationKey = Callable[[Relation], tuple[int, ...]]
 
 
@@ -40,7 +40,7 @@ class Candidate:
 
     @cached_property
     def ratios(self) -> Ratios:
-        """The ratios of the whole report, worked out when they are asked for."""
+        """The ratios of the whole report, computed on demand."""
         return independent(self.factors)
 
     @property
@@ -50,7 +50,7 @@ class Candidate:
 
 
 def check_number(count: int) -> None:
-    """Raises PrivacyError for more candidates than can be tried."""
+    """Raises PrivacyError if there are more candidates than can be tried."""
     if count > MOST_CANDIDATES:
         allowed = (
             f"use fewer kinds of questions in one report (at most {MOST_CANDIDATES} relations)"
@@ -61,7 +61,7 @@ def check_number(count: int) -> None:
 def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candidate]:
     """Every class of pairs of records that can be the worst under the blanket.
 
-    Where there are many, a few that cover them all: see `parts.widened` and `parts.at_most_flip`.
+    If there are many, a few that cover them all: see `schema.widened` and `schema.at_most_flip`.
     Raises PrivacyError if there are still too many.
     """
     parts = _covering(schema.parts, most)
@@ -73,7 +73,7 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candida
 
 
 def _covering(parts: Parts, most: int) -> Parts:
-    """The parts, or others that tell at least as much and have fewer classes of pairs."""
+    """The parts, or others that reveal at least as much and have fewer classes of pairs."""
     if _number(parts, _blanket_pairs) > FEW_CLASSES:
         parts = tuple((widened(part), count) for part, count in parts)
     if _number(parts, _blanket_pairs) > most:
@@ -92,7 +92,7 @@ def _blanket_ratios(part: Part, pair: blanket_ratios.Pair) -> Ratios:
 def local_candidates(sent: Sent) -> list[Candidate]:
     """The pairs that can be the worst without a crowd, in everything that is sent.
 
-    Raises PrivacyError if there are too many to try all of them.
+    Raises PrivacyError if there are too many to try.
     """
     pair = WorstPair(code="no-crowd")
     return [
@@ -101,21 +101,21 @@ def local_candidates(sent: Sent) -> list[Candidate]:
     ]
 
 
-def _local_ratios(part: Part, pair: local_ratios.Apart) -> Ratios:
+def _local_ratios(part: Part, pair: local_ratios.Pair) -> Ratios:
     return local_ratios.ratios(part.channel, pair)
 
 
 def _mixtures(
     parts: Parts, kinds_of: Callable[[Part], Sequence[Kind]]
 ) -> Iterator[tuple[Counter[Kind], ...]]:
-    """All ways to give every question a class of pairs: how many of the equal ones have which."""
+    """All ways to assign a class of pairs to each question: class -> how many equal questions."""
     check_number(_number(parts, kinds_of))
     every = (combinations_with_replacement(kinds_of(part), count) for part, count in parts)
     return product(*([Counter(chosen) for chosen in mixed] for mixed in every))
 
 
 def _number(parts: Parts, kinds_of: Callable[[Part], Sequence[Kind]]) -> int:
-    """How many mixtures there are."""
+    """The number of mixtures."""
     return math.prod(math.comb(len(kinds_of(part)) + count - 1, count) for part, count in parts)
 
 
@@ -136,12 +136,12 @@ def _apart(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> Wo
 
 
 def outlier_candidates(schema: Schema) -> list[Candidate]:
-    """The largest relations of x, x' and a homogeneous crowd z.
+    """The largest relations of x, x', and the record z of a homogeneous crowd.
 
-    Every one, if they are few. Else, of the questions in which x and x' differ, all have the
-    relation of the same kind: z = x, z = x', or all three different; the others are those in
-    which both differ from z: docs/mathematics.md#the-worst-pairs. Large crowds need no mixtures.
-    Raises PrivacyError for a channel that is no bit flip, or for too many relations.
+    All of them, if they are few. Otherwise, all questions in which x and x' differ have a relation
+    of the same kind (z = x, z = x', or all three different), and in the other questions both differ
+    from z: docs/mathematics.md#the-worst-pairs. Large crowds do not need mixtures of kinds.
+    Raises PrivacyError if a channel is not a bit flip, or if there are too many relations.
     """
     by_noise = _by_noise(schema)
     every = [_sums(questions, None) for questions in by_noise.values()]
@@ -166,9 +166,9 @@ def _by_noise(schema: Schema) -> dict[BitFlip, Questions]:
 
 @lru_cache(maxsize=256)
 def _sums(questions: Questions, kind: RelationKey | None) -> tuple[Relation, ...]:
-    """The largest sums of relations, one for each question, of a kind if one is named.
+    """The largest sums of relations, one for each question, all of one kind if it is given.
 
-    Without a kind only as far as they are few.
+    Without a kind, the sum ends early once there are many.
     """
     total: tuple[Relation, ...] = ((0, 0, 0),)
     for domain, count in questions:
@@ -196,16 +196,16 @@ KINDS: tuple[RelationKey, ...] = (
 def _relation_factors(
     channels: tuple[BitFlip, ...], chosen: tuple[Relation, ...]
 ) -> tuple[tuple[Ratios, int], ...]:
-    """The ratios of a whole report for one relation a noise level."""
+    """The ratios of a whole report, from one relation for each noise level."""
     pairs = zip(channels, chosen, strict=True)
     return tuple((outlier_ratios.ratios(channel, relation), 1) for channel, relation in pairs)
 
 
 def papers_pair(schema: Schema, presence: bool) -> Ratios:
-    """The papers' own pair: records as far apart as allowed, the crowd holding one of them.
+    """The papers' pair: records as far apart as allowed, and a crowd that holds one of them.
 
-    presence: the collection that holds the outlier against the one that does not; else reversed.
-    Raises PrivacyError for a channel that is no bit flip.
+    presence: compare the collection with the outlier to the one without; if False, the reverse.
+    Raises PrivacyError if a channel is not a bit flip.
     """
     by_noise = _by_noise(schema)
     bits = [sum(domain.distance * n for domain, n in questions) for questions in by_noise.values()]
@@ -225,19 +225,19 @@ def _relation(chosen: tuple[Relation, ...]) -> WorstPair:
     )
 
 
-# eta, the papers' cut-off: P[ratio > e^epsilon]. See docs/mathematics.md#eta.
+# eta, which the papers use instead of delta: P[ratio > e^epsilon]. See docs/mathematics.md#eta.
 
 
 def largest_eta(worst: Ratios, schema: Schema, crowd: int, epsilon: float) -> float:
-    """The largest eta of one relation and of the papers' own pair, in a homogeneous crowd."""
+    """The largest eta of one relation and of the papers' pair, in a homogeneous crowd."""
     tried = (worst, papers_pair(schema, presence=True), papers_pair(schema, presence=False))
     return max(pair_eta(ratios, crowd, epsilon) for ratios in tried)
 
 
 def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
-    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], s_0 a report of x, the others of z.
+    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], where s_0 is a report of x and all others are of z.
 
-    For a homogeneous crowd. Exact where the reports have few kinds, else numerical.
+    For a homogeneous crowd. Exact if there are few kinds of reports, otherwise numerical.
     """
     law = ratios.law(epsilon)
     report = Law(law.value, ratios.log_mass + ratios.log_a)

@@ -1,8 +1,8 @@
-"""The joint law of two likelihood ratios under a cover, the one thing every analysis needs.
+"""The joint law of two likelihood ratios under a cover, which every analysis needs.
 
-A report s is covered by a measure omega of total mass gamma <= 1: the distribution of reports of
-the others (`outlier`), or the part common to all of them (`blanket`). What matters of s is the
-pair A = P(s|x) / omega(s), B = P(s|x') / omega(s). Independent questions multiply both.
+A cover is a measure omega on reports s, of total mass gamma <= 1: the law of the others' reports
+(`outlier`), or the part common to all of them (`blanket`). A report matters only through the pair
+A = P(s|x) / omega(s), B = P(s|x') / omega(s). For independent questions, the ratios multiply.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.numerics.precision import UNIT
 from incrowd.errors import InWords, PrecisionError
 
-GRAIN = 2.0**-40  # logarithms closer than this share of the largest are one up to rounding
-LARGEST = 340.0  # squares of ratios have to be numbers too
-MOST_ATOMS, LEAST_ATOMS = 1 << 14, 1 << 7  # that are kept, and that nothing is thinned below
-MOST_PAIRS = 1 << 21  # in a product
+GRAIN = 2.0**-40  # logarithms closer than this share of the largest are equal but for rounding
+LARGEST = 340.0  # the largest logarithm of a ratio whose square is finite, with a margin
+MOST_ATOMS, LEAST_ATOMS = 1 << 14, 1 << 7  # a law is thinned to the first, never below the second
+MOST_PAIRS = 1 << 21  # pairs of atoms in a product
 FINEST = 2.0**-14  # grid step of thinning, as a share of the logarithms' range
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """Atoms (ln A, ln B) with cover measure exp(log_mass); arrays of one length.
+    """Atoms (ln A, ln B) with cover measure exp(log_mass); arrays of equal length.
 
-    error: no ln A and no ln B is off by more, through rounding and merging.
+    error: a bound of the error of each ln A and ln B, from rounding and merging.
     """
 
     log_a: np.ndarray
@@ -49,31 +49,33 @@ class Ratios:
 
     @cached_property
     def scale(self) -> float:
-        """The largest of all logarithms of ratios."""
+        """The largest absolute value of all ln A and ln B."""
         logs = (self.log_a, self.log_b)
         return max(max(float(log.max()), -float(log.min())) for log in logs)
 
     def doubt(self, epsilon: float) -> float:
-        """How far `gaps` can be off."""
+        """A bound of the error of `gaps`."""
         return 2 * self.error + 4 * UNIT * (epsilon + self.scale)
 
     def gaps(self, epsilon: float, side: int) -> np.ndarray:
-        """ln A - (epsilon + ln B), no less than it is (side 1), no more (-1); or (0) as it is,
-        and zero where it may be."""
+        """ln A - (epsilon + ln B): a bound from above (side 1) or from below (side -1).
+
+        For side 0 as computed, with zero in place of values that may be zero.
+        """
         gap, doubt = self.log_a - (epsilon + self.log_b), self.doubt(epsilon)
         return gap + side * doubt if side else np.where(np.abs(gap) > doubt, gap, 0.0)
 
     def blur(self, epsilon: float, crowd: int) -> float:
-        """What rounding may do in a whole crowd, as a share of the largest loss beyond epsilon."""
+        """The effect of rounding in a crowd, as a share of the largest loss beyond epsilon."""
         margin = float(self.gaps(epsilon, 1).max())
         return crowd * self.doubt(epsilon) / margin if margin > 0 else 0.0
 
     def law(self, epsilon: float, side: int = 0) -> Law:
-        """The law of G = A - e^epsilon B; the cover's missing mass lies at zero.
+        """The law of G = A - e^epsilon B; the missing mass of the cover lies at zero.
 
-        Near A = e^epsilon B all digits of G depend on the last ones of the logarithms, so it is
-        taken from their difference, rounded to one side: see `gaps`.
-        Raises PrecisionError if a ratio it is beyond double precision.
+        Near A = e^epsilon B all digits of G depend on the last digits of the logarithms, so G is
+        computed from their difference, rounded to one side: see `gaps`.
+        Raises PrecisionError if a ratio is beyond double precision.
         """
         largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
         if largest > LARGEST:
@@ -91,15 +93,15 @@ ONE = Ratios(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 def product(parts: Iterable[tuple[Ratios, int]]) -> Ratios:
-    """The ratios of independent questions, each standing some times.
+    """The ratios of independent questions, each repeated the given number of times.
 
-    Exact as long as there are few different ones; else see `thinned`.
+    Exact as long as there are few different atoms; otherwise they are `thinned`.
     """
     return reduce(_times, (_power(ratios, count) for ratios, count in parts), ONE)
 
 
 def _power(ratios: Ratios, count: int) -> Ratios:
-    """By repeated squaring."""
+    """The ratios of `count` equal questions, by repeated squaring."""
     if count == 0:
         return ONE
     half = _power(ratios, count // 2)
@@ -120,7 +122,7 @@ def _times(one: Ratios, other: Ratios) -> Ratios:
 
 
 def merged(ratios: Ratios) -> Ratios:
-    """Atoms with the same pair of ratios become one; how far they lay apart is an error."""
+    """Merge atoms with equal pairs of ratios, up to rounding; their distance adds to the error."""
     both = np.stack([ratios.log_a, ratios.log_b])
     keys = np.round(both / (GRAIN * ratios.scale or 1.0))
     order = np.lexsort(keys)
@@ -134,10 +136,10 @@ def merged(ratios: Ratios) -> Ratios:
 
 
 def thinned(ratios: Ratios, most: int) -> Ratios:
-    """Not many more than so many atoms, on a geometric grid as fine as that allows.
+    """Reduce to about `most` atoms, on the finest geometric grid that this allows.
 
-    A and B are each split between two neighboring points so that their means are kept: any
-    convex function of (A, B), and so delta, can only rise.
+    A and B are each split between two neighboring points so that their means are preserved: the
+    expectation of a convex function of (A, B), and therefore delta, can only rise.
     """
     if len(ratios.log_mass) <= most:
         return ratios
@@ -158,6 +160,6 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
 
 
 def _cells(ratios: Ratios, step: float) -> int:
-    """How many cells of a grid hold atoms."""
+    """The number of grid cells that contain atoms."""
     a, b = np.floor(ratios.log_a / step), np.floor(ratios.log_b / step)
     return len(np.unique(a * (4 / FINEST) + b))

@@ -1,4 +1,4 @@
-"""What one person sends: reports, what travels in each, and how many there are of each."""
+"""What one person sends: how many reports, and the questions in each of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from incrowd.accountant.channels.answers import takes_answers
 from incrowd.accountant.channels.base import ROUNDING, Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, is_flip
 from incrowd.errors import InWords, PrivacyError
-
-# The records that a question allows.
 
 
 class Domain(NamedTuple):
@@ -35,21 +33,16 @@ class Domain(NamedTuple):
         return min(sizes, 2 * self.bits - sizes)
 
 
-# One question in a report: the records it allows and the channel of its bits, or of its option.
-
-
-AnyChannel = Channel
-
-
 class Part(NamedTuple):
     """One question in a report. Different questions may have different channels.
 
-    channel: of each bit of the domain; or of whole answers, then the report is an option itself and
-    the domain a choice of as many options.
+    domain: the records that the question allows. channel: applies to each bit of the domain, or to
+    the whole answer; in that case the report is itself an option, and the domain is a choice among
+    as many options.
     """
 
     domain: Domain
-    channel: AnyChannel
+    channel: Channel
 
     @property
     def local_epsilon(self) -> float:
@@ -58,15 +51,15 @@ class Part(NamedTuple):
 
     @property
     def log_phi(self) -> float:
-        """ln max E[P(s|x) / P(s|x')], s a report of x: distance times ln phi for a bit flip.
+        """ln max E[P(s|x) / P(s|x')], where s is a report of x: 1 plus the chi-square divergence.
 
-        Sufficient DP (3.14), for any channel: one more than the chi-square divergence.
+        For a bit flip it is the distance times ln phi, Sufficient DP (3.14).
         """
         return _largest_sum(self.domain, *self.channel.log_phis)
 
 
 def check_part(part: Part) -> None:
-    """Raises PrivacyError for a channel that does not fit the domain, or reveals an answer."""
+    """Raises PrivacyError if the channel does not fit the domain or reveals an answer."""
     domain, channel = part
     if takes_answers(channel):
         if domain != (channel.options, 1, 1):
@@ -83,17 +76,17 @@ def check_part(part: Part) -> None:
 
 
 def flip_of(part: Part, analysis: str) -> BitFlip:
-    """The bit flip of a part. Raises PrivacyError for any other channel."""
+    """Return the bit flip of a part. Raises PrivacyError if its channel is not a bit flip."""
     if not is_flip(part.channel):
         allowed = f"it is for bit flips, not for {part.channel}; use shuffle or local"
         raise PrivacyError.of("analysis", analysis, allowed)
     return part.channel
 
 
-def as_flip(channel: AnyChannel) -> BitFlip | None:
-    """Return the bit flip that reveals exactly as much as a symmetric one-bit channel, if any.
+def as_flip(channel: Channel) -> BitFlip | None:
+    """Return the bit flip that reveals exactly as much as a symmetric one-bit channel, or None.
 
-    Below p = 1/2 it is that of the reversed reports: use it for privacy, not for estimates.
+    For p < 1/2 it describes the reversed reports: use it for privacy, not for estimates.
     """
     if is_flip(channel):
         return channel
@@ -107,10 +100,10 @@ def as_flip(channel: AnyChannel) -> BitFlip | None:
 
 
 def widened(part: Part) -> Part:
-    """The same with every record allowed, if more than half of the options may be chosen.
+    """Return the part with every record allowed, if more than half of the options may be chosen.
 
-    More allowed records only make the common part of all reports smaller: an upper bound, and a
-    close one, since then any two records that differ everywhere are allowed or nearly so.
+    More allowed records can only shrink the common part of all reports, so this gives an upper
+    bound. It is close, since two records that differ everywhere were allowed before, or nearly so.
     """
     (bits, fewest, most), channel = part
     if fewest or 2 * most <= bits:
@@ -119,10 +112,11 @@ def widened(part: Part) -> Part:
 
 
 def at_most_flip(part: Part) -> Part:
-    """A bit flip in the place of a channel that is not symmetric.
+    """Return the part with a bit flip in place of a channel that is not symmetric.
 
-    Each bit is post-processing of the bit flip with its local epsilon (Kairouz, Oh, Viswanath
-    2015, theorem 3.1), which thus tells at least as much. Raises PrivacyError if that has no noise.
+    Each bit is a post-processing of the bit flip with the same local epsilon (Kairouz, Oh,
+    Viswanath 2015, theorem 3.1), which therefore reveals at least as much. Raises PrivacyError if
+    that bit flip would have no noise.
     """
     if part.channel.of_answers or part.channel.alike:
         return part
@@ -143,22 +137,22 @@ def farthest(domain: Domain) -> tuple[tuple[int, int], ...]:
 
 
 def _allowed(domain: Domain, u: int, v: int) -> bool:
-    """Whether two records can differ like that, having in common what they must."""
+    """Whether two allowed records x and x' can have |x minus x'| = u and |x' minus x| = v."""
     common = max(0, domain.fewest - min(u, v))
     return max(u, v) + common <= domain.most and u + v + common <= domain.bits
 
 
 def _largest_sum(domain: Domain, first: float, second: float) -> float:
-    """The largest u first + v second."""
+    """The largest u first + v second over the pairs (u, v) of `farthest`."""
     if first == second:
         return domain.distance * first
     return max(u * first + v * second for u, v in farthest(domain))
 
 
-def bit_log_ratios(channel: AnyChannel) -> tuple[float, float]:
+def bit_log_ratios(channel: Channel) -> tuple[float, float]:
     """ln P(s|1) / P(s|0) of the reports s = 0 and s = 1 of a bit, with a relative error of 2^-51.
 
-    From the exact difference of the probabilities, so that noise next to 1/2 costs no digits.
+    Computed from the exact difference of the probabilities, so that noise near 1/2 costs no digits.
     """
     (zero_if_zero, zero_if_one), (one_if_zero, one_if_one) = channel.numerators
     return log_ratio(zero_if_one, zero_if_zero), log_ratio(one_if_one, one_if_zero)
@@ -186,8 +180,8 @@ class Schema(NamedTuple):
     def of(cls, parts: Iterable[Part]) -> Schema:
         """Group equal parts.
 
-        Raises PrivacyError for no question, more than 64 yes/no questions, or a channel that does
-        not fit its domain.
+        Raises PrivacyError if there is no question, there are more than 64 yes/no questions, or a
+        channel does not fit its domain.
         """
         counted = Counter(parts)
         bits = sum(count for part, count in counted.items() if part.domain == FREE_BIT)
@@ -199,13 +193,13 @@ class Schema(NamedTuple):
         return cls(tuple(sorted(counted.items(), key=repr)))
 
     @classmethod
-    def uniform(cls, domains: Iterable[Domain], channel: AnyChannel) -> Schema:
+    def uniform(cls, domains: Iterable[Domain], channel: Channel) -> Schema:
         """All questions with the same channel."""
         return cls.of(Part(domain, channel) for domain in domains)
 
     @property
     def local_epsilon(self) -> float:
-        """The local guarantee of one report: the sum of its parts'."""
+        """The local epsilon of one report: the sum over its parts."""
         return sum(count * part.local_epsilon for part, count in self.parts)
 
 
@@ -218,9 +212,9 @@ class Sent:
 
     reports: each goes to a separate collection, with a separate crowd. Reports of one person that
     share a collection reveal no more, since mixing only hides (docs/mathematics.md#composition).
-    linked: reports that count as if they carried the person's name: no crowd hides them. redraws:
-    the sum of -ln(1 - t) over rounds in which noise was drawn again with a probability of at most t
-    per person (docs/mathematics.md#composition).
+    linked: reports that are treated as if they carried the person's name, so that no crowd hides
+    them. redraws: the sum of -ln(1 - t) over the rounds in which noise was drawn again with a
+    probability of at most t per person (docs/mathematics.md#composition).
     """
 
     reports: Counts
@@ -229,15 +223,14 @@ class Sent:
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Sent:
-        """Return `copies` reports of one schema. Raises PrivacyError unless there is at least
-        one."""
+        """Return `copies` reports of one schema. Raises PrivacyError if copies < 1."""
         if copies < 1:
             raise PrivacyError.of("copies", copies, "should be at least 1")
         reports = ((schema, copies),)
         return cls((), reports) if linked else cls(reports)
 
     def also(self, other: Sent) -> Sent:
-        """Return both together; reports of equal schemas are counted together."""
+        """Return the reports of both; equal schemas are counted together."""
         return Sent(
             _together(self.reports, other.reports),
             _together(self.linked, other.linked),
@@ -246,12 +239,12 @@ class Sent:
 
     @property
     def every(self) -> Counts:
-        """All reports, hidden by a crowd or not."""
+        """All reports, whether or not a crowd hides them."""
         return self.reports + self.linked
 
     @property
     def single(self) -> Schema | None:
-        """The schema, if there is only one report and a crowd hides it; else None."""
+        """The schema if there is only one report and a crowd hides it, otherwise None."""
         return self.reports[0][0] if self.reports and self.copies == 1 else None
 
     @property
@@ -261,7 +254,7 @@ class Sent:
 
     @property
     def parts(self) -> tuple[tuple[Part, int], ...]:
-        """All parts of all reports, as if they were one."""
+        """All parts of all reports, counted as if they were one report."""
         counted: Counter[Part] = Counter()
         for schema, copies in self.every:
             for part, count in schema.parts:
@@ -270,7 +263,7 @@ class Sent:
 
     @property
     def local_epsilon(self) -> float:
-        """The local guarantee of everything: the sum of the reports', and of her own redraws."""
+        """The local epsilon of everything together: the sum over the reports, plus redraws."""
         return self.redraws + sum(copies * schema.local_epsilon for schema, copies in self.every)
 
 
@@ -285,22 +278,21 @@ def _together(one: Counts, other: Counts) -> Counts:
 class Alternatives:
     """What one person sends, if the affected reports depend on which of her answers change.
 
-    A change affects at most the reports of one alternative; a guarantee has to hold for all. Two
-    can be equal, for instance with equal noise: the order of the alternatives does not depend on
-    the noise (docs/mathematics.md#parities).
+    A change affects at most the reports of one alternative; a guarantee has to hold for all of
+    them. Two may be equal, for instance if their noise is equal: the order of the alternatives does
+    not depend on the noise (docs/mathematics.md#parities).
     """
 
     each: tuple[Sent, ...]
 
     def also(self, other: AnySent) -> Alternatives:
-        """Return both together; the answers that change in one do not determine those in the
-        other."""
+        """Return both together, for changes of answers that are independent of each other."""
         pairs = product(self.each, alternatives(other))
         return Alternatives(tuple(one.also(two) for one, two in pairs))
 
     @property
     def local_epsilon(self) -> float:
-        """The local guarantee of everything: the largest of any."""
+        """The local epsilon of everything together: the largest over the alternatives."""
         return max(sent.local_epsilon for sent in self.each)
 
 
@@ -309,13 +301,15 @@ Sendable = Sent | Schema | Channel  # a schema, or a channel, stands for one rep
 
 
 def alternatives(sent: Alternatives | Sendable) -> tuple[Sent, ...]:
-    """What a person may send, one for each way in which her answers can change."""
+    """The alternatives, one for each way in which the answers can change; often there is one."""
     return sent.each if isinstance(sent, Alternatives) else (as_sent(sent),)
 
 
 def as_sent(sent: Sendable) -> Sent:
-    """A schema by itself stands for one report; a channel by itself for one of one question, with
-    one bit, or with as many options as the channel has."""
+    """Return a schema as one report, and a channel as one report of one question.
+
+    That question is one bit, or a choice among as many options as the channel has.
+    """
     if isinstance(sent, Channel):
         domain = Domain(sent.options, 1, 1) if takes_answers(sent) else FREE_BIT
         sent = Schema.of([Part(domain, sent)])
@@ -323,19 +317,19 @@ def as_sent(sent: Sendable) -> Sent:
 
 
 def check_crowd(crowd: int) -> None:
-    """Raises PrivacyError for a crowd of fewer than two."""
+    """Raises PrivacyError if the crowd is below 2."""
     if crowd < 2:
         raise PrivacyError.of("crowd", crowd, "should be at least 2 honest people")
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raises PrivacyError unless epsilon is a number of at least 0."""
+    """Raises PrivacyError unless 0 <= epsilon < 700."""
     if not 0 <= epsilon < 700:
         raise PrivacyError.of("epsilon", epsilon, "should lie between 0 and 700")
 
 
 def check_promise(crowd: int, epsilon: float, delta: float) -> None:
-    """Raises PrivacyError for a crowd, an epsilon or a delta (or eta) out of range."""
+    """Raises PrivacyError if the crowd, epsilon, or delta (or eta) is out of range."""
     check_crowd(crowd)
     check_epsilon(epsilon)
     if not 0 < delta < 1:

@@ -1,8 +1,8 @@
 """The smallest noise, and the smallest epsilon, at which a bound is small enough.
 
-What is sent is a family with one parameter, the noise of a reference bit flip. A bound of delta
-is read as the signal of the Gaussian mechanism that has it: so it becomes nearly linear in the
-logit of the noise, however far out it is, and few bounds have to be worked out.
+What is sent depends on one parameter, the noise of a reference bit flip. A bound of delta is
+converted to the signal of the Gaussian mechanism with that delta. The logarithm of this signal is
+nearly linear in the logit of the noise, even for very small delta, so few bounds are computed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import Sendable, Sent, as_sent
 from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
 
-# The large-N limit: a crowd's collections tell as much as a Gaussian mechanism of some signal.
+# The large-N limit: the collections of a crowd reveal as much as a Gaussian mechanism.
 
 
-LEAST_SIGNAL, MOST_SIGNAL = -700.0, 30.0  # logarithms of signals that are told apart
+LEAST_SIGNAL, MOST_SIGNAL = -700.0, 30.0  # the range of logarithms of signals
 SMALLEST = 1e-320
 
 
 def log_signal(sent: Sent, crowd: int) -> float:
-    """ln mu of everything one person sends, also where mu is no number any more.
+    """ln mu of everything one person sends, even if mu itself would overflow.
 
     mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N:
     docs/mathematics.md#large-crowds. A linked report has a crowd of one.
@@ -40,13 +40,13 @@ def log_signal(sent: Sent, crowd: int) -> float:
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """delta of the Gaussian mechanism with signal mu (Balle, Wang 2018)."""
+    """delta of the Gaussian mechanism with signal mu at epsilon (Balle, Wang 2018)."""
     beyond, below = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     return _tail(beyond) - math.exp(min(epsilon, 700)) * _tail(below)
 
 
 def _tail(deviations: float) -> float:
-    """The chance that a standard normal variable is above that."""
+    """The probability that a standard normal variable exceeds `deviations`."""
     return math.erfc(deviations * math.sqrt(0.5)) / 2
 
 
@@ -62,16 +62,16 @@ def gaussian_signal(epsilon: float, delta: float) -> float:
     return math.exp(root(excess, LEAST_SIGNAL, MOST_SIGNAL, close=1e-13, relative=1e-14))
 
 
-Height = Callable[[BitFlip], float]  # falls as the noise grows; wanted: not above zero
+Height = Callable[[BitFlip], float]  # falls as the noise grows; the aim is a value of at most zero
 Family = Callable[[BitFlip], Sendable]  # more noise, more privacy
 Bound = Callable[[Sent], float]  # of delta, or eta
 
 LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)
 MOST_STEPS = 40
-LONGEST = 3.0  # in logits
-HARDLY = 1e-3  # logits: with a bracket that is narrower, the height is not much sharper either
-NARROW = 1e-7  # share of its logit below which a bracket is not worth another step
-CLOSE = 1 - 3e-5  # share of the wanted value that ends a search
+LONGEST = 3.0  # of one step, in logits
+SHORTEST = 1e-3  # of a bracket, in logits: a narrower one does not make the height much sharper
+NARROW = 1e-7  # the share of its logit below which a bracket is not worth another step
+CLOSE = 1 - 3e-5  # the share of the wanted value that ends a search
 MIDDLE = BitFlip(DENOMINATOR // 4)
 PROMISE = InWords("the promise")
 
@@ -83,9 +83,10 @@ def smallest(
     wanted: float,
     phases: Sequence[tuple[Bound, float]],
 ) -> BitFlip:
-    """Search after search, each from where the last one ended, with ever sharper bounds.
+    """The smallest noise at which the last bound is at most `wanted`.
 
-    phases: a bound, and the share of the wanted value that is close enough to it.
+    phases: (bound, share of the wanted value that is close enough), with ever sharper bounds; each
+    search starts where the one before ended. Raises PrivacyError if no noise is enough.
     """
     goal = math.log(gaussian_signal(epsilon, wanted))
 
@@ -94,7 +95,7 @@ def smallest(
 
     def excess(value: float) -> float:
         above = math.log(gaussian_signal(epsilon, value)) - goal
-        return above if value <= wanted else max(above, NARROW)  # signals end before numbers do
+        return above if value <= wanted else max(above, NARROW)  # the range of signals is limited
 
     flip, slope = _guess(family, crowd, goal)
     for bound, close in phases:
@@ -106,7 +107,7 @@ def smallest(
 
 
 def _unless_beyond(bound: Bound, sent: Sent) -> float:
-    """The bound, or 1 where so little noise is left that double precision ends."""
+    """The bound, or 1 if so little noise is beyond double precision."""
     try:
         return bound(sent)
     except PrecisionError:
@@ -114,7 +115,7 @@ def _unless_beyond(bound: Bound, sent: Sent) -> float:
 
 
 def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
-    """The noise in the large-N limit, and what its ln signal loses there for a logit."""
+    """The noise in the large-N limit, and the slope of its ln signal there per logit."""
 
     def excess(logit: float) -> float:
         return log_signal(as_sent(family(BitFlip.from_logit(logit))), crowd) - goal
@@ -132,7 +133,7 @@ def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
 
 
 def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
-    """No noise keeps the promise; says what the most noise gives, and what is fixed."""
+    """The error if no noise is enough, with what the most noise gives and what is fixed."""
     most = as_sent(family(MOST))
     fixed = _fixed(family)
     reached = f"at best, the bound is {bound(most) / wanted:.3g} times the wanted one"
@@ -156,7 +157,7 @@ def _fixed(family: Family) -> str:
 
 
 def smallest_local(family: Family, epsilon: float) -> BitFlip:
-    """The smallest noise whose local epsilon is at most epsilon, exactly: by bisection."""
+    """The smallest noise whose local epsilon is at most epsilon, exactly, by bisection."""
 
     def local(numerator: int) -> float:
         return as_sent(family(BitFlip(numerator))).local_epsilon
@@ -175,7 +176,10 @@ def smallest_local(family: Family, epsilon: float) -> BitFlip:
 
 
 def first_epsilon(bound: Callable[[float], float], delta: float, highest: float) -> float:
-    """Where a falling bound of delta meets `delta`, rounded up."""
+    """The epsilon at which a falling bound of delta reaches `delta`, rounded up.
+
+    Raises PrivacyError if the bound is still larger at the highest epsilon.
+    """
 
     def margin(epsilon: float) -> float:
         return math.log(max(bound(epsilon), 1e-300) / delta)
@@ -195,10 +199,10 @@ def first_epsilon(bound: Callable[[float], float], delta: float, highest: float)
 def first_below(
     height: Height, start: BitFlip, slope: float, close: float
 ) -> tuple[BitFlip | None, float]:
-    """The smallest noise at which `height` is not above zero, but at most `close` below.
+    """The smallest noise at which `height` lies between -close and zero, and the slope there.
 
-    Secant steps in the logit of the noise, bisection where they leave the bracket. slope: what
-    height loses for a logit, about; also returned. No noise if the height is above zero everywhere.
+    Secant steps in the logit of the noise, or bisection if a step leaves the bracket. slope: of the
+    height per logit, approximately. The noise is None if the height is above zero everywhere.
     """
     failing, holding = 0, MOST.numerator + 1
     channel, last = start, None
@@ -208,7 +212,7 @@ def first_below(
             failing = max(failing, channel.numerator)
         else:
             holding = min(holding, channel.numerator)
-        if -close <= excess <= 0 or _narrow(failing, holding, min(-close / slope, HARDLY)):
+        if -close <= excess <= 0 or _narrow(failing, holding, min(-close / slope, SHORTEST)):
             break
         if last and last[0] != channel:
             secant = (excess - last[1]) / (channel.logit - last[0].logit)
@@ -219,9 +223,9 @@ def first_below(
 
 
 def _narrow(failing: int, holding: int, enough: float) -> bool:
-    """Whether nothing is left between the two that is worth trying.
+    """Whether nothing between the two numerators is worth trying.
 
-    enough: in how many logits the height changes by no more than is close enough.
+    enough: a distance in logits within which the height changes by no more than is close enough.
     """
     if holding - failing <= 1:
         return True
@@ -232,7 +236,7 @@ def _narrow(failing: int, holding: int, enough: float) -> bool:
 
 
 def _next(channel: BitFlip, step: float, failing: int, holding: int) -> BitFlip:
-    """The noise some logits on, or the middle if that leaves the bracket."""
+    """The noise `step` logits away, or the middle of the bracket if that lies outside it."""
     limited = max(-LONGEST, min(step, LONGEST))
     tried = BitFlip.from_logit(channel.logit + limited)
     if failing < tried.numerator < holding:

@@ -1,10 +1,10 @@
 """The analysis `seat`, the empty seat: a guarantee for every collection, and nearly exact.
 
-The person in question takes the seat of somebody who sends a report of the common part of all
-answers. All others may be named: she hides in who is missing. `numerics.modulus_bound` has the
-bound; here are the laws that it needs, of every class of x, x' and another person's z that can be
-the worst. Crowds that are mixed in any way are bounded by the worst single class.
-Proof: docs/empty-seat.md#the-statement.
+The person in question takes the seat of somebody who sends a report drawn from the part that all
+answers have in common. All others may be identified; it remains hidden whose seat she took.
+`numerics.contours` computes the bound. This module provides the laws that it needs, for every class
+of x, x', and another person's z that can be the worst. Mixed crowds of any kind are bounded by the
+worst single class. Proof: docs/empty-seat.md#the-statement.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from incrowd.accountant import blanket_ratios, local_ratios
 from incrowd.accountant.channels.answers import AnswerChannel, takes_answers
+from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.contours import Crowd, least_bound
@@ -35,7 +36,6 @@ from incrowd.accountant.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accountant.ratios import product as independent
 from incrowd.accountant.schema import (
     FREE_BIT,
-    AnyChannel,
     Domain,
     Part,
     Schema,
@@ -48,18 +48,18 @@ from incrowd.accountant.schema import (
 )
 from incrowd.errors import InWords, PrivacyError
 
-# How x, x' and another person's record z can lie to one another: the classes that can be worst.
+# The relations of x, x', and another person's record z, and which of these classes can be worst.
 #
-# A question is one or more places (its bits, or an answer as a whole), and at each place x, x'
-# and z are of one of a few `kinds`; where all three agree a report tells nothing. So a class is a
-# vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it alone.
+# A question consists of one or more places (its bits, or an answer as a whole). At each place the
+# triple (x, x', z) is of one of a few `kinds`; places where all three agree reveal nothing. So a
+# class is a vector of counts of kinds, and it determines the law of (P_x, P_x') / P_z under P_z.
 #
-# Classes are left out whose G = A - e^epsilon B is below another's in the convex order, whatever
-# the other places add (`exceeds`). Sums of independent terms keep that order, and so do
-# products with the other places' ratios. Proof: docs/empty-seat.md#the-statement.
+# A class is left out if its G = A - e^epsilon B is below another's in the convex order, for any
+# contribution of the other places (`largest`). Sums of independent terms preserve that order, and
+# so do products with the ratios of other places. Proof: docs/empty-seat.md#the-statement.
 
 
-# Records (x, x') where z = 0, and where z = 1: only x, only x', both differ from z.
+# (x, x') for z = 0, and for z = 1: only x, only x', or both differ from z.
 DIFFER = (((1, 0), (0, 1), (1, 1)), ((0, 1), (1, 0), (0, 0)))
 ANY_FLIP = BitFlip(1)
 
@@ -73,10 +73,10 @@ class Kind(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def kinds(channel: AnyChannel) -> tuple[Kind, ...]:
-    """The kinds of places: three, six where ones and zeros are not alike; of answers many.
+def kinds(channel: Channel) -> tuple[Kind, ...]:
+    """The kinds of places: three, six if the channel is not symmetric, or many for whole answers.
 
-    Raises PrivacyError for a channel of too many answers.
+    Raises PrivacyError if the channel has too many answers.
     """
     if takes_answers(channel):
         return tuple(_of_answers(channel))
@@ -96,10 +96,11 @@ def _ratios(
 
 
 def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratios:
-    """The ratios of so many flipped bits of each kind, all at once.
+    """The ratios of bit flips, given the number of bits of each kind.
 
-    With a, b and c of them reversed ln A is a multiple of ln p/q, 2 (a + c) less the bits in which
-    x differs, and ln B likewise with b: whole numbers, so that equal atoms need not be looked for.
+    If a, b, and c of these bits are reversed, ln A is a multiple of ln p/q, namely 2 (a + c) minus
+    the number of bits in which x differs from z; for ln B, replace a by b. These are integers, so
+    equal atoms do not have to be searched for.
     """
     one, other, common = (
         np.array([math.comb(n, k) for k in range(n + 1)], float)
@@ -118,7 +119,7 @@ def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratio
 
 
 def _of_answers(channel: AnswerChannel) -> Iterator[Kind]:
-    """Of whole answers: any three that are not all equal."""
+    """The kinds for whole answers: any three answers that are not all equal."""
     for x, other, z in channel.threes:
         numerators, _, ways = channel.laws((x, other, z))
         logs = np.array([[math.log(n / channel.denominator) for n in row] for row in numerators])
@@ -128,8 +129,8 @@ def _of_answers(channel: AnswerChannel) -> Iterator[Kind]:
 
 
 @lru_cache(maxsize=256)
-def of_question(domain: Domain, channel: AnyChannel) -> np.ndarray:
-    """The classes of one question (x = x' allowed) that can be the worst, one a row."""
+def of_question(domain: Domain, channel: Channel) -> np.ndarray:
+    """The classes of one question (x = x' allowed) that can be the worst, one per row."""
     bits, fewest, most = domain
     if channel.of_answers or domain == FREE_BIT:
         return np.eye(len(kinds(channel)), dtype=int)
@@ -142,8 +143,8 @@ def of_question(domain: Domain, channel: AnyChannel) -> np.ndarray:
 def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
     """Every class of a question, by how many options lie in each part of the Venn diagram.
 
-    Of the options that z lacks, and of those that z holds, how many only x, only x' and both have
-    otherwise; one class a row. The rest all three hold, or none of them.
+    Two arrays, one class per row: among the options that z lacks, and among those that z holds, in
+    how many only x, only x', and both differ from z.
     """
     bits, fewest, most = domain
     few = np.indices((most + 1,) * 3).reshape(3, -1).T
@@ -152,30 +153,30 @@ def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
     lacks, holds = few[one], few[other]
     x = lacks[:, 0] + lacks[:, 2] + holds[:, 1]
     x_other = lacks[:, 1] + lacks[:, 2] + holds[:, 0]
-    sizes = np.stack([x, x_other, holds.sum(axis=1)])  # but for options that all three hold
+    sizes = np.stack([x, x_other, holds.sum(axis=1)])  # without the options that all three hold
     needed = np.maximum(fewest - sizes.min(axis=0), 0)
     room = np.minimum(bits - lacks.sum(axis=1) - holds.sum(axis=1), most - sizes.max(axis=0))
     return lacks[needed <= room], holds[needed <= room]
 
 
-def of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel) -> np.ndarray:
-    """The classes of several questions with one channel, that can be the worst.
+def of_questions(questions: tuple[tuple[Domain, int], ...], channel: Channel) -> np.ndarray:
+    """The classes of several questions with the same channel that can be the worst.
 
-    Those of a bit flip are the same whatever its noise.
+    For a bit flip they do not depend on the noise.
     """
     return _of_questions(questions, ANY_FLIP if channel.is_flip else channel)
 
 
 @lru_cache(maxsize=256)
-def _of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel) -> np.ndarray:
+def _of_questions(questions: tuple[tuple[Domain, int], ...], channel: Channel) -> np.ndarray:
     total = np.zeros((1, len(kinds(channel))), dtype=int)
     for domain, count in questions:
         total = _sums(total, _of_equal_questions(domain, channel, count), channel)
     return total
 
 
-def _of_equal_questions(domain: Domain, channel: AnyChannel, count: int) -> np.ndarray:
-    """Of equal questions, by repeated doubling."""
+def _of_equal_questions(domain: Domain, channel: Channel, count: int) -> np.ndarray:
+    """The classes of `count` equal questions, by repeated doubling."""
     one = of_question(domain, channel)
     if count == 1:
         return one
@@ -184,17 +185,17 @@ def _of_equal_questions(domain: Domain, channel: AnyChannel, count: int) -> np.n
     return _sums(doubled, one, channel) if count % 2 else doubled
 
 
-def _sums(one: np.ndarray, other: np.ndarray, channel: AnyChannel) -> np.ndarray:
+def _sums(one: np.ndarray, other: np.ndarray, channel: Channel) -> np.ndarray:
     sums = (one[:, None] + other[None]).reshape(-1, one.shape[1])
     return np.unique(sums, axis=0) if channel.of_answers else largest(sums)
 
 
 def largest(classes: np.ndarray) -> np.ndarray:
-    """Of classes of bits, those that no other one exceeds.
+    """Of classes of bits, those that no other class exceeds.
 
-    One exceeds another if it is reached by more places at which some record differs from z, or by
-    turning places at which x and x' both differ from z into twice as many at which one does:
-    then A and B no longer rise and fall together, so that A - e^epsilon B spreads.
+    A class exceeds another if it has additional places at which some record differs from z, or if
+    it has, instead of places at which both x and x' differ from z, twice as many at which one does:
+    then A and B no longer rise and fall together, so A - e^epsilon B spreads.
     """
     classes = np.unique(classes, axis=0)
     classes = classes[np.argsort(-classes.sum(axis=1), kind="stable")]  # those exceeded come later
@@ -205,26 +206,26 @@ def largest(classes: np.ndarray) -> np.ndarray:
 
 
 def _exceed(parts: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """Which classes exceed one."""
+    """Which of the classes `parts` exceed the class `one`."""
     turned = np.maximum(one[:, 2] - parts[:, :, 2], 0)
     spare = (parts[:, :, :2] - one[:, :2]).min(axis=2)
     return np.asarray((spare >= turned).all(axis=1))
 
 
-MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
+MOST_CLASSES = 2200  # of x, x', and z; if there are more, some noises are taken as smaller
 MOST_ATOMS = 1 << 22  # of all classes together
-HARDLY = 0.5  # if that is the chance that nobody sends what all have in common, half of D is left
-MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
+TOO_SMALL = 0.5  # the probability of no report from the common part: then D/2 at least is left
+MOST_HELD = {True: 12, False: 4}  # options in a record, by whether the channel is symmetric
 
-Row = tuple[int, ...]  # places of each kind, of one channel
+Row = tuple[int, ...]  # the number of places of each kind, for one channel
 Rows = tuple[Row, ...]
 Questions = tuple[tuple[Domain, int], ...]
-Groups = dict[AnyChannel, Questions]  # the questions of each channel, equal ones counted
+Groups = dict[Channel, Questions]  # the questions of each channel; equal questions are counted
 
 
 @dataclass(frozen=True)
 class Bound:
-    """delta for every collection is at most this; and the class that was the worst."""
+    """A bound of delta for every collection, and the worst class."""
 
     delta: float
     worst: WorstPair
@@ -232,10 +233,10 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class Seats:
-    """What is known of a schema whatever the crowd and epsilon.
+    """What a schema determines for every crowd and epsilon.
 
-    common: gamma. classes, ratios: each class of x, x' and z. alone: the pairs that can be the
-    worst without a crowd.
+    common: gamma. classes, ratios: each class of x, x', and z. alone: the ratios of the pairs that
+    can be the worst without a crowd.
     """
 
     common: float
@@ -248,10 +249,10 @@ class Seats:
 def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: int = 0) -> Bound:
     """A certified bound of delta(epsilon) over all collections of a crowd of honest people.
 
-    sharp: as in `least_bound`; without it some per cent looser, and several times as quick.
-    most: of how many classes, those that tell the most in a large crowd; 0 for all of them. With
-    some of them it is no certificate, and serves a search.
-    Raises PrivacyError for a crowd below 2, an epsilon out of range, or too many classes.
+    sharp: as in `least_bound`; if False, a few percent looser and several times as fast. most: use
+    only so many classes, those that reveal the most in a large crowd; 0 means all. With fewer than
+    all it is not a bound, and is only for searching. Raises PrivacyError if the crowd is below 2,
+    epsilon is out of range, or there are too many classes.
     """
     check_crowd(crowd)
     check_epsilon(epsilon)
@@ -262,7 +263,7 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: 
     without = max(
         local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in data.alone
     )
-    if (crowd - 1) * math.log1p(-data.common) > math.log(HARDLY):
+    if (crowd - 1) * math.log1p(-data.common) > math.log(TOO_SMALL):
         return Bound(min(without, 1.0), WorstPair(code="crowd-too-small"))
     members = Crowd(laws, data.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
@@ -271,7 +272,7 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: 
 
 @lru_cache(maxsize=16)
 def seats(schema: Schema, most: int = 0) -> Seats:
-    """The common mass, the classes and the pairs of a schema; most: as in `bound`."""
+    """The common mass, the classes, and the pairs of a schema; most: as in `bound`."""
     groups = _few_enough(schema)
     classes = list(product(*(_rows(channel, questions) for channel, questions in groups.items())))
     if 0 < most < len(classes):
@@ -284,9 +285,9 @@ def seats(schema: Schema, most: int = 0) -> Seats:
 
 
 def _few_enough(schema: Schema) -> Groups:
-    """The questions by channel; where classes would be too many, of channels that tell more.
+    """The questions by channel; if there are too many classes, with channels that reveal more.
 
-    That a channel that is post-processing of another tells no more holds for all of a report.
+    Each channel is a post-processing of its replacement, so the whole report reveals no more.
     """
     groups = _grouped((_plain(part), count) for part, count in schema.parts)
     if _number(groups) > MOST_CLASSES:
@@ -298,7 +299,7 @@ def _few_enough(schema: Schema) -> Groups:
 
 
 def _plain(part: Part) -> Part:
-    """The part, or one that tells at least as much if its classes would be too many to list."""
+    """The part, or one that reveals at least as much if it has too many classes to list."""
     if part.domain.fewest:
         return part
     if part.domain.most > MOST_HELD[part.channel.alike]:
@@ -321,9 +322,9 @@ def _number(groups: Groups) -> int:
 
 
 def _nearest_joined(groups: Groups) -> Groups:
-    """Of the bit flips those two whose noises are nearest, both with the smaller noise.
+    """Give the two bit flips with the nearest noises the smaller of both.
 
-    Raises PrivacyError if there are no two.
+    Raises PrivacyError if there are fewer than two bit flips.
     """
     flips = sorted(channel for channel in groups if is_flip(channel))
     if len(flips) < 2:
@@ -337,7 +338,7 @@ def _nearest_joined(groups: Groups) -> Groups:
 
 
 def _common(groups: Groups) -> float:
-    """gamma of the whole report, rounded down: that of independent questions multiplies."""
+    """gamma of the whole report, rounded down: the product over the independent questions."""
     log_common = sum(
         count * math.log(_question_common(domain, channel))
         for channel, questions in groups.items()
@@ -346,18 +347,18 @@ def _common(groups: Groups) -> float:
     return math.exp(log_common) * (1 - PROBABILITY)
 
 
-def _question_common(domain: Domain, channel: AnyChannel) -> float:
+def _question_common(domain: Domain, channel: Channel) -> float:
     pair = blanket_ratios.part_pairs(domain, channel)[0]
     return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())
 
 
-def _rows(channel: AnyChannel, questions: Questions) -> list[Row]:
+def _rows(channel: Channel, questions: Questions) -> list[Row]:
     """Every class of one channel that can be the worst."""
     return [tuple(map(int, row)) for row in of_questions(questions, channel)]
 
 
 def _signals(groups: Groups) -> np.ndarray:
-    """E[(A - B)^2] of every class, in the order of `product`: what it tells in a large crowd."""
+    """E[(A - B)^2] of every class, in the order of `product`: its signal in a large crowd."""
     logs = np.zeros((1, 3))
     for channel, questions in groups.items():
         moments = np.array([_log_moments(kind.ratios) for kind in kinds(channel)])
@@ -385,16 +386,16 @@ def _of_class(groups: Groups, rows: Rows) -> Ratios:
 
 
 @lru_cache(maxsize=1024)
-def _of_channel(channel: AnyChannel, row: Row) -> Ratios:
-    """Of so many places of each kind."""
+def _of_channel(channel: Channel, row: Row) -> Ratios:
+    """The ratios of the given numbers of places of each kind."""
     if is_flip(channel) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
         return of_flips(channel, *row)
     return _of_kinds(channel, row)
 
 
 @lru_cache(maxsize=1024)
-def _of_kinds(channel: AnyChannel, row: Row) -> Ratios:
-    """Of so many places of the first kinds; what rows begin with alike is worked out once."""
+def _of_kinds(channel: Channel, row: Row) -> Ratios:
+    """As `_of_channel`, for the first kinds; common beginnings of rows are computed once."""
     if not row:
         return ONE
     if not row[-1] and channel.of_answers:  # most of many kinds
@@ -407,8 +408,8 @@ def _both(one: Ratios, other: Ratios) -> Ratios:
 
 
 @lru_cache(maxsize=1024)
-def _repeated(channel: AnyChannel, place: int, count: int) -> Ratios:
-    """Of so many places of one kind."""
+def _repeated(channel: Channel, place: int, count: int) -> Ratios:
+    """The ratios of `count` places of one kind."""
     return independent([(kinds(channel)[place].ratios, count)])
 
 

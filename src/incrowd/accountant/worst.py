@@ -1,4 +1,4 @@
-"""The largest delta over candidates, each bounded; cheap bounds first, digits for the worst."""
+"""The largest delta over candidate pairs: quick bounds first, sharp bounds for the worst ones."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from incrowd.accountant.numerics.positive_part import (
 from incrowd.accountant.pairs import Candidate
 from incrowd.accountant.ratios import Ratios
 
-BLURRED = 1e-4  # of what rounding may do, so much that it is worth to round down as well
+BLURRED = 1e-4  # an effect of rounding that justifies a second computation that rounds down
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest delta: its bounds, and the candidate that gave it."""
+    """Bounds of the largest delta, and the candidate that attains it."""
 
     delta: Bounds
     candidate: Candidate
@@ -33,8 +33,8 @@ class Worst:
 def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERANCE) -> Bounds:
     """Hockey-stick divergence of one pair in a crowd: E[max(0, G_1 + ... + G_M)] / (gamma N).
 
-    With the blanket's gamma left in the masses (Balle et al. 2019, theorem 5.1). Proof:
-    docs/mathematics.md#the-engine. It is never above 1, whatever rounding adds.
+    The masses contain the factor gamma of the blanket (Balle et al. 2019, theorem 5.1). Proof:
+    docs/mathematics.md#the-engine. Bounds are at most 1, even if rounding is added.
     """
     above = positive_part(ratios.law(epsilon, side=1), crowd, tolerance)
     below, blur = above, ratios.blur(epsilon, crowd)
@@ -47,9 +47,9 @@ def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERAN
 def worst_delta(
     candidates: Sequence[Candidate], crowd: int, epsilon: float, tolerance: float = TOLERANCE
 ) -> Worst:
-    """The largest delta over the candidates; its upper bound bounds every one of them.
+    """The largest delta over the candidates; its upper bound holds for every one of them.
 
-    Who is left out has a bound of its own that is no larger than the one returned.
+    Candidates are skipped if a quicker bound of their delta is no larger than the one returned.
     """
     (_, _, best), *others = _ranked(candidates, crowd, epsilon)
     bounds = delta(best.ratios, crowd, epsilon, tolerance)
@@ -69,7 +69,7 @@ def worst_delta(
 def largest_bound(
     candidates: Sequence[Candidate], crowd: int, epsilon: float, sharp: bool = True
 ) -> tuple[float, Candidate]:
-    """A certified bound of the largest delta, quickly, and whose it is: see `upper_bound`."""
+    """A quick certified bound of the largest delta, and its candidate: see `upper_bound`."""
     largest, whose = 0.0, candidates[0]
     for ceiling, law, candidate in _ranked(candidates, crowd, epsilon):
         if ceiling <= largest:
@@ -81,7 +81,7 @@ def largest_bound(
 
 
 def likely_worst(candidates: Sequence[Candidate], crowd: int, epsilon: float) -> Candidate:
-    """The candidate with the largest bound in closed form: the worst, or nearly so."""
+    """The candidate with the largest bound in closed form: the worst one, or nearly so."""
     return max(candidates, key=lambda one: chernoff_bound(one.ratios.law(epsilon, side=1), crowd))
 
 
@@ -90,8 +90,8 @@ def _ranked(
 ) -> list[tuple[float, Law, Candidate]]:
     """Candidates with their bounds in closed form, the largest first.
 
-    Before them all the one with the widest upward spread, which is likely to be the worst; it is
-    always worked out.
+    The candidate with the widest upward spread, which is likely to be the worst, comes before all
+    others, so that it is always computed.
     """
     laws = [candidate.ratios.law(epsilon, side=1) for candidate in candidates]
     likely = max(range(len(laws)), key=lambda i: laws[i].mass @ np.maximum(laws[i].value, 0) ** 2)

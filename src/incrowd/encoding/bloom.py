@@ -1,4 +1,4 @@
-"""Free text as bits: a Bloom filter in blocks, with other hash functions for each cohort.
+"""Free text as bits: a Bloom filter in blocks, with different hash functions in each cohort.
 
 This is RAPPOR's encoding (Erlingsson, Pihur and Korolova 2014, section 2), except that every hash
 function has a separate block of bits and sets exactly one of them: a text is `hashes` exclusive
@@ -6,8 +6,8 @@ choices of `block` options. A report also shows its cohort c, one of C, which th
 uniformly and independently of the word x; the cohort is not randomized and reveals nothing about
 the word.
 
-No two words leak more than the farthest two answers to those choices, with the whole crowd N:
-docs/mathematics.md#cohorts-and-blocks.
+A pair of words leaks at most as much as the farthest two answers to these choices, in the whole
+crowd of N people: docs/mathematics.md#cohorts-and-blocks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NUMBER_BYTES = 8
 
 
 def normalize(word: str) -> str:
-    """Return the word as it is hashed: Unicode NFC, without white space around it; case is kept."""
+    """Return the word as it is hashed: Unicode NFC, without surrounding space, case unchanged."""
     return unicodedata.normalize("NFC", word).strip()
 
 
@@ -93,5 +93,5 @@ def _number(value: int) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    """Return UTF-8; lone surrogates, which a broken source may contain, are kept."""
+    """Return UTF-8; lone surrogates, which a damaged source may contain, are encoded as well."""
     return text.encode("utf-8", "surrogatepass")

@@ -75,7 +75,7 @@ def distinct(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
 def index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
     """Return the index of each text among the values, -1 if it is not one of them.
 
-    If all values are whole numbers, 1.0 counts as 1: pandas writes columns with gaps like that.
+    If all values are whole numbers, 1.0 counts as 1, since pandas writes columns with gaps so.
     """
     if values and all(map(is_whole, values)):
         text = without_point(text)
@@ -189,9 +189,9 @@ def _among(texts: pa.Array, codes: tuple[str, ...]) -> pa.Array:
 
 
 def _place(texts: pa.Array, codes: tuple[str, ...]) -> pa.Array:
-    """Return the index of the code that each text is, also if written with a point; null if none.
+    """Return the index of each text among the codes, null if it is not a code.
 
-    In a column with gaps, pandas writes 1.0 for 1.
+    1.0 counts as 1, since pandas writes columns with gaps so.
     """
     code_array = pa.array(codes, pa.string())
     exact = pc.index_in(texts, value_set=code_array)

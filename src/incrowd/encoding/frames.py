@@ -1,4 +1,4 @@
-"""Data frames of any library as Arrow tables, through narwhals."""
+"""Data frames of any library that narwhals supports, as Arrow tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _eager(frame: nw.DataFrame[Any], chosen: Chosen | None) -> pa.Table:
 
 
 def _column(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
-    """Return a column; if types are mixed, each value as the text that it would be in a file."""
+    """Return a column; if its types are mixed, as text, written as in a CSV file."""
     try:
         column = series.to_arrow()
     except (pa.ArrowException, TypeError, ValueError):

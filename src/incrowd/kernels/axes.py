@@ -1,4 +1,4 @@
-"""One small matrix along each axis of a table: a Kronecker product that is never built."""
+"""Apply one small matrix along each axis of a table: a Kronecker product that is never built."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.kernels.compilation import compiled, use_machine_code
 Table = npt.NDArray[np.float64]
 
 # Below this many entries numpy takes less than a tenth of a second (measured). Callers that
-# transform small tensors thousands of times ask for machine code, which is ten times as fast from
+# transform small tensors thousands of times request machine code, which is ten times as fast from
 # 2^12 entries on.
 LARGE = 2**18
 
@@ -24,10 +24,10 @@ def transform(
     tensor: npt.NDArray[np.generic],
     machine_code: bool | None = None,
 ) -> Table:
-    """Apply matrix i along axis i of the tensor; axes beyond the last matrix stay as they are.
+    """Apply matrix i along axis i of the tensor; axes beyond the last matrix are unchanged.
 
-    matrices: shape (entries of the result's axis, entries of the tensor's). Returns a new tensor
-    of float64, contiguous. machine_code: None lets the size decide; the results are the same.
+    matrices: shape (entries of the result's axis, entries of the tensor's axis). machine_code:
+    None chooses by size; the results are the same. Returns a new contiguous tensor of float64.
 
     Raises UsageError if a matrix does not fit its axis.
     """
@@ -46,7 +46,7 @@ def _check(axis: int, shape: tuple[int, ...], table: tuple[int, ...]) -> None:
 
 
 def _along(matrix: Table, axis: int, tensor: Table, machine_code: bool) -> Table:
-    """One axis: pairs in place, other matrices by a product that keeps the axes' order."""
+    """Transform one axis: pairs in place, other matrices by a product that keeps the axis order."""
     before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
     shape = (prod(before), matrix.shape[1], prod(after))
     if matrix.shape == (2, 2):

@@ -1,4 +1,4 @@
-"""Chosen bits of packed reports as numbers, and how often each number occurs."""
+"""Selected bits of packed reports as numbers, and how often each number occurs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Packed = npt.NDArray[np.uint8]
 MOST_COLUMNS = 20  # of a histogram: 2^20 counts
 # Reports for which numpy takes about as long as loading numba (half a second, measured).
 LARGE = 2**24
-# Reports whose codes are held at a time.
+# Reports whose codes are in memory at a time.
 PIECE = 2**18
-# Reports whose codes the kernel holds at a time: they stay in the nearest cache (measured).
+# Reports whose codes the kernel processes at a time: they stay in the nearest cache (measured).
 BLOCK = 512
-# Below this many reports another thread does not pay (measured).
+# Below this many reports another thread is not worthwhile (measured).
 THREAD = 2**18
 
 
@@ -33,14 +33,14 @@ def histogram(
     threads: int | None = None,
     machine_code: bool | None = None,
 ) -> Counts:
-    """How many reports show each pattern of the chosen bits: int64, shape (2^k,) for k columns.
+    """Count the reports with each pattern of the selected bits: int64, shape (2^k,) for k columns.
 
     packed: uint8, shape (reports, bytes), bit i of a report in byte i // 8 at place i % 8; any
     strides. columns: at most 20 bits, in any order; the first is the most significant digit of
-    the pattern. threads: at most so many, None for one a core. machine_code: None lets the
-    number of reports decide; the results are the same.
+    the pattern. threads: the maximum, None for one per core. machine_code: None chooses by the
+    number of reports; the results are the same.
 
-    Raises UsageError for a bit that the reports do not have, or more than 20.
+    Raises UsageError if the reports do not have a bit, or for more than 20 bits.
     """
     chosen = _checked(columns, packed.shape[1])
     if not use_machine_code(machine_code, len(packed), LARGE):
@@ -56,9 +56,9 @@ def histogram(
 
 
 def codes(packed: Packed, columns: npt.ArrayLike) -> Codes:
-    """The chosen bits of each report as one number: uint32, shape (reports,).
+    """Return the selected bits of each report as one number: uint32, shape (reports,).
 
-    packed, columns: as in `histogram`, which also says what is raised.
+    packed, columns: as in `histogram`. Raises UsageError as `histogram` does.
     """
     chosen = _checked(columns, packed.shape[1])
     digits = (table[packed[:, place]] for place, table in zip(*_tables(chosen), strict=True))
@@ -76,8 +76,7 @@ def _checked(columns: npt.ArrayLike, width: int) -> Integers:
 
 
 def _tables(columns: Integers) -> tuple[Integers, Codes]:
-    """Return the bytes that hold chosen bits, and what each value of such a byte adds to the
-    code."""
+    """Return the bytes with selected bits, and what each value of such a byte adds to the code."""
     places, table = np.unique(columns // 8, return_inverse=True)
     tables = np.zeros((len(places), 256), np.int64)
     digits = reversed(range(len(columns)))
@@ -97,7 +96,7 @@ def _count(packed: Packed, columns: Integers) -> Counts:
 def _count_loops(packed: Packed, places: Integers, tables: Codes, counts: Counts) -> None:
     """Block by block, byte by byte: a short inner loop over the bytes of a report is much slower.
 
-    Indices are unsigned, since the test for negative ones costs as much as the rest.
+    Indices are unsigned, since the check for negative indices would take as long as the rest.
     """
     reports = np.uint64(packed.shape[0])
     block = np.empty(BLOCK, np.uint32)

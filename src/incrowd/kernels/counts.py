@@ -18,11 +18,11 @@ Packed = npt.NDArray[np.uint8]
 
 # Bytes for which numpy takes about as long as loading numba (half a second, measured).
 LARGE = 2**27
-# Bytes that are copied at a time if rows do not follow each other in memory.
+# Bytes that are copied at a time if rows are not contiguous in memory.
 PIECE = 2**20
-# Below this many bytes another thread does not pay (measured).
+# Below this many bytes another thread is not worthwhile (measured).
 THREAD = 2**23
-# Words per line, roughly: the inner loop must be long for vector instructions to pay (measured).
+# Words per line, roughly: vector instructions need a long inner loop to be faster (measured).
 LINE_WORDS = 128
 # Below this many rows, counting bit by bit is faster than byte by byte (measured).
 FEW_ROWS = 1024
@@ -33,11 +33,11 @@ BYTE_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitor
 def count_bits(
     packed: Packed, bits: int, threads: int | None = None, machine_code: bool | None = None
 ) -> Counts:
-    """In how many rows each bit is set: int64, shape (bits,).
+    """Count the rows in which each bit is set: int64, shape (bits,).
 
     packed: uint8, shape (rows, at least ceil(bits / 8)), bit i of a row in byte i // 8 at place
-    i % 8; any strides and any address. threads: at most so many, None for one a core.
-    machine_code: None lets the size decide; the results are the same.
+    i % 8; any strides and any address. threads: the maximum, None for one per core.
+    machine_code: None chooses by size; the results are the same.
 
     Raises UsageError if the rows have fewer bits.
     """
@@ -62,13 +62,13 @@ def _count(packed: Packed) -> Counts:
 def _count_lines(packed: Packed) -> Counts:
     """Count rows of w bytes, read one after the other as lines of whole words.
 
-    A place in the line means the same bit in every line, since the line holds whole rows; the
-    rows that do not fill sixteen lines are left to numpy. The kernel leaves the binary digits of
-    the counts at each place of the line: each plane of digits is packed rows again. Rows that do
-    not follow each other in memory are copied, a piece at a time.
+    A place in the line means the same bit in every line, since a line consists of whole rows; the
+    last rows, which do not fill sixteen lines, are counted with numpy. The kernel returns the
+    binary digits of the counts at each place of the line: each plane of digits is again an array of
+    packed rows. Rows that are not contiguous in memory are copied, one piece at a time.
     """
     width = packed.shape[1]
-    period = width // gcd(width, 8)  # words after which rows begin at a word again
+    period = width // gcd(width, 8)  # the number of words after which a row begins at a word again
     line = period * -(-LINE_WORDS // period)
     group = 128 * line // width  # rows that fill sixteen lines of 8-byte words
     whole, step = len(packed) // group * group, group * -(-PIECE // (128 * line))
@@ -85,10 +85,10 @@ def _count_lines(packed: Packed) -> Counts:
 def _count_loops(words: Words, planes: Words, carry: Words) -> None:
     """Count 64 places at once: bit i of planes[k, j] is binary digit k of a count.
 
-    Sixteen lines at a time go through fifteen carry-save adders, which leave the digits of 1, 2,
-    4 and 8 in the planes and one carry of weight 16; that is added to the higher planes until no
-    carry is left (Harley and Seal), so that `carry` ends as it began, zero. All indices are
-    unsigned, since the test for negative ones would keep the compiler from vector instructions.
+    Sixteen lines at a time go through fifteen carry-save adders, which leave the digits of weight
+    1, 2, 4, and 8 in the planes and one carry of weight 16. The carry is added to the higher planes
+    until it is zero again (Harley and Seal). All indices are unsigned, since a check for negative
+    indices would prevent vector instructions.
     """
     one, none = np.uint64(1), np.uint64(0)
     line = np.uint64(planes.shape[1])
@@ -101,7 +101,7 @@ def _count_loops(words: Words, planes: Words, carry: Words) -> None:
         return half ^ c, a & b | half & c
 
     def add_four(i: Word, ones: Word, twos: Word) -> tuple[Word, Word, Word]:
-        """Four words, a line apart, added to the digits of 1 and 2; the carry has weight 4."""
+        """Add four words, one line apart, to the digits of weight 1 and 2; return a carry of 4."""
         ones, two = add(ones, words[i], words[i + line])
         ones, also_two = add(ones, words[i + two_lines], words[i + two_lines + line])
         twos, four = add(twos, two, also_two)

@@ -17,10 +17,10 @@ LARGE = 2**21
 
 
 def join_digits(digits: Words, count: int, machine_code: bool | None = None) -> Integers:
-    """Numbers from their binary digits: lane i % 64 of word i // 64 in each row is one of number i.
+    """Return numbers from their binary digits: number i is in lane i % 64 of word i // 64.
 
-    digits: shape (digits, words), the highest digit first, at most 63; returns the first `count`
-    numbers, shape (count,). machine_code: None lets `count` decide; the results are the same.
+    digits: shape (digits, words), at most 63 digits, the most significant first. machine_code:
+    None chooses by `count`; the results are the same. Returns int64, shape (count,).
 
     Raises UsageError if the words hold fewer than `count` lanes.
     """
@@ -34,7 +34,7 @@ def join_digits(digits: Words, count: int, machine_code: bool | None = None) -> 
 
 
 def lane_bits(words: Words, count: int) -> Packed:
-    """The first `count` lanes, a byte for each: bit i % 64 of word i // 64 at place i."""
+    """Return the first `count` lanes, one byte each: bit i % 64 of word i // 64 at place i."""
     return np.unpackbits(words.astype("<u8").view(np.uint8), count=count, bitorder="little")
 
 
@@ -59,12 +59,12 @@ def _join_loops(digits: Words, numbers: Integers) -> None:
 def set_bits(
     packed: Packed, bits: int, positions: Integers, machine_code: bool | None = None
 ) -> None:
-    """Set bits of packed rows, in place; all rows together are one sequence of `bits` bits each.
+    """Set bits of packed rows in place; positions count through all rows, `bits` bits per row.
 
     packed: shape (rows, at least ceil(bits / 8)), bit i of a row in byte i // 8 at place i % 8.
-    machine_code: None lets the number of positions decide; the results are the same.
+    machine_code: None chooses by the number of positions; the results are the same.
 
-    Raises UsageError if a position lies outside.
+    Raises UsageError if a position is out of range.
     """
     total = len(packed) * bits
     if len(positions) and not 0 <= positions.min() <= positions.max() < total:

@@ -9,10 +9,10 @@ and u has 0 exactly when u < t, so the lane is 1 with probability
 without rounding. For t = n / 2^32 that is exactly n / 2^32. A finite expansion that ends without
 a difference means u >= t: the lane is 0.
 
-All lanes compare the first seven digits. One lane in 128 is undecided then; these are gathered, 64
-to a word again, and race on in the same way with the digits that follow. Which lanes they are
-depends on earlier draws alone, so that every new word is independent of the past, and words drawn
-after a lane is decided do not change it. Hence lanes are independent, too.
+All lanes compare the first seven digits. Then one lane in 128 is undecided; these lanes are packed
+into words again and continue in the same way with the following digits. Which lanes they are
+depends only on earlier draws, so every new word is independent of the past, and words drawn after a
+lane is decided do not change it. Hence the lanes are independent, too.
 Proof: docs/mathematics.md#exact-sampling.
 """
 
@@ -33,25 +33,25 @@ Indices = npt.NDArray[np.int64]
 Draw = Callable[[int], Words]
 
 ALL_LANES = np.uint64(2**64 - 1)
-# Digits that all lanes compare: with fewer too many lanes have to be gathered, with more too many
-# words are drawn for lanes that are decided (measured).
+# Digits that all lanes compare: with fewer, too many lanes have to be gathered; with more, too many
+# words are drawn for lanes that are already decided (measured).
 DIGITS = 7
-# Words compared together: few enough to stay in the cache, enough to hide the interpreter.
+# Words compared together: few enough for the cache, many enough to hide the interpreter's overhead.
 BLOCK_WORDS = 2**15
 # From here on numpy takes about as long as loading numba (half a second, measured).
 LARGE = 2**21
-# The 64 places, by the six bits at the top of 2^place times this number, which all differ.
+# The 64 places, indexed by the top six bits of 2^place times this number, which are all different.
 DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 PLACES = np.zeros(64, np.int64)
 PLACES[[(int(DE_BRUIJN) << place & 2**64 - 1) >> 58 for place in range(64)]] = np.arange(64)
 
 
 class Steps(NamedTuple):
-    """The steps of the race, in place.
+    """The steps of the comparison, which work in place.
 
-    compare(flips, random, ones, undecided): digits one after the other, of all words each.
-    gather(undecided, lanes): the places of undecided lanes, and one entry more.
-    scatter(bits, lanes, ones): the bits of gathered lanes, put where they are 1.
+    compare(flips, random, ones, undecided): compare one digit after the other in all words.
+    gather(undecided, lanes): write the places of undecided lanes; `lanes` has one spare entry.
+    scatter(bits, lanes, ones): set the gathered lanes whose bits are 1.
     """
 
     compare: Callable[[Words, Words, Words, Words], None]
@@ -62,11 +62,11 @@ class Steps(NamedTuple):
 def decide_words(
     digits: Iterable[int], count: int, draw: Draw, machine_code: bool | None = None
 ) -> Words:
-    """`count` words, shape (count,), whose bits are independently 1 with probability exactly t.
+    """Return `count` words whose bits are independently 1 with probability exactly t.
 
-    `digits` are the binary digits of t, first the half; they may be infinite, and are iterated
-    anew by those that go on. `draw(n)` gives n fresh random words. machine_code: None lets `count`
-    decide; both ways draw the same words in the same order and give the same bits.
+    digits: the binary digits of t after the point; there may be infinitely many, and they are
+    iterated again for undecided lanes. draw(n): n fresh random words. machine_code: None chooses by
+    `count`; both methods draw the same words in the same order and give the same bits.
     """
     steps = MACHINE_CODE if use_machine_code(machine_code, count, LARGE) else PLAIN
     words = np.zeros(count, np.uint64)
@@ -75,8 +75,7 @@ def decide_words(
 
 
 def _race(digits: Iterable[int], first: int, ones: Words, draw: Draw, steps: Steps) -> None:
-    """Set the lanes that are below the number with the digits from `first` on. All start at
-    zero."""
+    """Set the lanes that are below the number with the digits from `first` on; all are zero."""
     compared = list(islice(digits, first, first + DIGITS))
     if not compared or not len(ones):
         return
@@ -104,7 +103,8 @@ def _undecided(flips: Words, ones: Words, draw: Draw, steps: Steps) -> Indices:
 
 
 def _compare(flips: Words, random: Words, ones: Words, undecided: Words) -> None:
-    """A digit 1 (no flip) keeps lanes that drew 1 and makes the others 1; a digit 0 keeps zeros."""
+    """Compare digits: for a 1 (no flip), lanes that drew 0 become 1; for a 0, those that drew 1
+    stay 0. The other lanes remain undecided."""
     for flip, drawn in zip(flips, random.reshape(len(flips), len(ones)), strict=True):
         equal = undecided & (drawn ^ flip)
         ones |= (undecided ^ equal) & ~flip
@@ -121,13 +121,13 @@ def _scatter(bits: Words, lanes: Indices, ones: Words) -> None:
 
 
 def _bits(words: Words) -> npt.NDArray[np.uint8]:
-    """Bit i of word w at place 64 w + i."""
+    """Return the bits of words: bit i of word w at place 64 w + i."""
     return np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), bitorder="little")
 
 
 @compiled(f"void(uint64[::1], {WORDS}, uint64[::1], uint64[::1])")
 def _compare_loops(flips: Words, random: Words, ones: Words, undecided: Words) -> None:
-    """A kilobyte of words at a time, so that they stay in the nearest cache for all digits."""
+    """As `_compare`, for 1024 words at a time, which stay in the nearest cache for all digits."""
     count, piece, start = np.uint64(ones.size), np.uint64(1024), np.uint64(0)
     while start < count:
         end = min(count, start + piece)
@@ -145,14 +145,14 @@ def _gather_loops(undecided: Words, lanes: Indices) -> None:
     filled, none, one = np.uint64(0), np.uint64(0), np.uint64(1)
 
     def lane(word: int, left: Word) -> np.int64:
-        """The lowest of the lanes that are left of a word."""
+        """The lowest of the remaining lanes of a word."""
         place: np.int64 = PLACES[(left & (~left + one)) * DE_BRUIJN >> np.uint64(58)]
         return 64 * word + place
 
     for i in range(undecided.size):
         left = undecided[i]
-        # Most words have two lanes or fewer. Two are always written, and counted only if they
-        # exist: that is cheaper than a branch that cannot be predicted.
+        # Most words have at most two undecided lanes. Two are always written, and counted only if
+        # they exist, which is faster than an unpredictable branch.
         for _ in range(2):
             lanes[filled] = lane(i, left)
             filled += np.uint64(left != none)

@@ -1,4 +1,4 @@
-"""Work distributed over threads."""
+"""Work distributed over threads, with the results in order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ MOST_THREADS = 4  # of `in_order`: each holds a batch or a bucket in memory
 def over_rows(
     work: Callable[[slice], T], rows: int, threads: int | None = None, least: int = 1
 ) -> list[T]:
-    """Return the results of `work` on slices that cover range(rows), in order, one thread per
-    slice.
+    """Return the results of `work` on slices that cover range(rows), in order, one per thread.
 
-    threads: at most so many; None for one per core. least: the fewest rows worth a thread. The
-    threads live for this call only, so that none is missing after a fork.
+    threads: the maximum; None for one per core. least: the fewest rows for which a thread is
+    worthwhile. The threads exist only during this call, so none is missing after a fork.
     """
     count = max(1, min(threads or _cores(), rows // least))
     if count == 1:

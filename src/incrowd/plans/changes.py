@@ -1,4 +1,4 @@
-"""In how many bits of each message one person's reports can differ, for all messages together.
+"""How many bits of each message a change of one person's answers can affect, for all messages.
 
 Proof: docs/mathematics.md#parities.
 """
@@ -33,9 +33,10 @@ class Family(NamedTuple):
         times: the number of rows and rounds, in each of which other answers can change. most: the
         most tuples; if there are more, one tuple replaces several and is at least as large as each.
 
-        If D of K questions change, D (K - D) parities and D single bits do. If S change in all, the
-        parities are most if S is spread evenly. If fewer than half change, as many parities change
-        as if all the others did, and fewer single bits.
+        If the answers to D of K questions change, D (K - D) parities and D single bits change. For
+        a total of S changed answers, most parities change if S is spread evenly. If fewer than half
+        of the answers change, the parities are the same as if all the others did, and fewer single
+        bits change.
         """
         if not self.alternating:
             yield (self.messages[0].repeats * times,)

@@ -1,4 +1,4 @@
-"""Which reports can have come from a client of the plan; the others are counted and left out."""
+"""Which reports a client of the plan can have sent; the others are counted and left out."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from incrowd.plans.digests import EDITED, digest_of, read_json
 
 _log = logging.getLogger(__name__)
 COLUMN = "report"
-NAME = "incrowd."  # before the name of everything that is ours in the metadata
+NAME = "incrowd."  # the prefix of our keys in the metadata
 FORMAT = "incrowd reports 1"
 STRATA, RELEASE = f"{NAME}strata", f"{NAME}release"
 REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
-ID_BYTES = 16  # of the random name of what came over no network
+ID_BYTES = 16  # of the random name of a collection that did not come over a network
 WRITING = {
     "compression": "none",  # random bits do not shrink
     "use_dictionary": False,

@@ -1,4 +1,4 @@
-"""One writer at a time: lock, read again, write."""
+"""Files with one writer at a time: lock, read again, write."""
 
 from __future__ import annotations
 

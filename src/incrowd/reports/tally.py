@@ -44,7 +44,7 @@ class MessageTally:
     tables: Mapping[Ids, np.ndarray]
 
     def __add__(self, other: MessageTally) -> MessageTally:
-        """Both together."""
+        """Return the sum."""
         return MessageTally(
             accepted=self.accepted + other.accepted,
             rejected=self.rejected + other.rejected,

@@ -32,7 +32,7 @@ class _Strict(BaseModel):
 class _Table(_Strict):
     questions: list[str] = Field(min_length=1)
     shape: list[Annotated[int, Field(ge=1, le=MOST)]] = Field(min_length=1)
-    counts: list[Any]  # an array checks them faster
+    counts: list[Any]  # checked as an array, which is faster
 
     def read(self) -> np.ndarray:
         """Return the counts as int64. Raises ValueError if they are not counts of that shape."""

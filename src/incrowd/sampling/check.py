@@ -1,4 +1,4 @@
-"""Check a file of answers against a survey, before planning: what would `randomize` refuse?"""
+"""Check a file of answers against a survey before planning: what would `randomize` reject?"""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> AnswersCheck:
-    """Find everything in a file of answers that `randomize` would refuse or warn about.
+    """Find everything in a file of answers that `randomize` would reject or warn about.
 
     answers, id, format, encoding, sheet: as for `load_answers`; with an id all rows are held in
     memory. The findings are: missing columns; cells that are not answers, by value; missing

@@ -22,7 +22,7 @@ from incrowd.kernels.gaps import LARGE, join_digits, lane_bits, set_bits
 from incrowd.kernels.lanes import decide_words
 from incrowd.sampling.keystream import Keystream
 
-# Binary digits of thresholds, from integers alone: every digit given is a digit of the number.
+# Binary digits of thresholds, computed with integers only: every returned digit is exact.
 
 
 # About 128 digits are certain at this precision for every power used here: see `power_bounds`.
@@ -33,7 +33,7 @@ Bounds = tuple[int, int]
 
 
 def fraction_digits(numerator: int, bits: int = DENOMINATOR_BITS) -> tuple[int, ...]:
-    """The binary digits of numerator / 2^bits, first the half, up to the last that is set."""
+    """The binary digits of numerator / 2^bits after the point, up to the last that is 1."""
     text = f"{numerator:0{bits}b}".rstrip("0")
     return tuple(map(int, text))
 
@@ -41,8 +41,8 @@ def fraction_digits(numerator: int, bits: int = DENOMINATOR_BITS) -> tuple[int, 
 def power_bounds(numerator: int, squarings: int, precision: int) -> Bounds:
     """Integers around 2^precision x, x = (1 - numerator / 2^32)^(2^squarings).
 
-    Rounds down on one side and up on the other, so that x lies between. A squaring at most
-    doubles the distance and adds two units: it stays below 2^(squarings + 2).
+    One bound is rounded down and the other up, so x lies between them. A squaring at most doubles
+    their distance and adds two units: it stays below 2^(squarings + 2).
     """
     exact = (DENOMINATOR - numerator) << precision
     lower, upper = exact >> DENOMINATOR_BITS, -(-exact >> DENOMINATOR_BITS)
@@ -59,7 +59,7 @@ def share_bounds(numerator: int, squarings: int, precision: int) -> Bounds:
 
 
 def certain_digits(bounds: Bounds, precision: int) -> tuple[int, ...]:
-    """The leading digits on which both bounds agree, which are those of every number between."""
+    """The leading digits on which both bounds agree; every number between them has these."""
     lower, upper = bounds
     doubtful = (lower ^ upper).bit_length()
     return tuple(lower >> place & 1 for place in range(precision - 1, doubtful - 1, -1))
@@ -67,7 +67,7 @@ def certain_digits(bounds: Bounds, precision: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class LazyDigits:
-    """All binary digits of a number in (0, 1): iterating computes more of them when needed.
+    """All binary digits of a number in (0, 1), computed as far as they are iterated.
 
     `bounds(precision)` gives integers around 2^precision times the number.
     """
@@ -180,8 +180,8 @@ def packed_width(bits: int) -> int:
 
 
 def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
-    """Which bits are flipped: `shape` is (rows, bits), bit i of a row in
-    byte i // 8 at place i % 8, padding bits zero.
+    """A mask of the flipped bits, packed: bit i of a row in byte i // 8 at place i % 8, padded with
+    zeros. shape: (rows, bits).
 
     Raises PrivacyError unless 0 < numerator < 2^31, UsageError if rows or bits are negative.
     """
@@ -222,7 +222,7 @@ def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) ->
 
 
 def check_packed(packed: Packed, bits: int) -> None:
-    """Raises AnswersError for packed records of another shape, or with a padding bit set."""
+    """Raises AnswersError if packed records have another shape, or if a padding bit is set."""
     width = packed_width(bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
         allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"

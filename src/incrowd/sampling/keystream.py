@@ -26,14 +26,14 @@ def _encryptor(key: bytes, counter: bytes) -> CipherContext:
 class Keystream:
     """Random words from AES-256 in counter mode (NIST SP 800-38A, 6.5).
 
-    The stream continues from call to call. Use one stream per thread. A process that was forked
-    never repeats its parent's words: a stream of the system takes a new key, a simulation refuses.
+    The stream continues from call to call. Use one stream per thread. A forked process never
+    repeats its parent's words: a system stream takes a new key, and a simulation raises UsageError.
     """
 
     def __init__(self, key: bytes, counter: bytes, seed: int | None = None) -> None:
         """The stream of a 32-byte key and a 16-byte first counter block.
 
-        Only tests and permanent responses name a key; everybody else calls `from_system` or
+        Only tests and permanent responses pass a key; all other code calls `from_system` or
         `for_simulation`.
         """
         self._cipher = _encryptor(key, counter)
@@ -42,14 +42,14 @@ class Keystream:
 
     @classmethod
     def from_system(cls) -> Keystream:
-        """A stream with key and counter from the operating system: the one for real reports."""
+        """A stream with key and counter from the operating system, for real reports."""
         return cls(os.urandom(KEY_BYTES), os.urandom(BLOCK_BYTES))
 
     @classmethod
     def for_simulation(cls, seed: int) -> Keystream:
         """A stream that anyone who knows the seed can repeat: FOR SIMULATION ONLY.
 
-        Reports made with it hide nothing. The key is the SHA-256 digest of a fixed text and the
+        Reports made with it are not private. The key is the SHA-256 digest of a fixed text and the
         seed, so that different seeds give unrelated streams.
         """
         key = hashlib.sha256(f"{SIMULATION_DOMAIN}{int(seed)}".encode()).digest()
@@ -71,7 +71,7 @@ class Keystream:
 
     @property
     def simulation(self) -> bool:
-        """Whether the stream can be repeated, so that its reports are worth no privacy."""
+        """Whether the stream can be repeated, so that its reports are not private."""
         return self._seed is not None
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
@@ -90,7 +90,9 @@ class Keystream:
         if self._process == os.getpid():
             return
         if self.simulation:
-            allowed = "its stream was started in another process; give each process its own seed"
+            allowed = (
+                "its stream was started in another process; use a different seed in each process"
+            )
             raise UsageError.of("simulation_seed", self._seed, allowed)
         self._cipher = _encryptor(os.urandom(KEY_BYTES), os.urandom(BLOCK_BYTES))
         self._process = os.getpid()

@@ -143,8 +143,8 @@ def permanent_bits(
 
     `bits` encode the answer `value` to `question`, 0 or 1, shape (bits,). Each is flipped with
     probability exactly noise.numerator / 2^32, and always in the same way for the same key, survey,
-    question and value. Returns uint8 of that shape. `survey_digest` names the survey and has to
-    be the same in every round, or the bits are drawn anew.
+    question and value. Returns uint8 of that shape. `survey_digest` identifies the survey; with a
+    different one in another round the bits would be drawn anew.
 
     All rounds together leak at most what one collection of these bits does, as long as the answer
     stays the same. A changed answer is not covered: the response can show that it changed.
@@ -172,10 +172,10 @@ def permanent_set(
 ) -> npt.NDArray[np.int64]:
     """Return the numbers of the bits that are set after permanent flips of a record, ascending.
 
-    chosen: the bits set before, ascending; they name the answer. Each of the `bits` is flipped with
-    probability exactly noise.numerator / 2^32, and always in the same way for the same key, series,
-    question and answer. most: how many fit; if there are more, all bits are drawn anew, again
-    always in the same way, so that the law is that of the first draw given that it fits
+    chosen: the bits set before, ascending, which identify the answer. Each of the `bits` is flipped
+    with probability exactly noise.numerator / 2^32, and always in the same way for the same key,
+    series, question, and answer. most: how many fit; if there are more, all bits are drawn anew,
+    again always in the same way, so that the law is that of the first draw given that it fits
     (docs/protocol.md, "Slots").
     """
     texts = series, question, ",".join(map(str, chosen.tolist()))

@@ -1,4 +1,4 @@
-"""The analyses by name. A new one is a module in this folder, and a line below."""
+"""The analyses by name. A new analysis is a module in this folder and an entry below."""
 
 from incrowd.accountant.analyses.base import Analysis
 from incrowd.accountant.analyses.blanket import BLANKET
@@ -15,7 +15,7 @@ ANALYSES: dict[str, Analysis] = {a.name: a for a in (SHUFFLE, SEAT, BLANKET, OUT
 
 
 def analysis(name: str) -> Analysis:
-    """Return the analysis of that name. Raises PrivacyError if there is none."""
+    """Return the analysis of that name. Raises PrivacyError if the name is unknown."""
     if name not in ANALYSES:
         raise PrivacyError.of("analysis", name, f"use one of {', '.join(ANALYSES)}")
     return ANALYSES[name]

@@ -23,17 +23,17 @@ from incrowd.accountant.search import (
     smallest,
 )
 
-QUICK = 4  # steps of the quick composition
-ROUGH = 0.9  # share of the wanted value that ends the quick search
-CLOSE_COMPOSED = 0.996  # the composition itself is looser than `CLOSE`
-LARGEST_EPSILON = 699.0  # e^epsilon is still finite
+QUICK = 4  # the steps of the quick composition
+ROUGH = 0.9  # the share of the wanted value that ends the quick search
+CLOSE_COMPOSED = 0.996  # as `CLOSE`, for compositions, whose bounds are looser
+LARGEST_EPSILON = 699.0  # so that e^epsilon is finite
 
 
 class Result(NamedTuple):
     """delta at some epsilon, and the pair of records (and the crowd) that attains it.
 
-    worst: one for each kind of report, if several were composed. by: the analysis that bounded it,
-    if that is not the one that was called.
+    worst: one pair for each kind of report, if several were composed. by: the analysis that gave
+    the bound, if it is not the one that was called.
     """
 
     delta: Bounds
@@ -42,16 +42,16 @@ class Result(NamedTuple):
 
 
 class Analysis(ABC):
-    """One way to derive what everything a person sends guarantees in a crowd.
+    """One way to derive a guarantee for everything a person sends in a crowd.
 
     Subclasses have to define only `name`, `assumption` and `certificate`; the rest follows from
     them. The crowd is the number of honest people; each report has a separate crowd.
 
-    name: as in surveys and plans. assumption: what it assumes, as a code. proved: whether it holds
+    name: as in surveys and plans. assumption: the code of what it assumes. proved: whether it holds
     for every collection. shuffled: whether it needs a shuffler and a crowd; if not, it promises
     delta = 0. scalable: whether it supports any schema and any crowd, so that plans can use it.
-    below_limit: how small the error of a plan for a finite crowd can be, as a share of that in the
-    large-crowd limit.
+    below_limit: the smallest possible error of a plan for a finite crowd, as a share of the error
+    in the large-crowd limit.
     """
 
     name: str
@@ -81,9 +81,9 @@ class Analysis(ABC):
         return self.eta_bound(sent, crowd, epsilon)
 
     def eta_bound(self, sent: Sent, crowd: int, epsilon: float) -> float:
-        """Return a bound of eta: the least of delta(e) / (1 - exp(e - epsilon)) over e < epsilon.
+        """Return a bound of eta: the minimum of delta(e) / (1 - exp(e - epsilon)) over e < epsilon.
 
-        Where the ratio exceeds e^epsilon, at least 1 - exp(e - epsilon) of the mass counts in
+        If the ratio exceeds e^epsilon, at least 1 - exp(e - epsilon) of the mass contributes to
         delta(e).
         """
         if epsilon == 0:
@@ -99,7 +99,7 @@ class Analysis(ABC):
     def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
         """Return the smallest epsilon at which the bound of delta is at most `delta`, rounded up.
 
-        Raises PrivacyError if there is none.
+        Raises PrivacyError if no epsilon is enough.
         """
 
         def bound(epsilon: float) -> float:
@@ -110,7 +110,7 @@ class Analysis(ABC):
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """Return the smallest noise for which what is sent has (epsilon, delta), certified.
 
-        Raises PrivacyError if there is none, or a value is out of range.
+        Raises PrivacyError if no noise is enough, or if a value is out of range.
         """
         check_promise(crowd, epsilon, delta)
 
@@ -123,16 +123,16 @@ class Analysis(ABC):
         return smallest(family, crowd, epsilon, delta, phases)
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
-        """Return a quick and a sharp bound of delta, both only for searching."""
+        """Return a quick and a sharp bound of delta, both for searching only."""
         return (
             lambda sent: self.bound(sent, crowd, epsilon, QUICK),
             lambda sent: self.bound(sent, crowd, epsilon),
         )
 
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
-        """Return mu^2 N that all messages together may have in the large-N limit.
+        """Return the mu^2 N that all messages together may have in the large-N limit.
 
-        mu is the signal of the Gaussian mechanism that gives (epsilon, delta):
+        mu is the signal of the Gaussian mechanism with (epsilon, delta):
         docs/mathematics.md#large-crowds.
         """
         return gaussian_signal(epsilon, delta) ** 2 * crowd

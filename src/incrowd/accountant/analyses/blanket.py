@@ -6,11 +6,11 @@ from incrowd.accountant.analyses.composing import CrowdPairs
 from incrowd.accountant.pairs import Candidate, blanket_candidates
 from incrowd.accountant.schema import Schema
 
-FEW_CLASSES = 40  # of pairs of records
+FEW_CLASSES = 40  # classes of pairs of records
 
 
 class Blanket(CrowdPairs):
-    """What the reports of all others have in common hides the pair; both orders are tried."""
+    """The common part of the others' reports hides the pair; both orders are tried."""
 
     name = "blanket"
     assumption = "whole-crowd"
@@ -20,7 +20,7 @@ class Blanket(CrowdPairs):
         return blanket_candidates(schema)
 
     def few(self, schema: Schema) -> list[Candidate]:
-        """Some that cover all of them, where there are many."""
+        """If there are many, a few pairs that cover all of them."""
         return blanket_candidates(schema, FEW_CLASSES)
 
 

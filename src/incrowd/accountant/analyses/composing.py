@@ -1,4 +1,4 @@
-"""What the analyses have in common that bound one report, and compose the bounds of several."""
+"""The base class of the analyses that bound one report and compose the bounds of several."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from incrowd.accountant.schema import Schema, Sent
 from incrowd.accountant.search import Bound, first_epsilon
 from incrowd.accountant.worst import largest_bound, likely_worst, worst_delta
 
-SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi), were losses normal
+SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi) if the loss is normal
 
 
 class Composing(Analysis):
-    """An analysis of one report, whose privacy curves are composed where there are several."""
+    """An analysis of one report; the privacy curves of several reports are composed."""
 
     @abstractmethod
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
         """delta of one report at epsilon; the upper bound is certified."""
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """A certified upper bound of delta of one report alone, quickly."""
+        """A quick certified upper bound of delta for one report."""
         return self.one(schema, crowd, epsilon).delta.upper
 
     def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """About the same, to search with only."""
+        """An estimate of that bound, for searching only."""
         return self.bound_one(schema, crowd, epsilon)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """Bounds to compose, in either order, where all losses together spread like that.
+        """Bounds to compose, in either order; spread: of all losses together.
 
-        What bounds every pair of records in every crowd bounds both orders. search: to search
-        with only, they need not be bounds.
+        A bound for every pair of records in every crowd holds for both orders. search: for
+        searching only; estimates are enough.
         """
         bound = self.searched_one if search else self.bound_one
 
@@ -52,11 +52,11 @@ class Composing(Analysis):
     of_all = WorstPair(code="any-pair")
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """Standard deviation of one report's loss, about."""
+        """The approximate standard deviation of one report's loss."""
         return SPREAD_OF_LOSS * self.bound_one(schema, crowd, 0.0)
 
     def bit(self, schema: Schema) -> Bit | None:
-        """The channel of a report whose whole curve is soon known: it is one bit."""
+        """The channel of a report of one bit, whose whole curve is quick to compute, or None."""
         return None
 
     def curve(self, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
@@ -72,12 +72,13 @@ class Composing(Analysis):
         return self.one(sent.single, crowd, epsilon)
 
     def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
-        """A certified upper bound of delta alone, quickly."""
+        """A quick certified upper bound of delta."""
         if not sent.reports:
             return LOCAL.bound(sent, crowd, epsilon)
         if sent.single is None:
-            tells = epsilon < sent.local_epsilon
-            return self.curve(sent, crowd, steps).delta(epsilon) if tells else 0.0
+            if epsilon >= sent.local_epsilon:
+                return 0.0
+            return self.curve(sent, crowd, steps).delta(epsilon)
         return self.bound_one(sent.single, crowd, epsilon)
 
     def bounds(self, sent: Sent, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
@@ -96,7 +97,7 @@ class Composing(Analysis):
         return self.epsilon_of_one(sent.single, crowd, delta)
 
     def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
-        """The same of one report."""
+        """The smallest epsilon for one report."""
 
         def certified(epsilon: float) -> float:
             return self.one(schema, crowd, epsilon).delta.upper
@@ -104,10 +105,10 @@ class Composing(Analysis):
         return first_epsilon(certified, delta, min(schema.local_epsilon, LARGEST_EPSILON))
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
-        """Of several reports the quick one is a coarse composition; of bits in crowds alike.
+        """For several reports, compositions of estimates; the quick one is coarser.
 
-        Homogeneous crowds need nearly as much noise as the worst, so that a search that ends with
-        them leaves one or two certificates to be made.
+        The estimates of bits use homogeneous crowds. These need nearly as much noise as the worst
+        crowds, so that after such a search one or two certificates are enough.
         """
 
         def searched(sent: Sent, steps: int) -> float:
@@ -122,18 +123,15 @@ class Composing(Analysis):
         return lambda sent: searched(sent, QUICK), lambda sent: searched(sent, STEPS)
 
 
-# What the analyses have in common that try pairs of records, each in a crowd.
-
-
 class CrowdPairs(Composing):
-    """An analysis that names the pairs of records to try for one report."""
+    """An analysis that tries pairs of records, each in a crowd, for one report."""
 
     @abstractmethod
     def candidates(self, schema: Schema) -> list[Candidate]:
         """The pairs that can be the worst for one report. Raises PrivacyError for too many."""
 
     def few(self, schema: Schema) -> list[Candidate]:
-        """At most so many that all can be tried at every dot of a curve."""
+        """So few pairs that all of them can be tried at every dot of a curve."""
         return self.candidates(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
@@ -145,7 +143,7 @@ class CrowdPairs(Composing):
         return Orders(delta, delta, worst)
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """Standard deviation of one report's loss, about: of the pair that is likely the worst."""
+        """The approximate standard deviation of the loss of the pair that is likely the worst."""
         likely = [likely_worst(self.few(schema), crowd, 0.0)]
         return SPREAD_OF_LOSS * roughly(likely, crowd)(0.0)
 
@@ -155,11 +153,11 @@ class CrowdPairs(Composing):
         return Result(largest.delta, (largest.candidate.pair,))
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """A certified upper bound of delta of one report alone, quickly."""
+        """A quick certified upper bound of delta for one report."""
         return largest_bound(self.candidates(schema), crowd, epsilon)[0]
 
     def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
-        """The smallest epsilon, first of few pairs, then with every one that turns out worse."""
+        """The smallest epsilon for the likely worst pair, then with each pair that proves worse."""
         highest = min(schema.local_epsilon, LARGEST_EPSILON)
         candidates = self.candidates(schema)
         tried = [likely_worst(candidates, crowd, highest / 2)]
@@ -171,8 +169,7 @@ class CrowdPairs(Composing):
             tried.append(worst)
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
-        """Of one report both know only the pair of records that was the worst when the quick one
-        was first asked."""
+        """For one report, both use only the pair that is worst at the quick bound's first call."""
         coarse, fine = super().search_bounds(crowd, epsilon)
         place: int | None = None
 

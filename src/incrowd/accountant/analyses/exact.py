@@ -1,4 +1,4 @@
-"""The analysis `exact`: the worst of all collections; for one bit, or few bits and few people."""
+"""The analysis `exact`: the worst collection of all; for one bit, or few bits and few people."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from incrowd.errors import PrivacyError
 
 NAME = "exact"
 MOST_BITS = 5
-NEAR = 1e-6  # share of the local epsilon
-FEW_PEOPLE = 1000  # of whose collections of one bit the very worst is soon found
-MOST_PEOPLE = 1_000_000  # half a minute; for eta, of which nothing else is known exactly
+NEAR = 1e-6  # as a share of the local epsilon
+FEW_PEOPLE = 1000  # in up to so many, the very worst collection of one bit is quick to find
+MOST_PEOPLE = 1_000_000  # half a minute; only for eta, for which this is the only exact method
 
 
 class Exact(Composing):
     """Exact delta and eta over all collections.
 
-    Of one bit in a larger crowd delta is certified within 1e-4, by sub-crowds.
+    For one bit in a crowd of more than 1,000, delta is certified within 1e-4, by sub-crowds.
     """
 
     name = NAME
@@ -34,10 +34,10 @@ class Exact(Composing):
     scalable = False
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
-        """The largest delta over all collections, and the collection.
+        """The largest delta over all collections, and the collection that attains it.
 
-        Raises PrivacyError for several kinds of questions, a channel that is no bit flip (but for
-        one bit), or too many collections.
+        Raises PrivacyError if there are several kinds of questions, a channel of several bits is
+        not a bit flip, or there are too many collections.
         """
         channel = one_bit_channel(schema)
         if channel is None:
@@ -49,7 +49,7 @@ class Exact(Composing):
         return Result(Bounds(largest.lower, largest.lower, largest.upper), (worst,))
 
     def bit(self, schema: Schema) -> Bit:
-        """The channel of the bit. Raises PrivacyError unless it is one bit."""
+        """The channel of the bit. Raises PrivacyError unless the report is one bit."""
         channel = one_bit_channel(schema)
         if channel is None:
             allowed = "it composes only reports of one bit; use shuffle"
@@ -57,7 +57,7 @@ class Exact(Composing):
         return channel
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """Standard deviation of one report's loss, about."""
+        """The approximate standard deviation of one report's loss."""
         return typical_spread(self.bit(schema), crowd)
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
@@ -65,9 +65,9 @@ class Exact(Composing):
         return self.figures(sent, crowd, epsilon)[1]
 
     def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Result, float]:
-        """The largest delta and eta over all collections; of several reports, or one bit in a crowd
-        beyond a million, a bound of eta.
+        """The largest delta and eta over all collections.
 
+        For several reports, or one bit in a crowd of more than a million, eta is only a bound.
         Raises PrivacyError as `one` does.
         """
         if sent.single is None or _too_many(one_bit_channel(sent.single), crowd):
@@ -76,7 +76,7 @@ class Exact(Composing):
 
 
 def one_bit_channel(schema: Schema) -> Bit | None:
-    """The channel of a report that is one free bit; None for any other, or odd probabilities."""
+    """The channel of a report of one free bit; None for other reports or other denominators."""
     (part, count), *others = schema.parts
     if others or count > 1 or part.domain != FREE_BIT:
         return None
@@ -85,7 +85,7 @@ def one_bit_channel(schema: Schema) -> Bit | None:
 
 
 def _too_many(channel: Bit | None, crowd: int) -> bool:
-    """Whether not every collection of one bit is tried for eta."""
+    """Whether one bit has too many collections, or is not symmetric, so that eta is a bound."""
     return channel is not None and (crowd > MOST_PEOPLE or not channel.symmetric)
 
 
@@ -106,7 +106,7 @@ def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Resul
 
 
 def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
-    """With what the last digits of epsilon do to it, next to the local epsilon."""
+    """Add the doubt that comes from the last digits of epsilon, close to the local epsilon."""
     if channel.epsilon - epsilon > NEAR * channel.epsilon:
         return case
     beyond = epsilon + 2 * ROUNDING * channel.epsilon

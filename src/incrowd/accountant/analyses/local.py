@@ -1,4 +1,4 @@
-"""The analysis `local`: no shuffler is trusted. A guarantee, whatever the crowd."""
+"""The analysis `local`: no shuffler is trusted. A guarantee that does not depend on the crowd."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.schema import Sent, check_promise
 from incrowd.accountant.search import Family, smallest_local
 
-LARGEST = 300.0  # an epsilon whose exponential may still be multiplied
+LARGEST = 300.0  # an epsilon whose exponential can still be multiplied
 
 
 class Local(Analysis):
-    """The likelihood ratio of the farthest pair; exact where noises are few."""
+    """The likelihood ratio of the farthest pair; exact if there are few different noises."""
 
     name = "local"
     assumption = "nobody-trusted"
     shuffled = False
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
-        """delta at epsilon; the crowd does not count, and only her own noise is drawn again."""
+        """delta at epsilon; it does not depend on the crowd, and includes one person's redraws."""
         candidates = local_candidates(sent)
         low = high = 0.0
         if epsilon < sent.redraws:
@@ -41,17 +41,17 @@ class Local(Analysis):
         return Result(bounds, (candidates[0].pair,))
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
-        """Exact."""
+        """The exact P[ratio > e^epsilon], at most 1."""
         candidates = local_candidates(sent)
         return min(max(local_ratios.eta(one.ratios, epsilon) for one in candidates), 1.0)
 
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
-        """The smallest noise with that local epsilon: delta is 0, and the crowd does not count."""
+        """The smallest noise with that local epsilon; delta is 0 and the crowd does not matter."""
         check_promise(2, epsilon, delta)
         return smallest_local(family, epsilon)
 
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
-        """One report of privacy epsilon stands for it: only the shares of messages matter."""
+        """That of one report with local epsilon: only the shares of the messages matter."""
         return math.expm1(min(epsilon, LARGEST))
 
 

@@ -1,8 +1,8 @@
 """The analysis `outlier`: a crowd in which everybody else holds the same record z.
 
 Exact for such homogeneous crowds, and a lower bound on the worst case: mixed crowds can be worse.
-It is the papers' analysis ("hiding an outlier"), but over every relation of x, x' and z, and in
-both orders.
+It is the papers' analysis ("hiding an outlier"), extended to every relation of x, x', and z, and
+to both orders.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from incrowd.accountant.worst import likely_worst, worst_delta
 
 
 class Outlier(CrowdPairs):
-    """Homogeneous crowds only, so no guarantee. A composition takes one report's worst pair."""
+    """Homogeneous crowds only: not a guarantee. Compositions use the worst pair of one report."""
 
     name = "outlier"
     assumption = "crowd-alike"
     proved = False
 
     def candidates(self, schema: Schema) -> list[Candidate]:
-        """The largest relations of x, x' and z."""
+        """The largest relations of x, x', and z."""
         return outlier_candidates(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The relation that is likely to be the worst at the spread of all losses."""
+        """Bounds for the relation that is likely to be the worst at the spread of all losses."""
         worst = likely_worst(self.candidates(schema), crowd, spread)
         forward = backward = roughly([worst], crowd)
         if not symmetric(worst.ratios):
@@ -35,9 +35,9 @@ class Outlier(CrowdPairs):
         return Orders(forward, backward, worst.pair)
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
-        """The largest of the relation with the worst delta and of the papers' own pair.
+        """The largest eta of the papers' pair and of the relation with the worst delta.
 
-        Numerical; with several reports a bound.
+        Numerical; for several reports, a bound.
         """
         return self.figures(sent, crowd, epsilon)[1]
 

@@ -11,35 +11,35 @@ from incrowd.accountant.curves import Orders
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.schema import Schema
 
-SEARCHED = 6  # classes of records that a search takes
+SEARCHED = 6  # classes of records that a search uses
 
 
 class Seat(Composing):
-    """All others may be named: a person hides in whose seat she took. Both orders are covered."""
+    """All others may be identified: what is hidden is whose seat the person took. Both orders."""
 
     name = "seat"
     assumption = "whole-crowd"
-    below_limit = 0.97  # found by trial: 0.985 for copies of two bits
+    below_limit = 0.97  # by experiment: 0.985 for copies of two bits
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
-        """delta of the worst class of records; the bound is a formula, without digits to gain."""
+        """delta of the worst class of records; the bound is a closed formula, so not refined."""
         bound = seat.bound(schema, crowd, epsilon)
         return Result(Bounds(*[bound.delta] * 3), (bound.worst,))
 
     def bit(self, schema: Schema) -> Bit | None:
-        """Reports of one bit are composed as `exact` does it: no bound of theirs is less."""
+        """Reports of one bit are composed as in `exact`, whose bounds are the smallest."""
         return one_bit_channel(schema)
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """The same, some per cent looser, and several times as quick."""
+        """The same bound, a few percent looser and several times as fast."""
         return seat.bound(schema, crowd, epsilon, sharp=False).delta
 
     def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """Of the classes that tell the most in a large crowd; with them alone a search is quick."""
+        """delta of the classes that reveal the most in a large crowd, which makes searches fast."""
         return seat.bound(schema, crowd, epsilon, most=SEARCHED).delta
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The same at any epsilon, of all classes or of those that a search takes."""
+        """The same bound at any epsilon, for all classes or for those that a search uses."""
 
         def delta(epsilon: float) -> float:
             most = SEARCHED if search else 0

@@ -1,4 +1,4 @@
-"""The analysis `shuffle`: the least of all bounds that are proved for every collection."""
+"""The analysis `shuffle`: the smallest of all bounds that are proved for every collection."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from incrowd.accountant.schema import Schema, Sent, as_sent
 from incrowd.accountant.search import Family
 from incrowd.errors import PrivacyError
 
-PROBES = (0.0, 3.0)  # spreads of all losses together at which bounds are compared
-CLEARLY = 1.02  # a quick bound of the blanket so many times larger belongs to no less certificate
+PROBES = (0.0, 3.0)  # in spreads of all losses together: where bounds are compared
+CLEARLY = 1.02  # if a quick bound is larger by this factor, the sharp one cannot be smaller
 
 
 class Shuffle(Composing):
-    """`exact` for one bit, else `seat`; `blanket`; and `local`: whichever is least.
+    """The smallest bound of `exact` (for one bit) or `seat` (otherwise), `blanket`, and `local`.
 
-    Each holds for every pair of records, in both orders, and every crowd. So the least of them
-    does, at each epsilon: the dots of one curve may come from different analyses.
+    Each holds for every pair of records, in both orders, and for every crowd. So the smallest of
+    them does, at each epsilon: the dots of one curve may come from different analyses.
     """
 
     name = "shuffle"
     assumption = "whole-crowd"
-    below_limit = 0.97  # found by trial: 0.985 for copies of two bits
+    below_limit = 0.97  # by experiment: 0.985 for copies of two bits
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
-        """The least certificate of one report. Raises PrivacyError if no analysis has one."""
+        """The smallest certificate of one report. Raises PrivacyError if no analysis has one."""
         first, _ = _of_one(schema)
         certificate = None
         with suppress(PrivacyError):
@@ -44,34 +44,34 @@ class Shuffle(Composing):
         return _least(certificate, Sent.of(schema), crowd, epsilon)
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """The least quick bound of one report."""
+        """The smallest quick bound of one report."""
         sent = Sent.of(schema)
         return min(_quick(by, sent, crowd, epsilon) for by in (LOCAL, *_of_one(schema)))
 
     def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """The least of what the analyses search with."""
+        """The smallest of the analyses' estimates for searching."""
         tried = (LOCAL.bound(Sent.of(schema), crowd, epsilon),)
         others = (
-            _careful(partial(by.searched_one, schema, crowd), epsilon) for by in _of_one(schema)
+            _or_one(partial(by.searched_one, schema, crowd), epsilon) for by in _of_one(schema)
         )
         return min(*tried, *others)
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
-        """Of several reports the composition, unless the local bound is less."""
+        """For several reports their composition, unless the local bound is smaller."""
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
         return _least(super().certificate(sent, crowd, epsilon), sent, crowd, epsilon, (LOCAL,))
 
     def bit(self, schema: Schema) -> Bit | None:
-        """Reports of one bit are composed as `exact` does it: no bound of theirs is less."""
+        """Reports of one bit are composed as in `exact`, whose bounds are the smallest."""
         return one_bit_channel(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The least bound at each epsilon; with it whose it is at the spread.
+        """The smallest bound at each epsilon; the worst pair is that of the bound at the spread.
 
-        Only bounds that are the least at one of the probed epsilons are evaluated elsewhere: each
-        of them holds by itself, and the others would cost as much and gain nothing. To search
-        with, the one that is the least at the spread is enough.
+        Only bounds that are the smallest at one of the probed epsilons are evaluated elsewhere:
+        each of them is valid, and the others would cost as much and gain nothing. For searching,
+        the bound that is the smallest at the spread is enough.
         """
         tried: dict[str, tuple[Delta, WorstPair]] = {}
         for by in _of_one(schema):
@@ -80,19 +80,19 @@ class Shuffle(Composing):
                 tried[by.name] = forward, worst
 
         def least(epsilon: float) -> str:
-            return min(tried, key=lambda name: _careful(tried[name][0], epsilon))
+            return min(tried, key=lambda name: _or_one(tried[name][0], epsilon))
 
         probes = [spread] if search else [spread * at for at in PROBES]
         needed = [tried[name][0] for name in {least(epsilon) for epsilon in probes}]
 
         def delta(epsilon: float) -> float:
-            return min(_careful(forward, epsilon) for forward in needed)
+            return min(_or_one(forward, epsilon) for forward in needed)
 
         name = least(spread)
         return Orders(delta, delta, tried[name][1].named(name))
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """Standard deviation of one report's loss, about; the blanket's is soon found."""
+        """The approximate standard deviation of one report's loss; the blanket's is quick."""
         first, last = _of_one(schema)
         if first is SEAT:
             with suppress(PrivacyError):
@@ -100,8 +100,7 @@ class Shuffle(Composing):
         return first.spread(schema, crowd)
 
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
-        """The smallest noise; of one report never larger than the blanket's, however either search
-        ends."""
+        """The smallest noise; for one report never larger than the result for `blanket`."""
         flip = super().noise(family, crowd, epsilon, delta)
         sent = as_sent(family(flip))
         if sent.single and _quick(BLANKET, sent, crowd, epsilon) <= CLEARLY * delta:
@@ -111,12 +110,12 @@ class Shuffle(Composing):
 
 
 def _of_one(schema: Schema) -> tuple[Composing, Composing]:
-    """What bounds one report with a crowd; the first is nearly always the least."""
+    """The analyses that bound one report in a crowd; the first is nearly always the smallest."""
     return (SEAT if one_bit_channel(schema) is None else EXACT), BLANKET
 
 
-def _careful(delta: Delta, epsilon: float) -> float:
-    """1 where a bound ends."""
+def _or_one(delta: Delta, epsilon: float) -> float:
+    """The bound, or 1 if it cannot be computed."""
     try:
         return delta(epsilon)
     except PrivacyError:
@@ -124,8 +123,8 @@ def _careful(delta: Delta, epsilon: float) -> float:
 
 
 def _quick(by: Analysis, sent: Sent, crowd: int, epsilon: float) -> float:
-    """A quick bound of an analysis."""
-    return _careful(lambda e: by.bound(sent, crowd, e), epsilon)
+    """The quick bound of an analysis, or 1."""
+    return _or_one(lambda e: by.bound(sent, crowd, e), epsilon)
 
 
 def _named(by: Analysis, result: Result) -> Result:
@@ -139,9 +138,9 @@ def _least(
     epsilon: float,
     others: tuple[Analysis, ...] = (BLANKET, LOCAL),
 ) -> Result:
-    """What was found, unless another analysis alone has less.
+    """The best result, or that of another analysis if its delta is smaller.
 
-    Raises PrivacyError if nothing was found, and none has anything.
+    Raises PrivacyError if there is no best result and no other analysis has one.
     """
     for by in others:
         if best and _quick(by, sent, crowd, epsilon) > CLEARLY * best.delta.upper:

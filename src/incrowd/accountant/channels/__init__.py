@@ -1,1 +1,1 @@
-"""The randomizers as data: one frozen class per file, and the only source of p and q."""
+"""The randomizers as data: one frozen class per module, and the only source of p and q."""

@@ -1,4 +1,4 @@
-"""Channels of whole answers: one of several options is given, and one of them is reported."""
+"""Channels of whole answers: the input is one of several options, and so is the report."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from incrowd.accountant.channels.base import (
 )
 from incrowd.errors import AnswersError, InWords, PrivacyError
 
-MOST_RELATIONS = 1 << 13  # of three answers that are listed, each with the chances of all reports
+MOST_RELATIONS = 1 << 13  # of three answers; each is listed with the probabilities of all reports
 
 Answers = tuple[int, ...]
 
 
 class Laws(NamedTuple):
-    """What some answers send: numerators of P(report | answer), shape (reports, answers).
+    """The reports of some answers: numerators of P(report | answer), shape (reports, answers).
 
-    least: for each report the numerator of the least chance that any answer gives it. ways: how
-    many reports are alike, and stand as one; shape (reports,) both.
+    least: for each report, the numerator of its least probability over all answers. ways: how many
+    equivalent reports a row represents. Both have shape (reports,).
     """
 
     numerators: Integers
@@ -43,9 +43,9 @@ class Laws(NamedTuple):
 class AnswerChannel(Channel):
     """A channel that takes the answer as a whole, and reports one of the same options.
 
-    `options`, `numerators`, `denominator` and `__str__` are all that one has to give: sampling,
-    decoding, sentences and all analyses follow from them. A channel that knows more about itself,
-    as k-ary response does, says so in `pairs`, `equal_or_not`, `threes` and `laws`.
+    A subclass has to define only `options`, `numerators`, `denominator`, and `__str__`: sampling,
+    decoding, sentences, and all analyses follow from them. A channel with more symmetry, such as
+    k-ary response, also overrides `pairs`, `equal_or_not`, `threes`, and `laws`.
     """
 
     of_answers = True
@@ -58,18 +58,20 @@ class AnswerChannel(Channel):
 
     @cached_property
     def pairs(self) -> tuple[Answers, ...]:
-        """Two different answers (x, x'): of equal laws of reports only the first."""
+        """Two different answers (x, x'); of pairs with equal laws of reports only the first."""
         return self._different(permutations(range(self.options), 2))
 
     @cached_property
     def equal_or_not(self) -> tuple[Answers, ...]:
-        """Any two answers (x, x'), as `pairs`: where x and x' also differ in another question,
-        equal answers to this one may tell the most."""
+        """Any two answers (x, x'), like `pairs`.
+
+        If x and x' also differ in another question, equal answers to this one may reveal the most.
+        """
         return self._different(product(range(self.options), repeat=2))
 
     @cached_property
     def threes(self) -> tuple[Answers, ...]:
-        """Any answers (x, x', z) that are not all equal, as `pairs`.
+        """Any answers (x, x', z) that are not all equal, like `pairs`.
 
         Raises PrivacyError if there are too many to list.
         """
@@ -94,7 +96,7 @@ class AnswerChannel(Channel):
         return np.asarray(self.numerators.min(axis=1))
 
     def laws(self, answers: Answers) -> Laws:
-        """What these answers send, report by report."""
+        """The laws of the reports of these answers, one row per report."""
         ways = np.ones(self.options, np.int64)
         return Laws(self.numerators[:, list(answers)], self._least, ways)
 
@@ -111,7 +113,7 @@ class AnswerChannel(Channel):
 
     @property
     def set_rates(self) -> Matrix:
-        """The chance that a bit of the report is set, for each answer that it can come from."""
+        """The probability that a bit of the report is set, for each possible answer."""
         return self.matrix
 
     def reported(self, bits: int) -> Matrix:
@@ -122,26 +124,27 @@ class AnswerChannel(Channel):
 
     @cached_property
     def inverse(self) -> Matrix:
-        """The inverse matrix, as any channel's."""
+        """The inverse matrix, as for any channel."""
         return super().inverse
 
     @property
     def sentence(self) -> str:
-        """What happens to an answer, for people."""
+        """A sentence on what happens to an answer."""
         sent = rounded_up(float(self.matrix.diagonal().max()))
         return f"the answer itself is sent with probability {sent} at most, else another one"
 
     def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
-        """Reports from records: one set bit in each row, for the answer and for the report."""
+        """Return the reports of records; in both, each row has one set bit."""
         answers = np.unpackbits(packed, axis=1, count=bits, bitorder="little").argmax(axis=1)
         reports = self.chosen(answers.astype(np.int64), coins)
         rows = np.asarray(reports[:, None] == np.arange(bits), np.uint8)
         return np.packbits(rows, axis=1, bitorder="little")
 
     def chosen(self, answers: Codes, coins: Coins) -> Codes:
-        """A report for each answer, drawn by the exact chances: the numbers of options, any shape.
+        """Return a report for each answer, drawn with the exact probabilities.
 
-        Raises AnswersError if a number is not that of an option.
+        answers: numbers of options, in an array of any shape. Raises AnswersError if a number is
+        out of range.
         """
         self.check_answers(answers)
         drawn = coins.below(self.denominator, answers.size).astype(np.uint64)
@@ -153,7 +156,7 @@ class AnswerChannel(Channel):
         return reports.reshape(answers.shape)
 
     def check_answers(self, answers: npt.NDArray[Any]) -> None:
-        """Raises AnswersError if a number is not that of an option."""
+        """Raises AnswersError unless all numbers are from 0 to options - 1."""
         wrong = answers[(answers < 0) | (answers >= self.options)]
         if wrong.size:
             allowed = f"should be from 0 to {self.options - 1}"

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from incrowd.accountant.numerics.precision import OPERATIONS
 from incrowd.errors import IncrowdError, PrivacyError
 
-# Numbers of a channel as text, rounded so that they never promise more than is true.
+# Numbers of a channel as text, rounded so that they never promise too much.
 
 
 def rounded_down(value: float, significant: int = 4) -> str:
@@ -29,13 +29,13 @@ def rounded_down(value: float, significant: int = 4) -> str:
 def rounded_up(value: float, significant: int = 4, whole: bool = False) -> str:
     """Return a number rounded up to `significant` digits: a bound never looks tighter than it is.
 
-    whole: keep all digits before the point and write the rest out, 2980.96 is "2,981".
+    whole: keep all digits before the decimal point, for instance 2980.96 is "2,981".
     """
     return _rounded(value, significant, ROUND_CEILING, whole)
 
 
 def _rounded(value: float, significant: int, rounding: str, whole: bool = False) -> str:
-    """The number that the shortest digits of `value` name, rounded; as "%g" writes it."""
+    """The shortest decimal representation of `value`, rounded, in the format of "%g"."""
     value = float(value)
     if not math.isfinite(value):
         return f"{value:g}"
@@ -46,15 +46,15 @@ def _rounded(value: float, significant: int, rounding: str, whole: bool = False)
 
 
 Matrix = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.object_]  # Python integers: products of stages outgrow 64 bits
+Integers = npt.NDArray[np.object_]  # Python integers: products of stages can exceed 64 bits
 Packed = npt.NDArray[np.uint8]  # rows of bits, bit i of a row in byte i // 8 at place i % 8
 Codes = npt.NDArray[np.int64]  # numbers of answers
 
-ROUNDING = OPERATIONS  # of a logarithm of a ratio
+ROUNDING = OPERATIONS  # the relative error of a logarithm of a ratio
 
 
 class Range(NamedTuple):
-    """Where a parameter of a channel may lie: strictly between the limits, or also at them."""
+    """The range of a channel's parameter, without its limits, or with them if it is closed."""
 
     low: float
     high: float = math.inf
@@ -65,19 +65,19 @@ Makers = Mapping[tuple[str, ...], Callable[..., "Channel"]]
 
 
 class Coins(Protocol):
-    """Exact randomness, which is all that a channel needs to make reports."""
+    """Exact randomness, which is all that a channel needs to draw reports."""
 
     def flips(self, numerator: int, shape: tuple[int, int]) -> Packed:
-        """Packed bits, each 1 with probability numerator / 2^32, quick where that is small."""
+        """Packed bits, each 1 with probability numerator / 2^32; fast if that is small."""
 
     def mask(self, numerator: int, shape: tuple[int, int]) -> Packed:
-        """Packed bits, each 1 with probability numerator / 2^32, 0 and 1 included."""
+        """Packed bits, each 1 with probability numerator / 2^32, which may be 0 or 1."""
 
     def heads(self, numerator: int, count: int) -> npt.NDArray[np.bool_]:
-        """Which of so many coins with probability numerator / 2^32 fall on heads."""
+        """`count` booleans, each True with probability numerator / 2^32."""
 
     def below(self, size: int, count: int) -> Codes:
-        """So many independent integers, all of 0 .. size - 1 equally likely."""
+        """`count` independent integers, uniform on 0 .. size - 1."""
 
 
 class Channel(ABC):
@@ -85,8 +85,8 @@ class Channel(ABC):
 
     Its probabilities are integers over one denominator, and everything else is computed from them.
 
-    kind: its name in surveys; "" if surveys cannot name it. parameters: the range of each number
-    that a survey can give it. `makers` has the sets of numbers that define a channel.
+    kind: its name in surveys, "" if it has none. parameters: the range of each number that a survey
+    can give it. `makers` lists the sets of numbers that define a channel.
     """
 
     kind: ClassVar[str] = ""
@@ -94,13 +94,13 @@ class Channel(ABC):
     of_answers: ClassVar[bool] = False  # it takes the answer as a whole, and reports one set bit
     is_flip: ClassVar[bool] = False  # it flips each bit, with q < 1/2
     remembers: ClassVar[bool] = False  # it has a permanent stage that a device can remember
-    instantaneous: Channel | None = None  # what each report draws anew, where a device remembers
+    instantaneous: Channel | None = None  # the stage that is drawn for each report, if remembers
 
     @classmethod
     def makers(cls) -> Makers:
-        """Return the constructor for each set of parameters, these in the order of its arguments.
+        """Return the constructor for each set of parameters, in the order of its arguments.
 
-        Constructors of channels of whole answers also take their number as `options`.
+        Constructors of channels of whole answers also take the number of answers as `options`.
         """
         return {}
 
@@ -116,19 +116,19 @@ class Channel(ABC):
 
     @property
     def stages(self) -> tuple[Channel, ...]:
-        """The channels a report goes through, one after the other."""
+        """The channels that are applied one after the other."""
         return (self,)
 
     @abstractmethod
     def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
-        """Return the reports of records: every bit, and every stage, is drawn independently.
+        """Return the reports of records; every bit and every stage is drawn independently.
 
-        packed: shape (rows, ceil(bits / 8)), the padding zero, as are the reports.
+        packed: shape (rows, ceil(bits / 8)), padded with zeros, as are the reports.
         """
 
     @property
     def permanent_stage(self) -> Channel:
-        """The noise that a crowd can rely on in any number of rounds, if the device remembers."""
+        """The noise that protects any number of rounds, if the device remembers it."""
         return self
 
     @property
@@ -138,7 +138,7 @@ class Channel(ABC):
 
     @property
     def permanent_epsilon(self) -> float | None:
-        """The most that all reports of one bit together leak locally, rounded up.
+        """The local epsilon of all reports of one bit together, rounded up.
 
         None if every report is drawn anew.
         """
@@ -146,13 +146,13 @@ class Channel(ABC):
 
     @property
     def alike(self) -> bool:
-        """Whether a channel of one bit is symmetric."""
+        """Whether a channel of bits is symmetric."""
         numerators = self.numerators
         return bool(numerators[0, 0] == numerators[1, 1])
 
     @property
     def sentence(self) -> str:
-        """A sentence on what happens to an answer; no probability looks more private than it is."""
+        """A sentence on what happens to an answer; its probabilities never look more private."""
         zero, one = map(float, self.matrix[1])
         low, high = rounded_down(min(zero, one)), rounded_up(max(zero, one))
         shown = (low, high) if zero <= one else (high, low)
@@ -176,7 +176,7 @@ class Channel(ABC):
 
     @property
     def epsilon(self) -> float:
-        """Local differential privacy of one report, rounded up: the largest log-likelihood ratio.
+        """The local epsilon of one report, rounded up: the largest log-likelihood ratio.
 
         max over reports r and answers x, x' of ln(C[r, x] / C[r, x']), Vinterbo, section 4.3.
         Infinite if a report is possible for some answers only.
@@ -185,14 +185,14 @@ class Channel(ABC):
 
     @property
     def log_ratios(self) -> list[float]:
-        """For each report that is possible, its largest log-likelihood ratio, rounded up."""
+        """The largest log-likelihood ratio of each possible report, rounded up."""
         return [_log_ratio(max(row), min(row)) for row in self.numerators if any(row)]
 
     @property
     def losses(self) -> tuple[float, float]:
-        """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed.
+        """The largest log-likelihood ratios of a bit that is 1 against one that is 0, and reversed.
 
-        Of whole answers: the largest of any two, and 0.
+        For whole answers: the largest of any two, and 0.
         """
         if_zero, if_one = self.log_ratios
         rising = self.numerators[1, 1] > self.numerators[1, 0]
@@ -200,9 +200,9 @@ class Channel(ABC):
 
     @property
     def log_phis(self) -> tuple[float, float]:
-        """ln E[P(s|x) / P(s|x')], s a report of x: of bits (x, x') that are (1, 0), and (0, 1).
+        """ln E[P(s|x) / P(s|x')], where s is a report of x, for the bits (1, 0) and (0, 1).
 
-        Of whole answers: the largest of any two, and 0.
+        For whole answers: the largest of any two, and 0.
         """
         (p00, p01), (p10, p11) = self.matrix
         square = (p11 - p10) ** 2  # the difference is exact, so that phi - 1 keeps its digits
@@ -225,7 +225,7 @@ class Channel(ABC):
         return matrix
 
     def not_invertible(self) -> IncrowdError:
-        """Return the error for a channel without inverse."""
+        """Return the error for a channel without an inverse."""
         allowed = (
             "it cannot be inverted: different answers give the same reports, so that no "
             "estimate is unbiased; use other probabilities"
@@ -244,8 +244,8 @@ def _log_ratio(larger: int, smaller: int) -> float:
 def exact_inverse(integers: Integers) -> Integers | None:
     """The inverse of a square matrix of integers as fractions, or None if there is none.
 
-    Gauss-Jordan elimination without rounding: "cannot be inverted" is then a fact, and noise
-    next to 1/2 costs no digits.
+    Gauss-Jordan elimination without rounding, so that a singular matrix is recognized with
+    certainty, and noise near 1/2 costs no digits.
     """
     size = len(integers)
     rows: Integers = np.hstack([integers, np.eye(size, dtype=int)]) * Fraction(1)

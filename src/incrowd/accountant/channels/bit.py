@@ -1,4 +1,4 @@
-"""The bit channel: ones and zeros are reversed with probabilities of their own."""
+"""The bit channel: ones and zeros are reversed with different probabilities."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, check_num
 
 
 class BitDevice(Channel):
-    """A randomizing device for one bit: all it gives comes from the bit channel it amounts to."""
+    """A randomizing device for one bit, defined by the bit channel that it is equivalent to."""
 
     @abstractmethod
     def as_bit(self) -> Bit:
-        """The bit channel that this device is."""
+        """The bit channel that this device is equivalent to."""
 
     def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
-        """Reports from records: what is 0 may be raised, what is 1 lowered."""
+        """Return the reports of records: zeros may be raised, and ones lowered."""
         channel, shape = self.as_bit(), (len(packed), bits)
         raised = coins.mask(channel.one_if_zero, shape)
         lowered = coins.mask(DENOMINATOR - channel.one_if_one, shape)
@@ -56,7 +56,7 @@ class BitDevice(Channel):
 
     @property
     def simplest(self) -> Channel:
-        """A bit flip if ones and zeros are reversed alike, with less than 1/2."""
+        """A bit flip, if ones and zeros are reversed with the same probability below 1/2."""
         bit = self.as_bit()
         flips = bit.symmetric and 0 < bit.one_if_zero < DENOMINATOR // 2
         return BitFlip(bit.one_if_zero) if flips else self
@@ -78,7 +78,7 @@ class Bit(BitDevice):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the chances that a 0 and a 1 are sent as 1."""
+        """By the probabilities that a 0 and a 1 are sent as 1."""
         return {("one_if_zero", "one_if_one"): cls.from_probabilities}
 
     def __post_init__(self) -> None:
@@ -97,7 +97,7 @@ class Bit(BitDevice):
     def from_probabilities(cls, one_if_zero: float, one_if_one: float) -> Bit:
         """The channel with P(1 | 0) and P(1 | 1), each rounded towards the other: more privacy.
 
-        Probabilities closer to each other than 2^-32 become equal, and nothing can be learnt.
+        Probabilities closer to each other than 2^-32 become equal, and reports reveal nothing.
         Raises PrivacyError unless both lie between 0 and 1.
         """
         zero = scaled("one_if_zero", one_if_zero)
@@ -122,7 +122,7 @@ class Bit(BitDevice):
 
 
 def as_bit(channel: Channel) -> Bit | None:
-    """The bit channel over 2^32 that a channel is; None for any other."""
+    """The equivalent bit channel with denominator 2^32, or None."""
     if channel.of_answers or channel.denominator != DENOMINATOR:
         return None
     return Bit(*map(int, channel.numerators[1]))

@@ -1,4 +1,4 @@
-"""The bit flip: each bit is sent as it is with probability p and reversed with probability q."""
+"""The bit flip: each bit is sent unchanged with probability p and reversed with probability q."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class BitFlip(Channel):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the chance of a flip, or by the local epsilon of a bit."""
+        """By the probability of a flip, or by the local epsilon of a bit."""
         return {("noise",): cls.at_least, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
@@ -50,16 +50,16 @@ class BitFlip(Channel):
 
     @property
     def sentence(self) -> str:
-        """What happens to a bit, q rounded down."""
+        """A sentence on what happens to a bit; q is rounded down."""
         return f"each bit is flipped with probability {rounded_down(self.q)}"
 
     def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
-        """Reports from records."""
+        """Return the reports of records."""
         return packed ^ coins.flips(self.numerator, (len(packed), bits))
 
     @classmethod
     def at_least(cls, q: float) -> BitFlip:
-        """The smallest noise of the form n / 2^32 that is no less than q: more privacy, not less.
+        """The smallest noise n / 2^32 that is at least q: rounded towards more privacy.
 
         Raises PrivacyError unless 0 < q < 1/2 after rounding.
         """
@@ -69,7 +69,7 @@ class BitFlip(Channel):
 
     @classmethod
     def from_logit(cls, logit: float) -> BitFlip:
-        """The noise nearest to ln(q/p) = `logit` < 0 from above, kept within what can be sent."""
+        """The smallest noise with ln(q/p) >= `logit`, within the possible range."""
         numerator = math.ceil(DENOMINATOR / (1 + math.exp(min(-logit, 700.0))))
         return cls(min(max(numerator, 1), DENOMINATOR // 2 - 1))
 
@@ -97,7 +97,7 @@ class BitFlip(Channel):
 
     @classmethod
     def from_excess(cls, excess: float) -> BitFlip:
-        """The noise with phi - 1 = `excess` > 0, rounded up and kept within what can be sent.
+        """The noise with phi - 1 = `excess` > 0, rounded up, within the possible range.
 
         phi + 1 = 2 cosh(logit), so that phi - 1 = 4 sinh(logit / 2)^2.
         """
@@ -115,12 +115,12 @@ class BitFlip(Channel):
 
     @property
     def epsilon(self) -> float:
-        """Local differential privacy of one bit, ln(p/q), rounded up."""
+        """The local epsilon of one bit, ln(p/q), rounded up."""
         return math.log1p((self.p - self.q) / self.q) * (1 + ROUNDING)
 
     @property
     def losses(self) -> tuple[float, float]:
-        """The log-likelihood ratios of a bit that is 1 to one that is 0, and reversed: alike."""
+        """The log-likelihood ratios of a bit that is 1 against one that is 0, and reversed."""
         return self.epsilon, self.epsilon
 
     @property
@@ -130,7 +130,7 @@ class BitFlip(Channel):
 
     @property
     def excess(self) -> float:
-        """phi - 1 = (p - q)^2 / (p q), which keeps its digits where the noise is next to 1/2."""
+        """phi - 1 = (p - q)^2 / (p q), accurate even if the noise is close to 1/2."""
         return (self.p - self.q) ** 2 / (self.p * self.q)
 
     @property
@@ -151,19 +151,19 @@ class BitFlip(Channel):
 
     @property
     def inverse(self) -> Matrix:
-        """The inverse matrix, Vinterbo (theorem 4.4); much faster than that of any channel."""
+        """The inverse matrix, Vinterbo (theorem 4.4); much faster than the general method."""
         return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)
 
 
 def is_flip(channel: Channel) -> TypeGuard[BitFlip]:
-    """Whether a channel is a bit flip as such."""
+    """Whether a channel is a `BitFlip`, for type checkers as well."""
     return channel.is_flip
 
 
-# Probabilities as numerators over 2^32, and the search for the one that an epsilon allows.
+# Probabilities as numerators over 2^32, and the search for the one that epsilon allows.
 
 
-Some = TypeVar("Some", bound=Channel)
+AnyChannel = TypeVar("AnyChannel", bound=Channel)
 
 
 def check_numerator(field: str, numerator: int, low: int = 0, high: int = DENOMINATOR) -> None:
@@ -181,14 +181,14 @@ def scaled(field: str, probability: float) -> float:
 
 
 def towards_half(numerator: float) -> int:
-    """The next whole numerator on the way to 1/2."""
+    """The numerator rounded to an integer in the direction of 1/2."""
     return math.floor(numerator) if numerator > DENOMINATOR // 2 else math.ceil(numerator)
 
 
-def first_within(epsilon: float, channels: Iterable[Some]) -> Some:
-    """The first channel that is epsilon-private by itself and not useless.
+def first_within(epsilon: float, channels: Iterable[AnyChannel]) -> AnyChannel:
+    """The first channel whose local epsilon is positive and at most epsilon.
 
-    Raises PrivacyError if epsilon is not positive, or smaller than any channel's.
+    Raises PrivacyError if epsilon is not positive, or if no channel qualifies.
     """
     if not epsilon > 0:
         raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")

@@ -26,9 +26,9 @@ from incrowd.errors import PrivacyError
 
 @dataclass(frozen=True)
 class KAry(AnswerChannel):
-    """One of `options` answers is kept with probability keep / 2^32.
+    """One of `options` answers is sent unchanged with probability keep / 2^32.
 
-    Otherwise one of the others is reported, all equally likely (Kairouz, Oh and Viswanath 2014).
+    Otherwise one of the others is sent, all equally likely (Kairouz, Oh and Viswanath 2014).
     Raises PrivacyError unless options >= 2 and 1 / options <= keep / 2^32 < 1.
     """
 
@@ -40,7 +40,7 @@ class KAry(AnswerChannel):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the chance that the answer itself is sent, or by the local epsilon."""
+        """By the probability that the answer itself is sent, or by the local epsilon."""
         return {("keep",): cls.from_probabilities, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
@@ -76,39 +76,39 @@ class KAry(AnswerChannel):
         PrivacyError if epsilon is not positive, or so small that no multiple of 2^-32 reaches it.
         """
         wanted = DENOMINATOR / (1 + (options - 1) * math.exp(-max(0.0, epsilon)))
-        # One more than the formula's, so that its rounding cannot hide the largest.
+        # Start one above the result of the formula, so that rounding cannot miss the largest.
         most = min(math.floor(wanted) + 1, DENOMINATOR - 1)
         keeps = range(most, _least(options) - 1, -1)
         return first_within(epsilon, (cls(keep, options) for keep in keeps))
 
     @property
     def weights(self) -> tuple[int, int]:
-        """P(own option) and P(another option), times the denominator.
+        """P(the answer itself) and P(a given other option), times the denominator.
 
-        Without the matrix, which is large where options are many.
+        Computed without the matrix, which is large if there are many options.
         """
         return self.keep * (self.options - 1), DENOMINATOR - self.keep
 
     @property
     def pairs(self) -> tuple[Answers, ...]:
-        """All pairs of options are alike."""
+        """All pairs of options are equivalent."""
         return ((0, 1),)
 
     @property
     def equal_or_not(self) -> tuple[Answers, ...]:
-        """Two different answers tell the most: docs/mathematics.md#the-worst-pairs."""
+        """Two different answers reveal the most: docs/mathematics.md#the-worst-pairs."""
         return self.pairs
 
     @property
     def threes(self) -> tuple[Answers, ...]:
-        """Only which answers are equal counts."""
+        """It matters only which of the answers are equal."""
         named = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 2, 0))
         return named if self.options > 2 else named[:3]
 
     def laws(self, answers: Answers) -> Laws:
-        """The reports that are one of the answers one by one, then all others together.
+        """One row for each report that equals one of the answers, and one for all other reports.
 
-        answers: some of 0, 1 and so on, up to their number.
+        answers: integers from 0 to the number of answers minus 1, possibly equal ones.
         """
         same, other = self.weights
         named = min(self.options, len(answers))
@@ -119,7 +119,7 @@ class KAry(AnswerChannel):
 
     @property
     def losses(self) -> tuple[float, float]:
-        """The largest log-likelihood ratio of two answers, and 0: nothing else is told."""
+        """The log-likelihood ratio of two answers, and 0: nothing else is revealed."""
         same, other = self.weights
         return math.log1p((same - other) / other), 0.0
 
@@ -132,20 +132,20 @@ class KAry(AnswerChannel):
 
     @property
     def set_rates(self) -> Matrix:
-        """The chance that a bit of the report is set, for each answer that it can come from."""
+        """The probability that a bit of the report is set, for each possible answer."""
         return np.asarray(self.matrix[0])
 
     @property
     def sentence(self) -> str:
-        """What happens to an answer, for people."""
+        """A sentence on what happens to an answer."""
         same, other = (float(chance) for chance in self.matrix[0, :2])
         sent, others = rounded_up(same), rounded_down(other)
         return f"the answer is sent with probability {sent}, each other one with {others}"
 
     def chosen(self, answers: Codes, coins: Coins) -> Codes:
-        """The answer, or a step to another one: 1 to options - 1 places on, all equally likely.
+        """Return the answer, or move 1 to options - 1 places from it, all equally likely.
 
-        Raises AnswersError if a number is not that of an option.
+        Raises AnswersError if a number is out of range.
         """
         self.check_answers(answers)
         stays = coins.heads(self.keep, answers.size).reshape(answers.shape)
@@ -180,5 +180,5 @@ class KAry(AnswerChannel):
 
 
 def _least(options: int) -> int:
-    """The smallest numerator over 2^32 of a probability of 1 / options or more."""
+    """The smallest numerator over 2^32 of a probability of at least 1 / options."""
     return -(-DENOMINATOR // options)

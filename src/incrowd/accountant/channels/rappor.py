@@ -1,4 +1,4 @@
-"""RAPPOR: a permanent response that is remembered, and an instantaneous one for each report."""
+"""RAPPOR: a permanent response that is memoized, and an instantaneous one for each report."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PrivacyError
 
-# Two channels in sequence: what the first reports is the answer of the second.
-
 
 class Staged(Channel):
-    """Channels in sequence: the matrix product of the stages, without rounding."""
+    """Channels in sequence, each applied to the report of the one before.
+
+    The matrix is the product of the matrices of the stages, without rounding.
+    """
 
     @property
     @abstractmethod
     def stages(self) -> tuple[Channel, ...]:
-        """The channels a report goes through, one after the other."""
+        """The channels that are applied one after the other."""
 
     def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
-        """Reports from records, stage by stage."""
+        """Return the reports of records, stage by stage."""
         for stage in self.stages:
             packed = stage.respond(packed, bits, coins)
         return packed
 
     @property
     def numerators(self) -> Integers:
-        """P(report r | answer x) times `denominator`: the last stage times those before it."""
+        """P(report r | answer x) times `denominator`: the product of the stages, last one first."""
         last_first = [stage.numerators for stage in reversed(self.stages)]
         return np.asarray(reduce(np.matmul, last_first))
 
@@ -66,12 +67,12 @@ class TwoStage(Staged):
 
     @property
     def stages(self) -> tuple[Channel, ...]:
-        """The stages of the first, then those of the second."""
+        """The stages of the first channel, then those of the second."""
         return self.first.stages + self.second.stages
 
     @property
     def inverse(self) -> Matrix:
-        """The stages undone in reverse. Raises PrivacyError if one of them cannot be."""
+        """The product of the inverses. Raises PrivacyError if a channel is not invertible."""
         inverse: Matrix = self.first.inverse @ self.second.inverse
         return inverse
 
@@ -81,7 +82,7 @@ class Rappor(Staged):
     """One bit of RAPPOR (Erlingsson, Pihur and Korolova 2014; Vinterbo, section 5.3).
 
     permanent: the bit flip with q = f / 2, drawn once for each device and answer.
-    instantaneous: the bit channel of each report; None is the one-time mode.
+    instantaneous: the bit channel of each report; None in one-time mode.
     """
 
     permanent: BitFlip
@@ -93,7 +94,7 @@ class Rappor(Staged):
 
     @classmethod
     def makers(cls) -> Makers:
-        """The permanent stage by f or by epsilon; then that of each report, if there is one."""
+        """The permanent stage by f or by epsilon, then the stage of each report, if any."""
 
         def both(epsilon: float, one_if_zero: float, one_if_one: float) -> Rappor:
             return cls.from_epsilon(epsilon, Bit.from_probabilities(one_if_zero, one_if_one))
@@ -134,43 +135,43 @@ class Rappor(Staged):
     def from_epsilon(cls, epsilon: float, instantaneous: Bit | None = None) -> Rappor:
         """The smallest f for which all reports of one bit together are epsilon-private.
 
-        Only the permanent stage counts for that. Raises PrivacyError as BitFlip.from_epsilon.
+        This depends on the permanent stage only. Raises PrivacyError as BitFlip.from_epsilon does.
         """
         return cls(BitFlip.from_epsilon(epsilon), instantaneous)
 
     @property
     def stages(self) -> tuple[Channel, ...]:
-        """The permanent stage, then the instantaneous one if there is one."""
+        """The permanent stage, then the instantaneous one, if any."""
         remembered = Bit.from_flip(self.permanent)
         return (remembered, self.instantaneous) if self.instantaneous else (remembered,)
 
     @property
     def symmetric(self) -> bool:
-        """Whether a report is a bit flip: one-time, or p_ir = 1 - q_ir."""
+        """Whether the channel of a report is symmetric: one-time mode, or p_ir = 1 - q_ir."""
         return self.instantaneous is None or self.instantaneous.symmetric
 
     @property
     def permanent_stage(self) -> BitFlip:
-        """The permanent response, the noise a crowd may count on, however many rounds there are.
+        """The permanent response, the noise that protects any number of rounds.
 
-        Reports of all rounds come from the same permanent bits, so they leak at most what one
-        collection of the permanent bits would. Never compose the guarantee of one round.
+        Reports of all rounds come from the same permanent bits, so together they reveal at most
+        what one collection of the permanent bits would. Never compose the guarantee of one round.
         """
         return self.permanent
 
     @property
     def sentence(self) -> str:
-        """What happens to a bit: once, and then in each report."""
+        """A sentence on what happens to a bit, once and then in each report."""
         if self.instantaneous is None:
             return self.permanent.sentence
         return f"{self.permanent.sentence}, then {self.instantaneous.sentence} in each report"
 
     @property
     def simplest(self) -> Channel:
-        """The permanent bit flip, if that is all."""
+        """The permanent bit flip, if there is no other stage."""
         return self if self.instantaneous else self.permanent
 
     @property
     def permanent_epsilon(self) -> float:
-        """What all reports of one bit together leak locally at most, rounded up."""
+        """The local epsilon of all reports of one bit together, rounded up."""
         return self.permanent.epsilon

@@ -18,15 +18,15 @@ CHANNELS: dict[str, type[Channel]] = {
 
 
 def parameters() -> dict[str, Range]:
-    """Return every number that some channel takes, with its range."""
+    """Return the range of every parameter of any channel, by name."""
     return dict(chain.from_iterable(each.parameters.items() for each in CHANNELS.values()))
 
 
 def channel_of(kind: str, numbers: dict[str, float], options: int) -> Channel:
-    """Return the channel of that kind with the given numbers. options: answers of the question.
+    """Return the channel of a kind with the given parameters. options: answers of the question.
 
-    Raises KeyError for an unknown kind or another set of numbers, PrivacyError for numbers that do
-    not define such a channel.
+    Raises KeyError if the kind is unknown, StopIteration if no constructor takes these parameters,
+    and PrivacyError if their values are out of range.
     """
     channel = CHANNELS[kind]
     names = next(names for names in channel.makers() if set(names) == set(numbers))

@@ -1,4 +1,4 @@
-"""Simmons' unrelated question: sometimes another question is answered instead."""
+"""Simmons' unrelated question: with some probability, another question is answered instead."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ COIN = DENOMINATOR // 2
 class Simmons(BitDevice):
     """The unrelated question is asked with probability f = unrelated / 2^32.
 
-    Its answer is 1 with probability prevalence / 2^32: a fair coin unless said otherwise, which
-    gives a bit flip with q = f / 2 (Vinterbo, section 5.1). Another prevalence gives a channel
-    that is not symmetric. Raises PrivacyError unless both numerators lie between 0 and 2^32.
+    Its answer is 1 with probability prevalence / 2^32. The default is a fair coin, which gives a
+    bit flip with q = f / 2 (Vinterbo, section 5.1); any other prevalence gives a channel that is
+    not symmetric. Raises PrivacyError unless both numerators lie between 0 and 2^32.
     """
 
     unrelated: int
@@ -40,7 +40,7 @@ class Simmons(BitDevice):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the chance of the unrelated question and of a yes to it, or by epsilon."""
+        """By the probabilities of the unrelated question and of a yes to it, or by epsilon."""
         return {
             ("unrelated",): cls.from_probabilities,
             ("unrelated", "prevalence"): cls.from_probabilities,
@@ -67,10 +67,10 @@ class Simmons(BitDevice):
 
     @classmethod
     def from_epsilon(cls, epsilon: float, prevalence: float = 0.5) -> Simmons:
-        """The smallest f, up to rounding, whose report is epsilon-private by itself.
+        """The smallest f, up to rounding, for which one report is epsilon-differentially private.
 
-        f = 1 / (1 + m (e^epsilon - 1)), m the smaller of prevalence and its complement: Vinterbo,
-        section 4.3, for the coin. Raises PrivacyError if no f below 1 reaches it.
+        f = 1 / (1 + m (e^epsilon - 1)), where m is the smaller of the prevalence and its
+        complement: Vinterbo, section 4.3, for the coin. Raises PrivacyError if no f < 1 is enough.
         """
         yes = towards_half(scaled("prevalence", prevalence))
         check_numerator("prevalence", yes, 1, DENOMINATOR - 1)
@@ -85,9 +85,9 @@ class Simmons(BitDevice):
         return self.unrelated / DENOMINATOR
 
     def as_bit(self) -> Bit:
-        """P(1 | 0) = f r, P(1 | 1) = 1 - f + f r, r the prevalence.
+        """P(1 | 0) = f r and P(1 | 1) = 1 - f + f r, where r is the prevalence.
 
-        A fraction of 2^-32 is rounded towards the other of the two: more privacy.
+        Fractions of 2^-32 are rounded so that the two move towards each other: more privacy.
         """
         product = self.unrelated * self.prevalence
         low = -(-product // DENOMINATOR)

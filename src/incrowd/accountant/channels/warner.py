@@ -1,4 +1,4 @@
-"""Warner's spinner: it says which of two opposite statements a person confirms or denies."""
+"""Warner's spinner: it selects which of two opposite statements a person confirms or denies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Warner(BitDevice):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the chance that the spinner points at the sensitive statement, or by epsilon."""
+        """By the probability that the spinner selects the sensitive statement, or by epsilon."""
         return {("spinner",): cls.from_probability, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
@@ -53,10 +53,10 @@ class Warner(BitDevice):
 
     @classmethod
     def from_epsilon(cls, epsilon: float) -> Warner:
-        """The largest a whose report is epsilon-differentially private by itself.
+        """The largest a for which one report is epsilon-differentially private.
 
         a = e^epsilon / (1 + e^epsilon), Vinterbo, section 4.3. Raises PrivacyError if epsilon is
-        not positive or too small for any spinner but a = 1/2.
+        not positive, or so small that only a = 1/2 is left.
         """
         return cls(DENOMINATOR - BitFlip.from_epsilon(epsilon).numerator)
 

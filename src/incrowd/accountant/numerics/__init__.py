@@ -1,1 +1,1 @@
-"""Pure functions on arrays: no state, no files, no randomness."""
+"""Pure functions on arrays, without state, files, or randomness."""

@@ -1,6 +1,6 @@
-"""Good contours for `modulus_bound`: the search for theta, eta and the cut.
+"""The bound of the empty seat, and the search for good contours: theta, eta, and the cut.
 
-Nothing here can make a bound wrong, since every contour gives one.
+Every contour gives a valid bound, so the search cannot make it wrong.
 """
 
 from __future__ import annotations
@@ -22,43 +22,40 @@ from incrowd.accountant.numerics.precision import (
     relative,
 )
 
-# The laws of one report's values for every class of records that a crowd may hold.
-
-
-SIDE = 21  # points of t > 0, squared; the first is zero
-NEGLIGIBLE = 1e-17  # so little tilted mass is added to the modulus, whatever its phase
+SIDE = 21  # the square root of the number of points t >= 0
+NEGLIGIBLE = 1e-17  # tilted masses up to this are added to the modulus without their phase
 
 
 class OrdinaryLaw(NamedTuple):
-    """Values that are not decisive, their probabilities, and that of the decisive ones."""
+    """The values that are not decisive, their probabilities, and the mass of the decisive ones."""
 
     value: np.ndarray
     mass: np.ndarray
     decisive: float
 
     def log_moment(self, theta: float) -> float:
-        """ln M(theta); through M - 1, which is often tiny."""
+        """ln M(theta), computed from M - 1, which is often tiny."""
         with np.errstate(over="ignore"):
             excess = float(self.mass @ np.expm1(theta * self.value)) - self.decisive
         return math.log1p(excess) if excess > -1 else -math.inf
 
     def tilted(self, theta: float) -> np.ndarray:
-        """Probabilities in proportion to mass times exp(theta value)."""
+        """Probabilities proportional to mass times exp(theta value)."""
         exponent = np.log(self.mass) + theta * self.value
         raised = np.exp(exponent - exponent.max())
         return np.asarray(raised / raised.sum())
 
     def moduli(self, theta: float, step: float) -> np.ndarray:
-        """|M(theta + it)| / M(theta) at SIDE^2 points t from zero on.
+        """|M(theta + it)| / M(theta) at SIDE^2 points t, starting at zero.
 
-        Two short tables and their product; negligible masses are added whatever their phase.
+        The product of two short tables; negligible masses are added without their phase.
         """
         tilted = self.tilted(theta)
         counted = tilted > NEGLIGIBLE
         value, share = self.value[counted], tilted[counted]
         fine = np.exp(1j * np.outer(step * np.arange(SIDE), value))
         coarse = np.exp(1j * np.outer(step * SIDE * np.arange(SIDE), value)) * share
-        # A matrix product would wake the threads of BLAS, which cost more than so small a sum.
+        # A matrix product would start the threads of BLAS, which take longer than this small sum.
         summed = np.einsum("ik,jk->ij", coarse, fine).ravel()
         return np.asarray(np.abs(summed) + tilted[~counted].sum())
 
@@ -67,8 +64,9 @@ class OrdinaryLaw(NamedTuple):
 class Crowd:
     """Everything that the bound depends on.
 
-    laws: of G_z for each class z, each complete (its masses add up to 1). common: gamma, or less.
-    others: n. gain: e^epsilon - 1, minus the mean of every law. local: D, or more.
+    laws: the complete law of G_z for each class z (its masses add up to 1). common: gamma, or a
+    lower bound. others: n. gain: e^epsilon - 1, which is minus the mean of every law. local: D, or
+    an upper bound.
     """
 
     laws: Sequence[Law]
@@ -79,22 +77,22 @@ class Crowd:
 
     @cached_property
     def value(self) -> np.ndarray:
-        """The values of all laws, end to end."""
+        """The values of all laws, concatenated."""
         return np.concatenate([law.value for law in self.laws])
 
     @cached_property
     def mass(self) -> np.ndarray:
-        """Their probabilities; none so small that it is lost."""
+        """The probabilities of these values, raised to at least the smallest positive number."""
         return np.asarray(np.maximum(np.concatenate([law.mass for law in self.laws]), SMALLEST))
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """Where each law begins, and where the last one ends."""
+        """The indices at which the laws begin, and the end of the last one."""
         return np.asarray(np.cumsum([0] + [len(law.value) for law in self.laws]))
 
-    def means(self, what: np.ndarray) -> np.ndarray:
-        """Under each law, the mean of a function of the value."""
-        return np.asarray(np.add.reduceat(self.mass * what, self.ends[:-1]))
+    def means(self, values: np.ndarray) -> np.ndarray:
+        """The mean, under each law, of a function that has these values at `value`."""
+        return np.asarray(np.add.reduceat(self.mass * values, self.ends[:-1]))
 
     def ordinary(self, place: int, cut: float) -> OrdinaryLaw:
         """The law of one class up to the cut."""
@@ -104,42 +102,42 @@ class Crowd:
         return OrdinaryLaw(value[below], mass[below], float(mass[~below].sum()))
 
     def unlabeled(self, eta: float) -> float:
-        """The chance that nobody draws a label of at most eta."""
+        """The probability that nobody draws a label of at most eta."""
         return math.exp(self.others * math.log1p(-eta * self.common))
 
 
 # The empty seat: a bound of delta that holds for every crowd, from moduli of exponential moments.
 #
-# n others, gamma the mass of the reports' common part, D the local delta, and for every class z of
-# records the law of G_z = (P_x - e^epsilon P_x') / P_z under P_z, with M_z(w) = E exp(w G_z):
+# There are n others, gamma is the mass of the common part of the reports, D is the local delta. For
+# every class z of records, let G_z = (P_x - e^epsilon P_x') / P_z under P_z, M_z(w) = E exp(w G_z):
 #
 #     delta <= (1 - eta gamma)^n D + max_z T_z,
 #     T_z = gamma int_0^eta du/(1-u) 1/(2 pi) int dt exp(h^2 (theta^2 - t^2) / 2)
 #           [u (1 - gamma) + (1-u) |M_z(theta + it)|]^n / (theta^2 + t^2)  +  H_z
 #
-# for any theta > 0, h > 0, 0 < eta < 1 and any cut; H_z is for values above the cut, which M_z then
-# leaves out. Both integrals are trapezoidal sums, and these lie above them. So every `Contour`
-# gives a bound: a bad one is loose, never wrong. Proof: docs/empty-seat.md#the-statement.
+# for any theta > 0, h > 0, 0 < eta < 1, and any cut; H_z accounts for values above the cut, which
+# M_z then omits. Both integrals are replaced by trapezoidal sums, which are larger. So every
+# `Contour` gives a bound: a bad one is loose, never wrong. Proof: docs/empty-seat.md#the-statement.
 
 
-# Chosen by trial: finer sums over u and t and a smaller h change the bound by under a per cent,
-# and take longer in proportion. None of them can make the bound wrong.
-INTERVALS = 40  # of u, the last STRETCH times as long as the first
+# Chosen by experiment: finer sums over u and t and a smaller h change the bound by less than one
+# percent, and take proportionally longer. No choice can make the bound wrong.
+INTERVALS = 40  # of u; the last is STRETCH times as long as the first
 STRETCH = 1 + INTERVALS / 4
 SMOOTHING = 0.02  # h, in spreads of the sum
-PERIOD = 6.5  # aliases lie so many spreads from each other
-FLOOR, DROP = 0.01, 40.0  # a share of M(theta), or 1 - DROP/n: |M(theta + it)| is raised to it
-TAILS = np.geomspace(12, 300, 5)  # t to try for the reports that are missing, over what is spare
+PERIOD = 6.5  # the distance of aliases, in spreads
+FLOOR, DROP = 0.01, 40.0  # |M(theta + it)| is raised to FLOOR or 1 - DROP/n, times M(theta)
+TAILS = np.geomspace(12, 300, 5)  # values of t times `spare` to try in `missing`
 LOWEST = 8.0  # K t
 
 
 @dataclass(frozen=True)
 class Contour:
-    """What may be chosen freely.
+    """The free parameters of the bound.
 
-    theta: where the line of integration crosses the axis. spread: a length, of which h is a share
-    and the step of t a multiple of the inverse; best the tilted sum's standard deviation.
-    eta: the last label. cut: values above it are decisive, and bounded by themselves.
+    theta: where the line of integration crosses the real axis. spread: h is proportional to it, and
+    the step of t to its inverse; the best value is the standard deviation of the tilted sum. eta:
+    the last label. cut: values above it are decisive and are bounded separately.
     """
 
     theta: float
@@ -149,17 +147,17 @@ class Contour:
 
     @property
     def smoothing(self) -> float:
-        """h."""
+        """The width h of the smoothing."""
         return SMOOTHING * self.spread
 
     @property
     def step(self) -> float:
-        """Of t."""
+        """The step of t."""
         return 2 * math.pi / (PERIOD * self.spread)
 
 
 def certified(crowd: Crowd, eta: float, log_term: float) -> float:
-    """delta, given ln max T_z.
+    """The bound of delta, given ln max T_z.
 
     Rounded up by a relative allowance that grows with n, since the n-th power multiplies the error
     of ln M.
@@ -170,10 +168,10 @@ def certified(crowd: Crowd, eta: float, log_term: float) -> float:
 
 
 def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tuple[float, int]:
-    """ln of the largest T_z, and its place; or of one that is more than `enough`.
+    """ln of the largest T_z, and its index; or of the first that exceeds `enough`.
 
-    |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are worked out in the
-    order of that bound, until it dismisses the rest.
+    |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are computed in the
+    order of that bound, until it rules out the rest.
     """
     decisive = log_decisive(crowd, contour)
     ceilings = np.logaddexp(log_ceilings(crowd, contour), decisive)
@@ -188,7 +186,7 @@ def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tu
 
 
 def log_ceilings(crowd: Crowd, contour: Contour) -> np.ndarray:
-    """ln of a quick bound of every T_z but for H_z, as int dt/(theta^2 + t^2) = pi/theta."""
+    """ln of a quick bound of every T_z without H_z, since int dt/(theta^2 + t^2) = pi/theta."""
     with np.errstate(over="ignore"):
         raised = np.expm1(contour.theta * crowd.value)
     excess = crowd.means(np.where(crowd.value > contour.cut, -1.0, raised))
@@ -199,11 +197,11 @@ def log_ceilings(crowd: Crowd, contour: Contour) -> np.ndarray:
 def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math.inf) -> float:
     """ln T_z of one class; decisive: ln H_z.
 
-    Why the sum over t is an upper bound: with phi = |M(theta + it)| / M(theta) the power is a sum
-    of a_k phi^k, a_k >= 0. For even k phi^k is a characteristic function; so are 1/(theta^2 + t^2)
-    and the smoothing, but for factors. By Poisson's formula a trapezoidal sum of their product is
-    the integral plus its aliases, all positive. For odd k phi^k is at most the mean of its
-    neighbors. So the factor (phi + 1/phi) / 2 makes up for that, and rises if phi is raised.
+    Why the sum over t is an upper bound: with phi = |M(theta + it)| / M(theta), the power is a sum
+    of a_k phi^k, a_k >= 0. For even k, phi^k is a characteristic function; up to factors, so are
+    1/(theta^2 + t^2) and the smoothing. By Poisson's formula, a trapezoidal sum of their product is
+    the integral plus its aliases, which are all positive. For odd k, phi^k is at most the mean of
+    its neighbors: the factor (phi + 1/phi) / 2 compensates for that, and rises if phi is raised.
     """
     theta, h = contour.theta, contour.smoothing
     law = crowd.ordinary(place, contour.cut)
@@ -213,14 +211,14 @@ def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math
     t = contour.step * np.arange(SIDE**2)
     floor = max(FLOOR, 1 - DROP / crowd.others)
     phi = np.clip(law.moduli(theta, contour.step), floor, 1.0)
-    different, place_of = np.unique(phi, return_inverse=True)  # most have the floor
+    different, place_of = np.unique(phi, return_inverse=True)  # most are equal to the floor
     excess = np.expm1(log_moment + np.log(different))
     powers = _log_over_labels(crowd, contour.eta, excess)[place_of]
     both_sides = np.where(t > 0, 2.0, 1.0)
     weight = both_sides * contour.step * (phi + 1 / phi) / 2 / (theta**2 + t**2)
     log_sum = log_sum_exp(powers + np.log(weight) - (h * t) ** 2 / 2)
-    # Beyond the last t: phi and its factor are at most 1 and 1/floor, the sum over 1/t^2 at most
-    # 1/t, once for each side.
+    # Beyond the last t, phi and its factor are at most 1 and 1/floor, and the sum over 1/t^2 is at
+    # most 1/t, once for each side.
     past = powers[0] - (h * t[-1]) ** 2 / 2 + math.log(2 / floor / t[-1])
     log_integral = np.logaddexp(log_sum, past) + (h * theta) ** 2 / 2 - math.log(2 * math.pi)
     return float(np.logaddexp(log_integral, decisive))
@@ -229,31 +227,32 @@ def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math
 def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray:
     """ln of gamma int_0^eta du/(1-u) [u (1 - gamma) + (1-u) M]^n, for M - 1 = `excess`.
 
-    The integrand is convex in u, so that the trapezoidal sum lies above it: with [a + bu]^n,
-    X = b/(a + bu), Y = 1/(1-u) its second derivative is n(n-1) X^2 + 2n XY + 2 Y^2 times itself,
-    for n >= 2 a form that is never negative; for n = 1 it is 2 Y (X + Y) with a + b = 1 - gamma.
+    The integrand is convex in u, so the trapezoidal sum is an upper bound: with [a + bu]^n,
+    X = b/(a + bu), and Y = 1/(1-u), its second derivative is n(n-1) X^2 + 2n XY + 2 Y^2 times the
+    integrand. For n >= 2 this form is never negative; for n = 1 it is 2 Y (X + Y) with
+    a + b = 1 - gamma.
     """
     u = _labels(eta)
     weight = np.convolve(np.diff(u), [0.5, 0.5])
     log_weight = np.log(crowd.common * weight) - np.log1p(-u)
     base = np.maximum(np.multiply.outer(excess, 1 - u) - crowd.common * u, -1.0)
-    with np.errstate(divide="ignore"):  # M = 0, where the power is the chance of never
+    with np.errstate(divide="ignore"):  # M = 0
         exponent = crowd.others * np.log1p(base) + log_weight
     total = log_sum_exp(exponent)
     return np.asarray(np.where(np.isfinite(total), total, math.inf))
 
 
 def _labels(eta: float) -> np.ndarray:
-    """From 0 to eta, denser near zero."""
+    """The values of u from 0 to eta, denser near zero."""
     grown = np.expm1(np.linspace(0, math.log(STRETCH), INTERVALS + 1))
     return np.asarray(eta * grown / grown[-1])
 
 
 def log_decisive(crowd: Crowd, contour: Contour) -> np.ndarray:
-    """ln H_z of each class: what reports above the cut add.
+    """ln H_z of each class, which accounts for values above the cut.
 
-    E[max(0, S); somebody's value v is decisive] <= E(v + R), R the others' sum, plus what v + R < 0
-    adds, `missing`. R has the mean -(n-1) gain, but for those whose reports do not count: on
+    E[max(0, S); somebody's value v is decisive] <= E(v + R), where R is the sum of the others, plus
+    `missing` for v + R < 0. The mean of R is -(n-1) gain, except for reports that do not count: on
     average at most a share (1 - eta gamma)^n + 1/(gamma (n+1)).
     """
     if contour.cut == math.inf:
@@ -266,7 +265,7 @@ def log_decisive(crowd: Crowd, contour: Contour) -> np.ndarray:
 
 
 def missing(crowd: Crowd, cut: float) -> float:
-    """A bound of E max(0, v + R) - v - E R for v > cut, R the sum of any n - 1 of the classes.
+    """A bound of E max(0, v + R) - v - E R for v > cut and the sum R of any n - 1 of the classes.
 
     Values below -K are raised to -K, which raises max(0, v + R) and the mean. Then
     max(0, s) = s + max(0, -s), and max(0, -s) <= exp(-t s - 1) / t. Any K, t > 0 give a bound.
@@ -283,20 +282,21 @@ def missing(crowd: Crowd, cut: float) -> float:
     return best
 
 
-# Chosen by trial: where the search ends soon and the bound is within a per cent of the best found.
+# Chosen by experiment: the search is short, and the bound within one percent of the best one.
 MOST_ETA = 0.9
-UNLABELED = 9.0  # those whom nobody hides should count e^-9 of the rest, roughly
+UNLABELED = 9.0  # the term (1 - eta gamma)^n D should be about e^-9 of the rest
 CUTS = (1.2, 1.6, 2.2)  # times n (e^epsilon - 1), which a single value has to exceed to decide
-AROUND, ROUGH, CLOSE = 0.25, 5e-2, 4e-3  # of ln theta, in the search with sums
+AROUND, ROUGH, CLOSE = 0.25, 5e-2, 4e-3  # in ln theta: range and precisions of the search with sums
 ROUNDS = 5
-HIGHEST = 1e100  # in the place of infinity
+HIGHEST = 1e100  # in place of infinity
 
 
 def least_bound(crowd: Crowd, sharp: bool = True) -> tuple[float, int]:
-    """The certified bound of delta with good contours, and the place of the worst class.
+    """The certified bound of delta with a good contour, and the index of the worst class.
 
-    sharp: search theta with the sums over t, and try every cut; else theta by M(theta) alone and
-    the cut that then looks best, which is some per cent looser and several times as quick.
+    sharp: search theta with the sums over t, and try every cut. If False, choose theta by M(theta)
+    alone and use the cut that then looks best, which is a few percent looser and several times as
+    fast.
     """
     if not crowd.local:
         return 0.0, 0
@@ -310,7 +310,7 @@ def least_bound(crowd: Crowd, sharp: bool = True) -> tuple[float, int]:
 
 
 def cuts(crowd: Crowd) -> list[float]:
-    """None, and those above which a value decides the sum by itself, if there are such values."""
+    """Cuts to try: infinity, and levels above which one value decides the sum, if there are any."""
     level = crowd.others * crowd.gain
     if float(crowd.value.max()) <= CUTS[0] * level:
         return [math.inf]
@@ -319,14 +319,14 @@ def cuts(crowd: Crowd) -> list[float]:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """A contour, and the places of the classes that it was chosen for."""
+    """A contour, and the indices of the classes that it was chosen for."""
 
     contour: Contour
     active: tuple[int, ...]
 
     @classmethod
     def at(cls, crowd: Crowd, cut: float, active: tuple[int, ...] = ()) -> _Chosen:
-        """The contour whose quick bound is least, for the classes that are then the worst."""
+        """The contour with the smallest quick bound, for the classes that are then the worst."""
         if not active:
             active = (int(np.argmax(crowd.means(np.minimum(crowd.value, cut) ** 2))),)
         for _ in range(ROUNDS):
@@ -343,7 +343,7 @@ class _Chosen:
         return float(np.logaddexp(log_ceilings(crowd, self.contour), decisive).max())
 
     def refined(self, crowd: Crowd, close: float) -> Contour:
-        """The contour of least bound near it, by the sums over t of the active classes."""
+        """The nearby contour with the smallest bound, by the sums over t of the active classes."""
         around = math.log(self.contour.theta)
 
         def contour(log_theta: float) -> Contour:
@@ -360,14 +360,14 @@ class _Chosen:
 def _settled(
     crowd: Crowd, chosen: _Chosen, sharp: bool, bound: float = math.inf
 ) -> tuple[float, int]:
-    """The bound of all classes; if another one is the worst, theta is chosen for that one too.
+    """The bound of all classes; if another class is the worst, theta is chosen for that one too.
 
-    known: a bound that is at hand already; what is not below it is of no use.
+    bound: an earlier bound; the computation ends once it cannot be improved.
     """
     best = math.inf, 0
     for _ in range(ROUNDS):
         contour = chosen.contour
-        if sharp or len(chosen.active) > 1:  # of several, which is the largest has to be balanced
+        if sharp or len(chosen.active) > 1:  # several classes have to be balanced
             contour = chosen.refined(crowd, CLOSE if sharp else ROUGH)
         enough = math.log(min(bound, best[0]))
         term, place = largest_term(crowd, contour, enough)
@@ -379,7 +379,7 @@ def _settled(
 
 
 def _contour(crowd: Crowd, active: tuple[int, ...], theta: float, cut: float) -> Contour:
-    """The contour through theta: its spread and eta are those that suit the classes."""
+    """The contour through theta, with a spread and an eta that suit the classes."""
     powers, spreads = zip(*(_tilted(crowd, place, theta, cut) for place in active), strict=True)
     log_term = max(powers) - math.log(2 * theta * crowd.others)
     needed = math.log(crowd.local) - log_term + UNLABELED
@@ -397,7 +397,7 @@ def _tilted(crowd: Crowd, place: int, theta: float, cut: float) -> tuple[float, 
 
 
 def _rough_theta(crowd: Crowd, active: tuple[int, ...], cut: float) -> float:
-    """Where the largest M(theta)^n / theta^2 is least: about the saddlepoint of the integrals."""
+    """The theta that minimizes max_z M(theta)^n / theta^2, about the integrals' saddlepoint."""
     laws = [crowd.ordinary(place, cut) for place in active]
     largest = max(float(np.abs(law.value).max()) for law in laws)
     top = max(float(law.value.max()) for law in laws)
@@ -412,7 +412,7 @@ def _rough_theta(crowd: Crowd, active: tuple[int, ...], cut: float) -> float:
 
 
 def _least(height: Callable[[float], float], low: float, high: float, close: float) -> float:
-    """Where a function with one valley is least."""
+    """The minimum of a function with one valley, which may be infinite."""
 
     def finite(x: float) -> float:
         return min(max(height(x), -HIGHEST), HIGHEST)

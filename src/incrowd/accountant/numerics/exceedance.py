@@ -1,9 +1,9 @@
-"""P[X_0 + X_1 + ... + X_M > 0]: the probability behind eta. Exact for few values, else estimated.
+"""P[X_0 + X_1 + ... + X_M > 0], the probability behind eta: exact for few values, else estimated.
 
-An indicator is not convex, so that splitting values between lattice points bounds nothing here:
-on a lattice the result is an ESTIMATE. Half weight at zero makes its error of second order where
-sums lie close together; where few sums are likely and many of them lie just beside zero, some per
-cent can be wrong.
+An indicator is not convex, so splitting values between lattice points gives no bound here: on a
+lattice the result is an ESTIMATE. Half weight at zero makes its error of second order if the
+possible sums are dense; if few sums are likely and many of them lie very close to zero, the error
+can be several percent.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from incrowd.accountant.numerics.positive_part import separated, sum_limits
 from incrowd.accountant.numerics.precision import LOG_SMALLEST, MOST_EXPONENT, NO_MASS, TIED_SUM
 
 MOST_OUTCOMES = 2_000_000  # about a second
-TOLERANCE = 2e-5  # of the estimate; its error by clusters of sums is larger in bad cases
+TOLERANCE = 2e-5  # of the estimate; clusters of sums can cause a larger error
 MOST_HALVINGS = 9
 FEW_POINTS = 1 << 18  # milliseconds
-NEGLIGIBLE, ROUGH = 1e-30, 1e-3  # of smaller probabilities three digits are enough
+NEGLIGIBLE, ROUGH = 1e-30, 1e-3  # for smaller probabilities three digits are enough
 LEAST_TILT = 1e-3  # over the sum's standard deviation, where the search for a tilt begins
 
 
 def positive_chance(first: Law, law: Law, count: int, tolerance: float = TOLERANCE) -> float:
-    """P[X_0 + X_1 + ... + X_count > 0], X_0 of the law `first`, the others of `law`, independent.
+    """P[X_0 + X_1 + ... + X_count > 0] for independent X, X_0 of law `first`, the others of `law`.
 
-    Exact up to roundoff if the others' values occur in at most two million ways, or if they are
-    two; else an ESTIMATE (0 if below 1e-300): the lattice step is halved until that changes it by
-    less than `tolerance` of it (1e-3 below 1e-30). Sums within 1e-12 of zero, relative to their
-    terms, count as zero.
+    Exact up to rounding if the others have only two values, or at most two million combinations of
+    values; otherwise an ESTIMATE (0 if below 1e-300): the lattice step is halved until the relative
+    change is less than `tolerance` (1e-3 for results below 1e-30). Sums within 1e-12 of zero,
+    relative to their terms, count as zero.
     """
     value, log_mass = law.with_zero()
     start, chance = first.with_zero()
@@ -52,7 +52,7 @@ def positive_chance(first: Law, law: Law, count: int, tolerance: float = TOLERAN
 
 
 def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
-    """P[start + sum > 0] for each start, if the sum is determined by a binomial number."""
+    """P[start + sum > 0] for each start, if the draws have two values: the count is binomial."""
     low, high = sorted(value)
     if low == high:
         return np.where(start + count * low > 0, 1.0, 0.0)
@@ -62,7 +62,7 @@ def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarr
 
 
 def _of_few(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
-    """P[start + sum > 0] for each start, over all ways in which the draws can fall."""
+    """P[start + sum > 0] for each start, by enumerating the combinations of values."""
     total, scale, log_chance = outcomes(value, log_mass, count)
     safe = total - TIED_SUM * scale
     order = np.argsort(safe)
@@ -72,7 +72,7 @@ def _of_few(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarr
 
 
 def _on_lattice(first: Law, law: Law, count: int, tolerance: float) -> float:
-    """Decisive values make the sum positive; the rest is folded, tilted to its saddlepoint."""
+    """The estimate: decisive values make the sum positive; the rest is tilted and folded."""
     ordinary, _ = separated(law, count)
     bottom, top = sum_limits(ordinary, count)
     sure = float(first.mass[first.value > top].sum())
@@ -85,7 +85,7 @@ def _on_lattice(first: Law, law: Law, count: int, tolerance: float) -> float:
 
 
 def _tilted(first: Law, law: Law, count: int) -> TiltedLaw | None:
-    """With the theta of the lowest Chernoff bound; None if that is below 1e-300 anyway."""
+    """The law tilted by the theta of the lowest Chernoff bound; None if that is below 1e-300."""
 
     def bound(theta: float) -> float:
         with np.errstate(divide="ignore"):  # ln 0 on the way to a safe formula
@@ -105,7 +105,7 @@ def _tilted(first: Law, law: Law, count: int) -> TiltedLaw | None:
 
 
 def _refined(certain: float, first: Law, tilted: TiltedLaw, tolerance: float) -> float:
-    """The probability once halving the step no longer changes it; `certain` is part of it."""
+    """The probability, with the step halved until it no longer changes; it includes `certain`."""
     lattice = discretize(tilted, tilted.spare_variance())
     fine = certain + _folded(lattice, first, 0)
     for halvings in range(1, min(MOST_HALVINGS, lattice.most_halvings) + 1):
@@ -118,7 +118,7 @@ def _refined(certain: float, first: Law, tilted: TiltedLaw, tolerance: float) ->
 
 
 def _folded(lattice: Discretization, first: Law, halvings: int) -> float:
-    """P[X_0 + sum > 0] from the lattice law of the sum, the step halved some times."""
+    """P[X_0 + sum > 0] from the lattice law of the sum, with the step halved `halvings` times."""
     total, cumulant = lattice.sum(halvings)
     first_cumulant = float(first.cumulant(total.theta))
     start = split(first, total.step, total.theta, first_cumulant)
@@ -131,11 +131,11 @@ def _folded(lattice: Discretization, first: Law, halvings: int) -> float:
 
 
 def _beyond(lattice: Lattice) -> np.ndarray:
-    """Untilted mass beyond each point, half of its own with it; zero after the last."""
+    """The untilted mass beyond each point plus half the mass at it; zero after the last."""
     mass = lattice.mass * _untilt(lattice.theta, lattice.points)
     return np.append(np.cumsum(mass[::-1])[::-1] - mass / 2, 0.0)
 
 
 def _untilt(theta: float, points: np.ndarray) -> np.ndarray:
-    """exp(-theta point), cut far below zero, where it multiplies nothing that counts."""
+    """exp(-theta point), limited where it would overflow, far below zero."""
     return np.asarray(np.exp(np.minimum(-theta * points, MOST_EXPONENT)))

@@ -1,4 +1,4 @@
-"""Where a function of one number is zero, or least; scipy's own are slow to load."""
+"""Zeros and minima of functions of one variable; the versions in scipy are slow to import."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Function = Callable[[float], float]
 def root(
     function: Function, low: float, high: float, *, close: float = 0.0, relative: float = 1e-15
 ) -> float:
-    """Where a function with different signs at `low` and `high` is zero.
+    """The zero of a function with different signs at `low` and `high`.
 
-    close, relative: how far the result may be from a change of sign, in itself and as a share of
-    it. Inverse quadratic steps where three points allow them, else halves (Chandrupatla 1997).
+    close, relative: the absolute and relative tolerance of the result. Inverse quadratic steps if
+    three points allow them, otherwise bisection (Chandrupatla 1997).
     """
     a, b, share = high, low, 0.5
     at_a, at_b = function(a), function(b)
@@ -29,7 +29,7 @@ def root(
             c, at_c = a, at_a
         else:
             b, at_b, c, at_c = a, at_a, b, at_b
-        a, at_a = x, at_x  # a and b are on different sides, c is on that of a
+        a, at_a = x, at_x  # a and b are on different sides, c is on the side of a
         best = a if abs(at_a) < abs(at_b) else b
         least = (close + max(relative, 1e-15) * abs(best)) / abs(b - a)
         if least > 0.5 or at_x == 0:
@@ -43,9 +43,9 @@ def root(
 
 
 def valley(function: Function, low: float, high: float, close: float) -> float:
-    """Where a function with one valley is least, within `close`.
+    """The minimum of a function with one valley, within `close`.
 
-    Parabolas through the three lowest points, else golden sections (Brent 1973, chapter 5).
+    Parabolas through the three lowest points, or golden sections (Brent 1973, chapter 5).
     """
     lowest = second = third = low + GOLDEN * (high - low)
     at_lowest = at_second = at_third = function(lowest)

@@ -1,8 +1,8 @@
 """Laws on a lattice: mean-preserving splits, and sums of independent draws by FFT.
 
 A lattice law is a vector of masses on the points (first + i) * step. The masses may be tilted: the
-one at v then carries the factor exp(theta v). What is split or coarsened is split in the untilted
-law so that the mean is kept; every convex expectation can then only rise.
+mass at v then has the factor exp(theta v). Splitting and coarsening preserve the mean of the
+untilted law, so every expectation of a convex function can only rise.
 Proof: docs/mathematics.md#the-lattice.
 """
 
@@ -35,7 +35,7 @@ class Lattice:
         return self.step * np.arange(self.first, self.first + len(self.mass))
 
     def coarsened(self) -> Lattice:
-        """Double the step: every odd point gives half its mass to either neighbor."""
+        """Double the step: every odd point gives half of its mass to each neighbor."""
         before = self.first % 2
         padded = np.pad(self.mass, (before, (len(self.mass) + before) % 2))
         even, odd = padded[0::2], padded[1::2]
@@ -61,13 +61,13 @@ class Lattice:
         return np.asarray(rfft(np.roll(turns.sum(axis=0), self.first % size)))
 
     def inverse(self, spectrum: np.ndarray, low: int, size: int) -> Lattice:
-        """On the same lattice the law of a transform, read once round the circle from `low`."""
+        """The law of a transform on the same lattice, once around the circle from `low`."""
         circle = np.asarray(irfft(spectrum, size))
         return replace(self, first=low, mass=np.maximum(np.roll(circle, -(low % size)), 0.0))
 
 
 class Split(NamedTuple):
-    """The index of the point below each value, and the shares of that point and of the next."""
+    """The index of the point below each value, and the shares of that point and the next."""
 
     below: np.ndarray
     lower: np.ndarray
@@ -75,10 +75,10 @@ class Split(NamedTuple):
 
 
 def neighbors(value: np.ndarray, step: float, rate: float = 0.0) -> Split:
-    """How to give each value to its two neighboring points so that a mean is kept.
+    """The shares of each value's two neighboring points that preserve a mean.
 
-    rate: the mean of exp(rate v); for zero, of v itself. A function that is convex in what is
-    kept can then only rise. The smaller share keeps its digits.
+    rate: the mean of exp(rate v) is preserved; for zero, that of v. The expectation of any function
+    that is convex in this quantity can only rise. The smaller share is accurate too.
     """
     place = value / step
     below = np.floor(place)
@@ -93,7 +93,7 @@ def neighbors(value: np.ndarray, step: float, rate: float = 0.0) -> Split:
 
 
 def gathered(split: Split) -> tuple[int, np.ndarray]:
-    """The first index and the masses from there on, if the shares are masses."""
+    """The first index and the masses from there on, for a split whose shares are masses."""
     first = int(split.below.min())
     size = int(split.below.max()) - first + 2
     index = (split.below - first).astype(np.int64)
@@ -103,9 +103,9 @@ def gathered(split: Split) -> tuple[int, np.ndarray]:
 
 
 def split(law: Law, step: float, theta: float = 0.0, cumulant: float = 0.0) -> Lattice:
-    """Put each atom on its two neighboring points so that the mean is kept, then tilt.
+    """Split each atom between its two neighboring points, preserving the mean, and then tilt.
 
-    The mass at v is multiplied by exp(theta v - cumulant). What lies at zero is left out.
+    The mass at v is multiplied by exp(theta v - cumulant). The rest, at zero, is omitted.
     """
     below, lower, upper = neighbors(law.value, step)
     tilted = np.exp(law.log_mass + theta * step * below - cumulant)
@@ -113,18 +113,20 @@ def split(law: Law, step: float, theta: float = 0.0, cumulant: float = 0.0) -> L
     return Lattice(step, *gathered(masses), theta)
 
 
-# Exponentially tilted laws: each probability times exp(theta value), as the saddlepoint wants it.
+# Exponentially tilted laws: each probability is multiplied by exp(theta value).
 #
-# Under the right tilt a sum has its mean near zero, so what was 1e-80 of the law becomes usual.
+# Under the right tilt the mean of a sum is near zero, so events of probability 1e-80 become common.
 
 
-COARSEST = 1e-3  # relative rise of the bound that the first lattice may cause; chosen: 8 times
-# smaller steps, which take 8 times as long, bring it to the tolerance of 1e-4 and below
-LEAST_TILT = 1e-3  # over the sum's standard deviation: so little changes no digit that counts, and
-# what leaves the window is divided by theta
-LOG_NEVER = math.log(1e-14)  # ln of a chance that a tilted sum of 10^9 draws need not reckon with
+# The relative rise of the bound that the first lattice may cause. Steps an eighth of that, which
+# take 8 times as long, reduce it to the tolerance of 1e-4 or less.
+COARSEST = 1e-3
+# Over the standard deviation of the sum. A smaller tilt changes no significant digit, and the error
+# of cutting tails is divided by theta.
+LEAST_TILT = 1e-3
+LOG_NEVER = math.log(1e-14)  # ln of a probability that is negligible for a sum of 10^9 draws
 FINEST_SEARCH = 1e-12  # of the largest value: a finer lattice never fits into memory
-CLOSE_SEARCH = 1.05  # a step is found up to this factor
+CLOSE_SEARCH = 1.05  # a step is determined up to this factor
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,10 @@ class TiltedLaw:
 
     @classmethod
     def at_saddlepoint(cls, law: Law, count: int) -> TiltedLaw:
-        """Tilted to mean zero, or by a little more where that is nearly no tilt.
+        """The law tilted to mean zero, or slightly more if that is nearly no tilt.
 
-        No more than leaves the sum's total about as it is: a rare large value grows exponentially.
+        The additional tilt is limited so that the total of the sum stays about the same, since the
+        weight of a rare large value grows exponentially.
         """
         saddle, theta = saddlepoint(law), LEAST_TILT / math.sqrt(count * law.second_moment)
         while theta > saddle and count * float(law.cumulant(theta)) > 1:
@@ -162,16 +165,16 @@ class TiltedLaw:
 
     @property
     def log_chernoff(self) -> float:
-        """ln of a bound of E[max(0, S)], S the sum: max(0, s) <= exp(theta s - 1) / theta."""
+        """ln of a bound of E[max(0, S)] for the sum S: max(0, s) <= exp(theta s - 1) / theta."""
         return self.count * self.cumulant - 1 - math.log(self.theta)
 
     @property
     def chernoff(self) -> float:
-        """That bound."""
+        """The bound of E[max(0, S)]."""
         return bounded_exp(self.log_chernoff)
 
     def raised(self) -> TiltedLaw:
-        """Values that a tilted sum never meets are raised to where it still hardly does."""
+        """Raise values that practically never occur in a tilted sum to the edge of that range."""
         below = max(float(self.law.mass[self.law.value < 0].sum()), SMALLEST)
         bottom = (LOG_NEVER + self.cumulant - math.log(self.count * below)) / self.theta
         return TiltedLaw.at(self.law.at_least(min(bottom, 0.0)), self.count, self.theta)
@@ -179,7 +182,7 @@ class TiltedLaw:
     def spare_variance(self, sharp: bool = True) -> float:
         """The extra variance of a draw that a lattice may cause.
 
-        It raises ln E[exp(theta S)] by N theta^2 / 2 times as much. sharp: keep that small as well.
+        It raises ln E[exp(theta S)] by N theta^2 / 2 times this variance; sharp: limit that too.
         """
         variance = float(self.mass @ self.law.value**2)
         return COARSEST * variance / (1 + sharp * self.count * self.theta**2 * variance / 2)
@@ -187,8 +190,8 @@ class TiltedLaw:
     def widest_step(self, spare: float) -> float:
         """The largest step whose splits add no more than the spare variance to one draw.
 
-        Splitting v over a step h adds f (1 - f) h^2, f the fractional part: at most h^2 / 4, and
-        at most |v| h.
+        Splitting v over a step h adds f (1 - f) h^2, where f is the fractional part: at most
+        h^2 / 4, and at most |v| h.
         """
         size = np.abs(self.law.value)
         low, high = (share * float(size.max()) for share in (FINEST_SEARCH, 4.0))
@@ -207,30 +210,30 @@ class TiltedLaw:
 
 
 def bounded_exp(exponent: float) -> float:
-    """exp, but 1e304 where it is larger; a bound of that size says nothing in any case."""
+    """exp, limited to 1e304; a bound of that size is useless in any case."""
     return math.exp(min(exponent, MOST_EXPONENT))
 
 
-# Laws of sums of independent whole numbers, by fast Fourier transform.
+# Laws of sums of independent integers, by fast Fourier transform.
 
 
-UNHEARD = 50.0  # e^-50 is 2e-22: a frequency so much weaker is lost in the roundoff of the others
+NEGLIGIBLE = 50.0  # a frequency e^-50 = 2e-22 times weaker is lost in the rounding of the others
 
 
 def circle_size(low: int, high: int) -> int:
-    """A fast length for a circle that holds the points low..high."""
+    """A length for a circle that holds the points low..high, for which the transform is fast."""
     return fast_length(high - low + 1)
 
 
 @lru_cache(maxsize=1024)
 def fast_length(least: int) -> int:
-    """The smallest product of twos, threes and fives that is not below."""
+    """The smallest product of twos, threes, and fives that is at least `least`."""
     odd = (int(3**i * 5**j) for i in range(least.bit_length()) for j in range(least.bit_length()))
     return min(n << max(-(-least // n) - 1, 0).bit_length() for n in odd if n < 2 * least)
 
 
 def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The law of the sum of two independent values, from the sum of their first places on."""
+    """The law of the sum of two independent values; its first place is the sum of theirs."""
     length = len(one) + len(other) - 1
     size = circle_size(1, length)
     return np.asarray(
@@ -242,53 +245,53 @@ def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def convolution_error(one: np.ndarray, other: np.ndarray) -> float:
-    """What rounding may do to the mass of a tail of `convolved`; a margin, not a proof.
+    """The effect of rounding on the mass of a tail of `convolved`; a margin, not a proof.
 
-    A transform errs by about a UNIT of the Euclidean norm, with signs that look random, so that
+    The error of a transform is about a UNIT of the Euclidean norm, with signs that look random, so
     a sum of errors is about as large as their norm: at most sqrt(size) of the product of norms.
-    A UNIT of the whole mass comes on top; `LossLaw.doubt` has it.
+    One more UNIT of the whole mass is included in `LossLaw.doubt`.
     """
     size = circle_size(1, len(one) + len(other) - 1)
     return UNIT * math.sqrt(size * (one @ one) * (other @ other))
 
 
 def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
-    """Transform of the sum of `count` draws of a law with this mass off zero, the rest at zero.
+    """The transform of the sum of `count` draws of a law with this mass off zero, the rest at zero.
 
-    (1 + z)^count with z = spectrum - mass, through log1p: z may be tiny and count huge.
+    (1 + z)^count with z = spectrum - mass, computed by log1p: z may be tiny and count huge.
     """
     z = spectrum - mass
     log_modulus = count * _log_modulus(z)
     result = np.zeros(len(z), complex)
-    heard = log_modulus > log_modulus.max() - UNHEARD
-    phase = count * np.arctan2(z.imag[heard], 1 + z.real[heard])
-    result[heard] = np.exp(log_modulus[heard] + 1j * phase)
+    large = log_modulus > log_modulus.max() - NEGLIGIBLE
+    phase = count * np.arctan2(z.imag[large], 1 + z.real[large])
+    result[large] = np.exp(log_modulus[large] + 1j * phase)
     return result
 
 
 def _log_modulus(z: np.ndarray) -> np.ndarray:
-    """ln |1 + z|, with all digits where z is near 0 and where it is near -1."""
+    """ln |1 + z|, accurate both for z near 0 and for z near -1."""
     square = z.real * (2 + z.real) + z.imag**2
     near = square > -0.5
-    with np.errstate(divide="ignore"):  # ln 0 where a frequency does not occur at all
+    with np.errstate(divide="ignore"):  # ln 0 for a frequency that does not occur
         far = np.log(np.hypot(1 + z.real, z.imag))
     return np.asarray(np.where(near, 0.5 * np.log1p(np.where(near, square, 0.0)), far))
 
 
-# Chernoff bounds on where a sum lies.
+# Chernoff bounds of the range of a sum.
 
 
 LOG_TAIL = 41.0  # tails beyond exp(-41) < 2e-18, a hundredth of UNIT, are bounded, not computed
-GRID = 64  # exponents tried: between two neighbors the bound is looser by under a hundredth
-WIDEST = 100.0  # times one over a draw's deviation: no sum is bounded best by a larger exponent
+GRID = 64  # exponents to try: between two neighbors the bound is looser by less than a hundredth
+WIDEST = 100.0  # over the deviation of a draw: the best exponent for a sum is never larger
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How far the sum of some draws of a lattice law can lie from zero, but for mass e^-41.
+    """How far a sum of draws of a lattice law can lie from zero, except for a mass of e^-41.
 
-    up and down: exponents s, and the cumulants of one draw at s and -s, with those of the extra
-    spread that later coarsening may add.
+    up and down: exponents s, and the cumulants of one draw at s and -s, including the extra spread
+    that later coarsening may add.
     """
 
     up: tuple[np.ndarray, np.ndarray]
@@ -296,7 +299,7 @@ class Reach:
 
     @classmethod
     def of(cls, draw: Lattice, count: int, extra_variance: float) -> Reach:
-        """For up to `count` draws; what lies off zero is in `draw`, the rest at zero.
+        """The reach of up to `count` draws; draw: the part of the law off zero.
 
         extra_variance: of one draw, added by steps +-h with E[exp(s X)] <= exp(s^2 h^2 / 2).
         """
@@ -305,7 +308,7 @@ class Reach:
         return cls(*(_cumulants(one, count, extra_variance) for one in (law, law.negated())))
 
     def bounds(self, count: int) -> tuple[float, float]:
-        """(low, high): the sum of `count` draws is below or above with probability <= e^-41.
+        """(low, high): the sum of `count` draws lies beyond either with probability <= e^-41.
 
         P[S >= x] <= exp(count K(s) - s x) for every s > 0.
         """
@@ -319,7 +322,7 @@ class Reach:
 
 
 def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray, np.ndarray]:
-    """A grid of s > 0, as far as exp(s X) is a number, and ln E[exp(s X)]."""
+    """A grid of s > 0 for which exp(s X) does not overflow, and ln E[exp(s X)]."""
     deviation = np.sqrt(law.second_moment + extra_variance)
     widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
     highest = min(WIDEST / deviation, EXPONENT_TO_ADD / max(float(law.value.max()), SMALLEST))
@@ -329,15 +332,15 @@ def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray,
 
 # The law of a sum of many draws, on a lattice whose step grows with the spread.
 #
-# A single lattice for N draws would need about 1000 sqrt(N) points. Instead the law of a block of
-# draws is found on a fine lattice, then four times as many on one twice as coarse, and so on; the
-# draws left over (the digits of N in base 4) are added on the way.
+# A single lattice for N draws would need about 1000 sqrt(N) points. Instead, the law of a block of
+# draws is computed on a fine lattice, then that of four blocks on a lattice twice as coarse, and so
+# on; the remaining draws (the digits of N in base 4) are added on the way.
 
 
 def fold(draw: Lattice, reach: Reach, count: int, block: int) -> Lattice:
     """The law of the sum of `count` draws; exact up to the lattice if block >= count.
 
-    draw: what lies off zero, the rest at zero. reach: how far such sums lie from zero.
+    draw: the part of the law off zero. reach: how far such sums can lie from zero.
     """
     if block >= count:
         return _direct(draw, reach, [count], count)[0]
@@ -359,34 +362,34 @@ def fold(draw: Lattice, reach: Reach, count: int, block: int) -> Lattice:
 
 
 def _direct(draw: Lattice, reach: Reach, counts: list[int], most: int) -> list[Lattice]:
-    """The sums of so many draws on the finest lattice, on a circle that holds `most` draws."""
+    """The laws of sums of the given numbers of draws, on a circle that holds `most` draws."""
     low, size = _circle(reach, most, draw.step)
     one, mass = draw.transform(size), float(draw.mass.sum())
     return [draw.inverse(power(one, mass, count), low, size) for count in counts]
 
 
 def _circle(reach: Reach, count: int, step: float) -> tuple[int, int]:
-    """The first point and the number of points of a circle that holds the sum of so many draws."""
+    """The first point and the number of points of a circle that holds the sum of `count` draws."""
     low, high = reach.bounds(max(count, 1))
     first, last = int(np.floor(low / step)) - 2, int(np.ceil(high / step)) + 2
     return first, circle_size(first, last)
 
 
-# How the law of a sum of many draws is computed: the lattice's step and the first block.
+# How the law of a sum of many draws is computed: the step of the lattice and the first block.
 
 
-# Memory and time, tried on one core: 2^15 points take milliseconds, 2^23 a second and 64 MiB.
+# Measured on one core: 2^15 points take milliseconds, 2^23 a second and 64 MiB.
 MOST_HALVINGS = 14
 FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
-DIRECT_POINTS = 1 << 16  # one transform of so many is quicker than several of fewer
+DIRECT_POINTS = 1 << 16  # one transform of this size is faster than several smaller ones
 
 
 @dataclass(frozen=True)
 class Discretization:
     """A tilted law, and the lattice on which its sum will be computed.
 
-    spare: the extra variance that a lattice may give to one (tilted) draw. step: the coarsest
-    lattice that keeps to it. block: the draws that the first lattice holds. reach: how far sums
+    spare: the extra variance that a lattice may add to one (tilted) draw. step: the coarsest one
+    that satisfies this. block: the number of draws on the first lattice. reach: how far sums can
     lie from zero.
     """
 
@@ -398,25 +401,25 @@ class Discretization:
 
     @property
     def points(self) -> float:
-        """Lattice points of one draw or of the first block, the more of them, at this step."""
+        """The number of lattice points of one draw or of the first block, whichever is larger."""
         return max(self.reach.width(self.block), float(np.ptp(self.tilted.law.value))) / self.step
 
     @property
     def most_halvings(self) -> int:
-        """How often the step may be halved before the lattice no longer fits in memory."""
+        """How often the step can be halved before the lattice no longer fits into memory."""
         return max(1, min(MOST_HALVINGS, int(math.log2(MOST_POINTS / self.points))))
 
     @property
     def outside(self) -> float:
-        """A bound of E[max(0, S); outside the windows], tilted.
+        """A bound of E[max(0, S); outside the windows], under the tilted law.
 
-        Every block, at every size, may lose e^-41 beyond its window; s_+ e^(-ts) <= 1 / (e t).
+        Every block of every size can lose e^-41 beyond its window; s_+ e^(-ts) <= 1 / (e t).
         """
         lost = 2 * self.tilted.count / self.block + 64
         return math.exp(-LOG_TAIL) * lost / (math.e * self.tilted.theta)
 
     def sum(self, halvings: int = 0) -> tuple[Lattice, float]:
-        """The tilted lattice law of the sum, the step halved some times, and the sum's cumulant."""
+        """The tilted lattice law of the sum with the step halved `halvings` times; its cumulant."""
         tilted = self.tilted
         draw, cumulant = tilted.on_lattice(self.step / 2**halvings)
         return fold(draw, self.reach, tilted.count, self.block), tilted.count * cumulant
@@ -434,8 +437,8 @@ def discretize(
 ) -> Discretization:
     """Choose the step and the block.
 
-    spare: the extra variance of a draw that is allowed. coarsest: no larger step is of use. unit:
-    a step that this one has to be a power of two of, if any.
+    spare: the extra variance that one draw may have. coarsest: an upper limit of the step. unit: if
+    positive, the step has to be a power of two times this one.
     """
     finest = 4 * float(np.ptp(tilted.law.value)) / MOST_POINTS
     step = max(min(tilted.widest_step(spare), coarsest), finest)
@@ -451,11 +454,11 @@ def discretize(
 
 
 def _block(reach: Reach, count: int, step: float, spare: float) -> int:
-    """How many draws the first lattice holds.
+    """The number of draws on the first lattice.
 
-    Each doubling of the step adds h^2 / 2 to a block of b draws and the next, with twice the h
-    and four times the b, as much for each draw: levels h^2 / (2 b) in all. More draws than that
-    needs are taken as long as the lattice stays small.
+    Each doubling of the step adds h^2 / 2 to the variance of a block of b draws. The next one, with
+    twice the h and four times the b, adds as much per draw: levels h^2 / (2 b) in total. The block
+    is made larger than necessary as long as the lattice stays small.
     """
     if reach.width(count) <= DIRECT_POINTS * step:
         return count
@@ -467,7 +470,7 @@ def _block(reach: Reach, count: int, step: float, spare: float) -> int:
 
 
 def positive_mean(total: Lattice) -> float:
-    """E[max(0, S)] of a lattice law, the tilt undone but for the cumulant."""
+    """E[max(0, S)] of a tilted lattice law, without the tilt but not without its cumulant."""
     positive = total.points > 0
     values = total.points[positive]
     return float(np.sum(values * np.exp(-total.theta * values) * total.mass[positive]))

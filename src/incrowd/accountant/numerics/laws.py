@@ -1,4 +1,4 @@
-"""Finite laws of a real value, the rest of the probability lying at zero."""
+"""Finite laws of a real value; the rest of the probability lies at zero."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from incrowd.accountant.numerics.precision import NO_MASS, SMALLEST
 
 @dataclass(frozen=True)
 class Law:
-    """Atoms `value` with probabilities exp(log_mass); what is missing to `total` lies at zero.
+    """Atoms `value` with probabilities exp(log_mass); the rest of `total` lies at zero.
 
-    total: 1 for a probability law, less where an event was taken out and is treated by itself.
+    total: 1 for a probability law, less if an event was removed and is treated separately.
     """
 
     value: np.ndarray
@@ -32,7 +32,7 @@ class Law:
 
     @property
     def mean(self) -> float:
-        """First moment; what was taken out does not count."""
+        """First moment, without the removed event."""
         return float(self.mass @ self.value)
 
     @property
@@ -62,8 +62,8 @@ class Law:
     def cumulant(self, theta: np.ndarray | float) -> np.ndarray:
         """ln E[exp(theta X)] at one or several theta.
 
-        Through log1p of E[exp(theta X)] - 1, so that a law close to a point mass at zero keeps
-        its digits; from the exponentials' logarithms where they would overflow.
+        Computed as log1p of E[exp(theta X)] - 1, which is accurate for a law close to a point mass
+        at zero; from the logarithms of the exponentials if these would overflow.
         """
         exponent = np.multiply.outer(np.asarray(theta, float), self.value)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -77,21 +77,21 @@ class Law:
 
 
 class Mean(NamedTuple):
-    """An upper bound of a mean, and how much of it may be too much, but for a lattice's step."""
+    """An upper bound of a mean, and its looseness, apart from that of a lattice's step."""
 
     bound: float
     doubt: float = 0.0
 
     def plus(self, bound: float, doubt: float = 0.0) -> Mean:
-        """With so much more of each."""
+        """The bound and the doubt, each increased by that much."""
         return Mean(self.bound + bound, self.doubt + doubt)
 
 
 def log_sum_exp(exponents: np.ndarray) -> np.ndarray:
-    """ln of the sum of exponentials along the last axis; minus infinity for a sum of nothing.
+    """ln of the sum of exponentials along the last axis; minus infinity if all exponents are.
 
-    `scipy.special.logsumexp` does more and takes 45 microseconds where this takes 5, for up to a
-    thousand exponents; a saddlepoint needs about a hundred of them.
+    For up to a thousand exponents this takes 5 microseconds and the more general
+    `scipy.special.logsumexp` 45; a saddlepoint needs about a hundred calls.
     """
     top = exponents.max(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -100,9 +100,9 @@ def log_sum_exp(exponents: np.ndarray) -> np.ndarray:
 
 
 def saddlepoint(law: Law) -> float:
-    """The theta at which the tilted law has mean zero; needs atoms of both signs.
+    """The theta at which the tilted law has mean zero; the law needs atoms of both signs.
 
-    The logarithms of the two halves of E[X exp(theta X)] are compared: their difference rises.
+    The difference of the logarithms of the two halves of E[X exp(theta X)] rises with theta.
     """
     halves = [one.where(one.value > 0, 1.0) for one in (law, law.negated())]
     (up, log_up), (down, log_down) = (
@@ -121,16 +121,16 @@ def saddlepoint(law: Law) -> float:
     return root(balance, low, high, close=1e-300, relative=1e-10)
 
 
-# The binomial law, and the multinomial one of few draws, listed way by way.
+# The binomial law, and the multinomial law of few draws by enumeration.
 
 
 def log_binomial(
     trials: int, log_miss: float, log_hit: float, first: int = 0, last: int | None = None
 ) -> np.ndarray:
-    """ln of the law of the count, for first..last (all of them if not given), adding up to one.
+    """ln of the law of the count for first..last (by default all counts), normalized to one.
 
-    Added up from the mode, where the digits matter; scipy's goes through ln k! and loses as many
-    digits as that has.
+    Summed outwards from the mode, where accuracy matters; the version in scipy uses ln k! and
+    loses as many digits as that has.
     """
     count = np.arange(first + 1, (trials if last is None else last) + 1)
     steps = np.log((trials - count + 1) / count) + (log_hit - log_miss)
@@ -141,21 +141,21 @@ def log_binomial(
 
 
 def at_least(trials: int, chance: float, least: np.ndarray) -> np.ndarray:
-    """P[count >= least], for each whole number `least`."""
+    """P[count >= least] for each integer `least`."""
     inside = np.clip(least, 1, trials)
     inner = scipy.special.betainc(inside, trials + 1 - inside, chance)
     return np.where(least <= 0, 1.0, np.where(least > trials, 0.0, inner))
 
 
 def ways(values: int, count: int) -> int:
-    """In how many ways `count` draws can fall on so many values."""
+    """The number of multisets of `count` draws from so many values."""
     return math.comb(count + values - 1, count)
 
 
 def outcomes(
     value: np.ndarray, log_mass: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each way: the sum, the sum of absolute values, the logarithm of its probability."""
+    """For each multiset of draws: the sum, the sum of absolute values, ln of its probability."""
     left, log_chance = np.array([count]), np.array([scipy.special.gammaln(count + 1)])
     total, scale = np.zeros(1), np.zeros(1)
     for place, (v, log_p) in enumerate(zip(value, log_mass, strict=True)):

@@ -1,10 +1,10 @@
-"""E[max(0, X_1 + ... + X_N)]: the one number behind every crowd guarantee.
+"""E[max(0, X_1 + ... + X_N)]: the number from which every crowd guarantee is computed.
 
-X is zero with some probability and else one of finitely many values. The method keeps the result
-an upper bound at every step: values are split between lattice points so that the mean is kept
-(max(0, .) is convex), values far below are raised, values too large for the lattice are treated
-by max(0, s) = s + max(0, -s), and what leaves the window is bounded by Chernoff. Splitting comes
-first and the exponential tilt after it, so that 1e-80 has as many right digits as 1e-3.
+X is zero with some probability, and otherwise one of finitely many values. The result is an upper
+bound at every step: values are split between lattice points, which preserves the mean (max(0, .) is
+convex), very low values are raised, values too large for the lattice are treated by
+max(0, s) = s + max(0, -s), and tails beyond the window have Chernoff bounds. Splitting comes before
+the exponential tilt, so that 1e-80 has as many correct digits as 1e-3.
 Proof: docs/mathematics.md#the-lattice.
 """
 
@@ -35,14 +35,14 @@ from incrowd.accountant.numerics.precision import (
     relative,
 )
 
-# Decisive values: so large that one of them makes a sum positive. They stay off the lattice.
+# Decisive values are so large that one of them makes a sum positive; they stay off the lattice.
 #
 # All other values are ordinary. Proof: docs/mathematics.md#the-lattice.
 
 
-SAFE = 12.0  # standard deviations that the sum of ordinary values hardly leaves: 4e-33 if normal
-SETTLED = 1e-9  # relative: limits that change less no longer change
-EXPONENTS = np.geomspace(1e-2, 1e3, 40)  # to try in a Chernoff bound, over the least decisive value
+SAFE = 12.0  # standard deviations; the sum of ordinary values lies beyond with 4e-33 if normal
+SETTLED = 1e-9  # relative: smaller changes of the limits are ignored
+EXPONENTS = np.geomspace(1e-2, 1e3, 40)  # for Chernoff bounds, over the smallest decisive value
 
 
 def ordinary_and_rest(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Mean]:
@@ -57,8 +57,8 @@ def ordinary_and_rest(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Me
 def separated(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Law]:
     """The ordinary values, which a lattice can hold, and the decisive ones.
 
-    A decisive value lifts the sum above zero wherever the ordinary ones are. Values so low that
-    the sum stays below zero whatever the ordinary ones are, are raised to where that still holds.
+    A decisive value makes the sum positive for any ordinary values. Values so low that the sum is
+    negative for any ordinary values are raised as far as this remains true.
     """
     top, bottom = math.inf, -math.inf
     while True:
@@ -81,10 +81,10 @@ def sum_limits(law: Law, count: int, safe: float = SAFE) -> tuple[float, float]:
 def rest(ordinary: Law, decisive: Law, count: int, raised: float = 0.0) -> Mean:
     """An upper bound of E[max(0, S); some value is decisive].
 
-    There max(0, S) = S + max(0, -S) <= S + max(0, -(R + top)), R the sum of the ordinary values
-    and top the least decisive one; the last term, the doubt, is bounded by Chernoff:
-    (-x)_+ <= exp(-t x - 1) / t. raised: by how much the mean of an ordinary value rose when low
-    ones were raised; beside a decisive value that counts, and is in doubt as well.
+    There max(0, S) = S + max(0, -S) <= S + max(0, -(R + top)), where R is the sum of the ordinary
+    values and top the smallest decisive one; the last term, the doubt, has a Chernoff bound:
+    (-x)_+ <= exp(-t x - 1) / t. raised: by how much raising low values has raised the mean of an
+    ordinary value; together with a decisive value this matters, so it is added to the doubt.
     """
     chance = float(decisive.mass.sum())
     some = -math.expm1((count - 1) * math.log1p(-chance))
@@ -97,54 +97,53 @@ def rest(ordinary: Law, decisive: Law, count: int, raised: float = 0.0) -> Mean:
     return Mean(max(mean, 0.0) + miss, miss + count * raised * some)
 
 
-# Sums of draws that are mostly small and rarely large: each kind on a lattice of its own.
+# Sums of draws that are mostly small and rarely large, with a separate lattice for each kind.
 #
-# Where the largest values are thousands of times the usual ones, one lattice has to be as fine as
-# the small and as wide as the large ones. Here the two are divided: a sum of N draws is
-# one of small ones for all but K draws, and of K large ones. Give every large value a small draw as
-# well, and take that draw's mean off the value: the sum keeps its mean and gains the spread of K
-# small draws, so that every convex expectation can only rise. And now N small draws and N large
-# ones (nearly all zero) are independent.
-# The proof is in docs/mathematics.md#the-lattice.
+# If the largest values are thousands of times the usual ones, a single lattice has to be as fine as
+# the small and as wide as the large values. Here the two are separated: of N draws, K are large and
+# the others small. Add a small draw to every large value, and subtract the mean of that draw: the
+# mean of the sum stays the same and its spread grows by that of K small draws, so the expectation
+# of a convex function can only rise. Then N small draws and N large ones (nearly all zero) are
+# independent. The proof is in docs/mathematics.md#the-lattice.
 
 
-WORTH_IT = 4.0  # how many times fewer points two lattices have to have: they cost about twice each
+WORTH_IT = 4.0  # two lattices need so many times fewer points, since each takes about twice as long
 WIDTH = 18.0  # standard deviations of a window: 2 sqrt(2 * 41) by Chernoff, if the sum is normal
 
 
 def mean_in_two(whole: Discretization, halvings: int = 0) -> Mean | None:
-    """A bound of E[max(0, S)] by two lattices; None if one is as good.
+    """A bound of E[max(0, S)] by two lattices; None if one lattice is as good.
 
-    It is about as loose as that of one lattice whose step is halved some times.
+    It is about as loose as that of one lattice whose step is halved `halvings` times.
     """
     finer = replace(whole, spare=whole.spare / 4**halvings, step=whole.step / 2**halvings)
     parts = divided(finer)
     if parts is None:
         return None
-    first = _on_its_own(parts[0], finer)
-    second = _on_its_own(parts[1], finer, first.step)
+    first = _discretized_part(parts[0], finer)
+    second = _discretized_part(parts[1], finer, first.step)
     (one, one_cumulant), (other, other_cumulant) = first.sum(), second.sum()
     scale = bounded_exp(one_cumulant + other_cumulant)
     outside = scale * (first.outside + second.outside)
     return Mean(scale * positive_mean(one.plus(other)) + outside, outside)
 
 
-def _on_its_own(part: Law, whole: Discretization, unit: float = 0.0) -> Discretization:
-    """Half of the spare variance for each part."""
+def _discretized_part(part: Law, whole: Discretization, unit: float = 0.0) -> Discretization:
+    """One of two parts on a separate lattice; each may use half of the spare variance."""
     tilted = TiltedLaw.at(part, whole.tilted.count, whole.tilted.theta)
     return discretize(tilted, whole.spare / 2, _coarsest(whole), unit)
 
 
 def _coarsest(whole: Discretization) -> float:
-    """The step to which the small values' sum may be coarsened at the end."""
+    """The largest step to which the sum of the small values may be coarsened at the end."""
     return math.sqrt(whole.tilted.count * whole.spare)
 
 
 def divided(whole: Discretization) -> tuple[Law, Law] | None:
-    """The small values without the others, and the large ones less the mean of a small draw.
+    """The law of the small values, and that of the large ones minus the mean of a small draw.
 
-    Divided where both lattices together have the fewest points, of the places where the spare
-    variance pays for the extra draws: their chance times the variance of a small draw.
+    Divided where both lattices together have the fewest points, provided that the spare variance
+    covers the extra draws: the probability of a large value times the variance of a small draw.
     """
     law, spare = whole.tilted.law, whole.spare
     order = np.argsort(-np.abs(law.value))
@@ -167,7 +166,7 @@ def _points(
     largest: np.ndarray | float,
     step: np.ndarray | float,
 ) -> np.ndarray:
-    """About how many points a lattice has, all its levels together, for draws of some variance."""
+    """The approximate number of points of a lattice on all its levels, given a draw's variance."""
     people = whole.tilted.count
     levels = max(1.0, math.log(people, 4))
     block = np.clip(levels * np.square(step) / whole.spare, 1.0, people)
@@ -178,22 +177,22 @@ def _points(
 
 
 def _divided_after(law: Law, order: np.ndarray, number: int) -> tuple[Law, Law]:
-    """The first so many values are the large ones."""
+    """Divide the law so that the first `number` values of the order are the large ones."""
     top, others = order[:number], order[number:]
     remaining = law.total - float(law.mass[top].sum())
     small = Law(law.value[others], law.log_mass[others] - math.log(remaining))
     return small, Law(law.value[top] - small.mean, law.log_mass[top], law.total)
 
 
-TOLERANCE = 1e-4  # relative looseness always reached; the result is an upper bound whatever it is
-EXACT = 1e-7  # relative looseness reached while the lattice stays small
-WIDER = 6  # times that more values are tried to be ordinary, within four times the limits each
-# Chosen by time, on one core: each keeps what it limits under about a tenth of a second.
+TOLERANCE = 1e-4  # relative looseness of the upper bound
+EXACT = 1e-7  # relative looseness that is reached if the lattice stays small
+WIDER = 6  # how often to try treating more values as ordinary, each time with limits 4 times wider
+# Chosen by measurement on one core: what each of them limits takes less than about 0.1 seconds.
 FEW_WAYS = 400_000
 SMALL_CROWD = 2000
-WIDE_POINTS = 1 << 14  # across all values, at the coarsest step
-EXACT_POINTS = 1 << 19  # of a crowd so small that one lattice holds it
-NEAR_ZERO = 1e-9  # of its terms: a sum above minus that may be positive but for rounding
+WIDE_POINTS = 1 << 14  # from the smallest to the largest value, at the coarsest step
+EXACT_POINTS = 1 << 19  # for a crowd so small that one lattice is enough
+NEAR_ZERO = 1e-9  # relative to its terms: a sum above minus that may be positive without rounding
 
 
 @dataclass(frozen=True)
@@ -208,9 +207,9 @@ class Bounds:
 def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     """Lower, estimate and certified upper bound of E[max(0, X_1 + ... + X_count)].
 
-    The lattice step is halved until that lowers the bound by less than `tolerance` of it, and
-    further while the lattice is small. The lattices are nested and the error is of second order,
-    so that a third of the last drop remains. Where the draws can fall in few ways all are tried.
+    The lattice step is halved until that lowers the bound by a share of less than `tolerance`, and
+    further while the lattice is small. The lattices are nested and the error is of second order, so
+    a third of the last drop remains. If there are few multisets of draws, all are enumerated.
     """
     if ways(len(law.with_zero()[0]), count) <= FEW_WAYS:
         return _exact(law, count)
@@ -226,7 +225,7 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
 
 
 def _exact(law: Law, count: int) -> Bounds:
-    """Every way in which the draws can fall; what remains is rounding, of sums and logarithms."""
+    """By enumerating all multisets of draws; only sums and logarithms are rounded."""
     total, scale, log_chance = outcomes(*law.with_zero(), count)
     chance = np.exp(log_chance)
     value = float(chance @ np.maximum(total, 0.0))
@@ -237,7 +236,7 @@ def _exact(law: Law, count: int) -> Bounds:
 
 
 def _refined(exact: Mean, lattice: Discretization, tolerance: float) -> tuple[Mean, float]:
-    """The bound once the step has been halved often enough, and by how much it fell at last."""
+    """The bound after the step has been halved often enough, and by how much it fell at last."""
     fine, drop = exact.plus(*_quickest(lattice, 0)), math.inf
     one_lattice = lattice.block >= lattice.tilted.count
     most = EXACT_POINTS if one_lattice else FEW_POINTS
@@ -251,10 +250,10 @@ def _refined(exact: Mean, lattice: Discretization, tolerance: float) -> tuple[Me
 
 
 def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
-    """A certified upper bound of E[max(0, X_1 + ... + X_count)], quickly: the coarsest lattice.
+    """A quick certified upper bound of E[max(0, X_1 + ... + X_count)], on the coarsest lattice.
 
-    sharp: keep the bound itself within a few thousandths; else only the spread of the sum, which
-    is enough and quicker where the bound is far out in the tail and will hardly count.
+    sharp: keep the bound itself within a few thousandths. If False, only the spread of the sum is
+    kept, which is faster, and enough if the bound is far out in the tail and hardly matters.
     """
     exact, lattice = _prepared(law, count, sharp, beside=COARSEST)
     value = exact.bound
@@ -264,9 +263,9 @@ def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
 
 
 def chernoff_bound(law: Law, count: int) -> float:
-    """A certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, for a first look.
+    """A certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, to compare laws.
 
-    At the saddlepoint.
+    The Chernoff bound at the saddlepoint.
     """
     exact, tilted = _tilted(law, count)
     rest = tilted.chernoff if tilted else 0.0
@@ -274,9 +273,9 @@ def chernoff_bound(law: Law, count: int) -> float:
 
 
 def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
-    """What is known in closed form, and the tilted law of the rest, if any.
+    """The part of the mean in closed form, and the tilted law of the rest, if any.
 
-    The sum of a law of positive mean is mirrored: max(0, s) = s + max(0, -s).
+    If the mean of the law is positive, the law is negated: max(0, s) = s + max(0, -s).
     """
     ordinary, exact = _without_decisive(law, count)
     if ordinary.mean > 0:
@@ -288,10 +287,10 @@ def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
 
 
 def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
-    """The ordinary values, and what the decisive ones add.
+    """The ordinary values, and the contribution of the decisive ones.
 
-    Ever larger ones are called decisive, until it is nearly certain that one of them decides.
-    Where it never is, all stay in if a lattice holds them, and else a bound has to do.
+    The threshold is raised until it is nearly certain that one decisive value decides. If that is
+    never so, all values are ordinary if they fit on a lattice; otherwise a bound is used.
     """
     tries = (ordinary_and_rest(law, count, safe) for safe in SAFE * 4.0 ** np.arange(WIDER))
     first = next(tries)
@@ -302,9 +301,9 @@ def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
 
 
 def _fits(law: Law, count: int) -> bool:
-    """Whether a lattice of moderate size holds the largest values too: then all are ordinary.
+    """Whether a lattice of moderate size holds even the largest values: then all are ordinary.
 
-    Asked of small crowds only, in which a dozen standard deviations are not yet safe.
+    Only for small crowds, in which twelve standard deviations are not a safe limit.
     """
     law = law.negated() if law.mean > 0 else law
     if count > SMALL_CROWD or not law.value.min(initial=0.0) < 0 < law.value.max(initial=0.0):
@@ -316,9 +315,9 @@ def _fits(law: Law, count: int) -> bool:
 def _prepared(
     law: Law, count: int, sharp: bool = True, beside: float = 0.0
 ) -> tuple[Mean, Discretization | None]:
-    """What is known in closed form, and how to compute the rest, if it counts.
+    """The part of the mean in closed form, and how to compute the rest, unless it is negligible.
 
-    beside: the share of what is known up to which a bound of the rest is good enough.
+    beside: if the rest is less than this share of that part, a bound of it is enough.
     """
     exact, tilted = _tilted(law, count)
     if tilted is None:
@@ -330,9 +329,9 @@ def _prepared(
 
 
 def _quickest(lattice: Discretization, halvings: int) -> Mean:
-    """E[max(0, S)] from one lattice, or from two if one is large and they are small.
+    """E[max(0, S)] from one lattice, or from two if one would be large and they are small.
 
-    Where no lattice is fine enough the closed form is better: a bound, and nothing else.
+    If no lattice is fine enough, the bound in closed form is better.
     """
     in_two = mean_in_two(lattice, halvings) if lattice.points > FEW_POINTS else None
     mean, closed = in_two or lattice.positive_mean(halvings), lattice.tilted.chernoff
@@ -340,5 +339,5 @@ def _quickest(lattice: Discretization, halvings: int) -> Mean:
 
 
 def _roundoff(law: Law, count: int) -> float:
-    """Relative allowance for double precision: that of a draw counts by its mass off zero."""
+    """The relative allowance for rounding; each draw is weighted by its mass off zero."""
     return relative(count * float(law.mass.sum()))

@@ -1,1 +1,1 @@
-"""One file for each kind of file that answers stand in."""
+"""The file formats of answers, one module for each."""

@@ -1,4 +1,4 @@
-"""Arrow files (Feather) and streams, read whole."""
+"""Arrow files (Feather) and streams, read as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = b"ARROW1"
 
 class _Arrow(Reader):
     def table(self, source: Source) -> pa.Table:
-        """All columns."""
+        """Return all columns."""
         content = source.whole()
         open_it = pa.ipc.open_file if content.startswith(FILE) else pa.ipc.open_stream
         with open_it(pa.BufferReader(content)) as read:

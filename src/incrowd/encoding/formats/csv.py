@@ -1,4 +1,4 @@
-"""CSV, with commas, semicolons, tabs or bars; every cell is the text that it is."""
+"""CSV with commas, semicolons, tabs, or vertical bars; every cell is read as text."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SEPARATORS = ",;\t|"
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
-EXCEL_SAYS = "sep="  # a first line that names the separator
+EXCEL_HINT = "sep="  # the beginning of a first line that names the separator
 _log = logging.getLogger(__name__)
 _Handler = Callable[[Any], str]  # of a row with another number of cells -> what pyarrow should do
 
 
 class Layout(NamedTuple):
-    """How a file is laid out: what stands between cells, lines before the header, columns."""
+    """The layout of a file: its separator, the number of lines before the header, its columns."""
 
     separator: str
     skipped: int
@@ -35,15 +35,15 @@ class Layout(NamedTuple):
 
 
 def layout(source: Source, wanted: Sequence[str] = ()) -> Layout:
-    """The layout by which most of the wanted columns are found, and most columns."""
+    """Return the layout that gives most of the wanted columns, and then most columns."""
     with source.open() as file:
         start = pa.input_stream(file, compression=source.compression).read(ROW_BYTES)
     if source.encoding is None:
-        start.partition(b"\n")[0].decode("utf-8")  # strictly: below, the last letter may be cut
+        start.partition(b"\n")[0].decode("utf-8")  # strict; below, the last letter may be cut
     text = start.decode(source.encoding or "utf-8", errors="ignore").removeprefix("\ufeff")
     first, _, rest = text.partition("\n")
-    if first.startswith(EXCEL_SAYS) and first[len(EXCEL_SAYS) :].strip("\r"):
-        separator = first[len(EXCEL_SAYS)]
+    if first.startswith(EXCEL_HINT) and first[len(EXCEL_HINT) :].strip("\r"):
+        separator = first[len(EXCEL_HINT)]
         return Layout(separator, 1, _header(rest, separator))
     layouts = [Layout(separator, 0, _header(text, separator)) for separator in SEPARATORS]
     best = max(layouts, key=lambda each: (len({*wanted} & {*each.columns}), len(each.columns)))
@@ -61,9 +61,9 @@ def _header(text: str, separator: str) -> list[str]:
 def pieces(
     source: Source, laid_out: Layout, wanted: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The wanted columns, or all, piece by piece, each with how many bytes were read so far.
+    """Yield the wanted columns, or all, in pieces, each with the number of bytes read so far.
 
-    numbers: columns whose decimals may stand after a comma, where semicolons separate the cells.
+    numbers: columns that may have decimal commas if semicolons separate the cells.
     """
     decimals: dict[str, bool] = dict.fromkeys(numbers if laid_out.separator == ";" else (), False)
     try:
@@ -85,7 +85,7 @@ def _batches(
         block_size=ROW_BYTES,
         encoding=source.encoding or "utf8",
         skip_rows=laid_out.skipped,
-        use_threads=False,  # otherwise the number of a row is not known
+        use_threads=False,  # with threads, the number of a row is not available
     )
     parsing = pa.csv.ParseOptions(delimiter=laid_out.separator, invalid_row_handler=ragged)
     with source.open() as file:
@@ -123,9 +123,9 @@ def _check_cells(source: Source, laid_out: Layout) -> None:
 
 
 def _with_points(batch: pa.RecordBatch, decimals: dict[str, bool]) -> pa.RecordBatch:
-    """Decimals after a point in those columns in which it is sure that the comma is one.
+    """Replace decimal commas by points in the columns in which they are certain to be that.
 
-    decimals: these columns, and whether a piece before this one said so for sure; noted there.
+    decimals: these columns, and whether an earlier piece has shown it; updated in place.
     """
     names, columns = batch.schema.names, dict(zip(batch.schema.names, batch.columns, strict=True))
     for name in decimals.keys() & columns.keys():
@@ -136,7 +136,7 @@ def _with_points(batch: pa.RecordBatch, decimals: dict[str, bool]) -> pa.RecordB
 
 
 def with_points(table: pa.Table) -> pa.Table:
-    """The same of all columns in which nothing stands but numbers."""
+    """Replace decimal commas in all columns that contain only numbers."""
     for place, name in enumerate(table.column_names):
         texts = pc.utf8_trim_whitespace(table.column(place))
         if pc.all(pc.match_substring_regex(texts, _NUMBERS)).as_py():
@@ -145,10 +145,10 @@ def with_points(table: pa.Table) -> pa.Table:
 
 
 def pointed(cells: pa.Array, *, sure: bool = False) -> pa.Array:
-    """Numbers with decimals after a comma, as 3,5, with a point in its place.
+    """Replace decimal commas, as in 3,5, by points.
 
-    As they are if a number has a point, or if all could be thousands, as 3,500, unless it is sure
-    that the comma stands before decimals.
+    The cells stay unchanged if a number has a point, or if all commas could separate thousands, as
+    in 3,500. sure: whether the commas are already known to be decimal commas.
     """
     texts = pc.utf8_trim_whitespace(cells)
     commas = pc.match_substring_regex(texts, _COMMA)
@@ -160,7 +160,7 @@ def pointed(cells: pa.Array, *, sure: bool = False) -> pa.Array:
 
 
 def _as_text(laid_out: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
-    """Every cell as the text that it is: nobody guesses what it means."""
+    """Return options that read every cell as text, without guessing its type."""
     return pa.csv.ConvertOptions(
         include_columns=list(wanted),
         column_types=dict.fromkeys(wanted or laid_out.columns, pa.string()),
@@ -172,7 +172,7 @@ def _as_text(laid_out: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
 
 class _Csv(Reader):
     def table(self, source: Source) -> pa.Table:
-        """All columns; decimals after a comma where semicolons separate the cells."""
+        """Return all columns; with decimal commas replaced if semicolons separate the cells."""
         laid_out = layout(source)
         read = [piece for piece, _ in pieces(source, laid_out)]
         empty = pa.schema([(name, pa.string()) for name in laid_out.columns])
@@ -180,17 +180,17 @@ class _Csv(Reader):
         return with_points(table) if laid_out.separator == ";" else table
 
     def columns(self, source: Source, request: Request) -> list[str]:
-        """The names of all columns."""
+        """Return the names of all columns."""
         return layout(source, request.columns).columns
 
     def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
-        """The wanted columns, read as they are needed."""
+        """Return the wanted columns, read lazily."""
         laid_out = layout(source, request.columns)
         names = check_names(laid_out.columns, request.survey, request.id)
         return pieces(source, laid_out, names, request.numbers)
 
     def size(self, source: Source) -> tuple[int, str]:
-        """How many bytes it has."""
+        """Return the number of stored bytes."""
         return source.stored, "bytes"
 
 

@@ -1,4 +1,4 @@
-"""Excel workbooks: a sheet, its first row the header."""
+"""Excel workbooks: one sheet, whose first row is the header."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Sheet = list[tuple[Any, ...]]
 
 
 def _sheet(source: Source) -> Sheet:
-    """The sheet that is named, or the first. Raises UsageError if there is none of that name."""
+    """Return the named sheet, or the first. Raises UsageError if the name is unknown."""
     every = sheets(source)
     if source.sheet is None:
         return next(iter(every.values()), [])
@@ -29,20 +29,20 @@ def _sheet(source: Source) -> Sheet:
 
 
 def sheets(source: Source) -> dict[str, Sheet]:
-    """The cells of every sheet, by its name; values, not formulas."""
+    """Return the cells of every sheet by its name; values, not formulas."""
     with needing_stats(source.name):
         from openpyxl import load_workbook
     try:
         book = load_workbook(io.BytesIO(source.whole()), read_only=True, data_only=True)
         return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
-    except Exception:  # openpyxl and what it builds on raise a dozen kinds
+    except Exception:  # openpyxl and its dependencies raise a dozen kinds
         raise refused(
             source.name, "the Excel file is damaged or incomplete; save it again"
         ) from None
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:
-    """Fractions stay numbers, since nobody knows how they were written."""
+    """Return a column of text; with fractions, of numbers, since these have many spellings."""
     numbers = [cell for cell in cells if cell is not None]
     fractions = any(isinstance(cell, float) and not cell.is_integer() for cell in numbers)
     if fractions and all(isinstance(cell, int | float) for cell in numbers):
@@ -52,7 +52,7 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 
 class _Excel(Reader):
     def table(self, source: Source) -> pa.Table:
-        """The columns of a sheet, by default the first; numbers stay numbers if all are."""
+        """Return the columns of a sheet, by default the first one."""
         sheet = _sheet(source)
         names = ["" if name is None else str(name) for name in (sheet[0] if sheet else ())]
         filled = [row for row in sheet[1:] if any(cell is not None for cell in row)]

@@ -1,4 +1,4 @@
-"""The extra `stats`: what reads SPSS, Stata and Excel files."""
+"""The extra `stats`, which reads SPSS, Stata, and Excel files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incrowd.errors import AnswersError, InWords
 
 @contextmanager
 def needing_stats(name: str) -> Iterator[None]:
-    """For imports of the extra `stats`. Raises AnswersError about a file if it is missing."""
+    """Use for imports of the extra `stats`. Raises AnswersError for the file if it is missing."""
     try:
         yield
     except ModuleNotFoundError as error:

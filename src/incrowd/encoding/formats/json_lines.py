@@ -1,4 +1,4 @@
-"""JSON, an object a line or a list of objects: every value is the text that it is written as."""
+"""JSON with one object per line, or a list of objects; every value is read as written, as text."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def _checked(source: Source, row: object, place: str) -> Mapping[str, Any]:
 
 class _JsonLines(Reader):
     def table(self, source: Source) -> pa.Table:
-        """A column for each key, in the order in which they come; a key that is absent is missing.
+        """Return a column for each key, in order of appearance; absent keys are missing answers.
 
-        Numbers keep their digits, as in a CSV file: 007 in quotation marks and 7 are different ids.
+        Numbers keep their digits, as in a CSV file: "007" and 7 are different ids.
         """
         text = source.whole().decode(source.encoding or "utf-8-sig")
         rows = _listed(source, text) if text.lstrip().startswith("[") else _lines(source, text)

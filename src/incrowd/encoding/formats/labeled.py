@@ -1,4 +1,4 @@
-"""SPSS and Stata files: codes, what they are labeled, and which of them stand for no answer."""
+"""SPSS and Stata files: codes, their labels, and the codes that mean no answer."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Labeled:
-    """What a file of a statistics package holds.
+    """The content of a file of a statistics package.
 
-    columns: the codes as texts (fractions as numbers), those that the file calls missing left
-    out. texts: the wording of each question. labels: of each column, code -> label. missing: of
-    each column, the codes that it calls missing. names: of all columns, also of those not read.
+    columns: the codes as text (fractions as numbers), without those that the file declares missing.
+    texts: the wording of each question. labels: for each column, code -> label. missing: for each
+    column, the codes that it declares missing. names: of all columns, including those not read.
     """
 
     columns: Mapping[str, pa.Array]
@@ -37,24 +37,24 @@ class Labeled:
 
 
 def answers(column: pa.Array, question: AnyQuestion, codes: Codes, labels: Labels) -> pa.Array:
-    """A column of codes, each replaced by its label unless the survey or the question knows it."""
+    """Replace the codes of a column by labels, except for codes that the survey uses itself."""
     if not labels or codes.values:
         return column
-    said = {
+    replaced = {
         code: label
         for code, label in labels.items()
         if code not in codes.missing and not _by_code(question, code, label, codes.missing)
     }
-    if not said:
+    if not replaced:
         return column
     return pa.array(
-        [said.get(text or "", text) for text in pc.cast(column, pa.string()).to_pylist()],
+        [replaced.get(text or "", text) for text in pc.cast(column, pa.string()).to_pylist()],
         pa.string(),
     )
 
 
 def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str]) -> bool:
-    """Whether a question knows a value by its code: numbers, and options that are codes."""
+    """Whether a question uses the code and not the label: numbers, and options that are codes."""
     if question.of_numbers:
         return label not in missing
     options = question.choices
@@ -62,7 +62,7 @@ def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str
 
 
 def labeled(source: Source, wanted: Sequence[str] | None = None) -> Labeled:
-    """All of a file, or some columns of it. Raises AnswersError if it cannot be read."""
+    """Read a file, or some of its columns. Raises AnswersError if it cannot be read."""
     about, _ = _read(source, metadataonly=True, user_missing=True)
     names = [name for name in about.column_names if wanted is None or name in wanted]
     values: Mapping[str, list[Any]] = _read(source, usecols=names)[1] if names else {}
@@ -76,14 +76,14 @@ def labeled(source: Source, wanted: Sequence[str] | None = None) -> Labeled:
 
 
 def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, list[Any]]]:
-    """What a file says of its columns, and their cells."""
+    """Return the metadata of a file, and the cells of its columns."""
     with needing_stats(source.name):
         import pyreadstat
     read: Any = pyreadstat.read_sav if source.kind == "sav" else pyreadstat.read_dta
     file = io.BytesIO(source.whole())
     try:
         values, about = read(file, output_format="dict", encoding=source.encoding, **options)
-    except Exception:  # pyreadstat raises errors of its own, and some of Python's
+    except Exception:  # pyreadstat raises several exceptions, some of them built-in
         allowed = f"the {FORMATS[source.kind].spoken} file is damaged or incomplete; save it again"
         raise refused(source.name, allowed) from None
     return about, values
@@ -94,14 +94,14 @@ def _texts(labels: Mapping[Any, str]) -> Labels:
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:
-    """Codes are whole numbers; fractions stay numbers, since they have many spellings."""
+    """Return a column of codes as text; with fractions, of numbers, which have many spellings."""
     if any(isinstance(cell, float) and not cell.is_integer() for cell in cells):
         return pa.array(cells, pa.float64())
     return text_column([None if cell == "" else cell for cell in cells])
 
 
 def _missing(about: Any, name: str) -> tuple[str, ...]:
-    """The codes that a column calls missing: single ones, and those that have a label."""
+    """Return the codes that a column declares missing: single ones, and labeled ones in ranges."""
     ranges = about.missing_ranges.get(name, ())
     labeled = about.variable_value_labels.get(name, {})
     single = [each["lo"] for each in ranges if each["lo"] == each["hi"]]
@@ -117,15 +117,15 @@ def _missing(about: Any, name: str) -> tuple[str, ...]:
 
 class _Labeled(Reader):
     def table(self, source: Source) -> pa.Table:
-        """All columns, as codes."""
+        """Return all columns, as codes."""
         return pa.table(labeled(source).columns)
 
     def columns(self, source: Source, request: Request) -> list[str]:
-        """The names of all columns."""
+        """Return the names of all columns."""
         return list(labeled(source, ()).names)
 
     def wanted(self, source: Source, request: Request) -> pa.Table:
-        """The wanted columns, codes replaced by their labels."""
+        """Return the wanted columns, with codes replaced by their labels."""
         survey, read = request.survey, labeled(source, request.columns)
         names = check_names(read.names, survey, request.id)
         questions = {question.id: question for question in survey.questions}
@@ -143,7 +143,7 @@ class _Labeled(Reader):
         return pa.table(columns)
 
     def data(self, source: Source) -> Data:
-        """All columns, with wording, labels and codes for no answer."""
+        """Return all columns, with wording, labels, and codes for no answer."""
         read = labeled(source)
         return Data(pa.table(read.columns), read.texts, read.labels, read.missing)
 

@@ -1,4 +1,4 @@
-"""Parquet files, a bounded number of bytes at a time."""
+"""Parquet files, read a bounded number of bytes at a time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow.parquet
 from incrowd.encoding.formats.reader import Pieces, Reader, Request, check_names
 from incrowd.encoding.sources import Source, refused
 
-CELL_BYTES = 8  # of a cell beside what is in it
+CELL_BYTES = 8  # per cell, in addition to its content
 
 
 def columns(source: Source) -> list[str]:
-    """The names of its columns."""
+    """Return the names of the columns."""
     with source.open() as file, pa.parquet.ParquetFile(file) as read:
         return list(read.schema_arrow.names)
 
@@ -22,14 +22,14 @@ def columns(source: Source) -> list[str]:
 def pieces(
     source: Source, wanted: Sequence[str], rows: int, piece_bytes: int
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The wanted columns, at most so many rows at a time, each with how many came up to there."""
+    """Yield the wanted columns, at most `rows` rows at a time, with the rows read so far."""
     with source.open() as file, pa.parquet.ParquetFile(file) as read:
         metadata = read.metadata
     leaves = [metadata.schema.column(place).path for place in range(len(metadata.schema))]
     most, done = _most_rows(source.name, metadata, wanted, rows, piece_bytes), 0
     where = str(source.path) if source.content is None else source.open()
-    # As dictionaries, repeated texts take no more memory than in the file; reading ahead would
-    # keep whole row groups.
+    # Read as dictionaries, repeated texts take no more memory than in the file; reading ahead would
+    # load whole row groups.
     with pa.parquet.ParquetFile(
         where, memory_map=True, pre_buffer=False, read_dictionary=leaves
     ) as file:
@@ -46,9 +46,9 @@ def _most_rows(
     rows: int,
     piece_bytes: int,
 ) -> int:
-    """How many rows take about `piece_bytes`, by what the file says of its row groups.
+    """Return how many rows take about `piece_bytes`, according to the metadata of the row groups.
 
-    Raises AnswersError if one takes more.
+    Raises AnswersError if a single row takes more.
     """
     each = max(
         (_row_bytes(metadata.row_group(n), wanted) for n in range(metadata.num_row_groups)),
@@ -61,7 +61,7 @@ def _most_rows(
 
 
 def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> float:
-    """Of the wanted columns of one row on average, unpacked."""
+    """Return the average uncompressed bytes of the wanted columns of one row."""
     columns = [group.column(place) for place in range(group.num_columns)]
     taken = sum(
         column.total_uncompressed_size + CELL_BYTES * column.num_values
@@ -73,21 +73,21 @@ def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> flo
 
 class _Parquet(Reader):
     def table(self, source: Source) -> pa.Table:
-        """All columns."""
+        """Return all columns."""
         with source.open() as file:
             return pa.parquet.read_table(file)
 
     def columns(self, source: Source, request: Request) -> list[str]:
-        """The names of all columns."""
+        """Return the names of all columns."""
         return columns(source)
 
     def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
-        """The wanted columns, read as they are needed."""
+        """Return the wanted columns, read lazily."""
         names = check_names(columns(source), request.survey, request.id)
         return pieces(source, names, rows, piece_bytes)
 
     def size(self, source: Source) -> tuple[int, str]:
-        """How many rows it has."""
+        """Return the number of rows."""
         with source.open() as file, pa.parquet.ParquetFile(file) as read:
             return int(read.metadata.num_rows), "rows"
 

@@ -1,4 +1,4 @@
-"""What reads files of a format: as a whole, unless the format can do better."""
+"""The interface of file formats: files are read as a whole unless the format can do better."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.survey import AnyQuestion, Survey
 
 ONCE = "there should be exactly one"
-SHOWN = 5  # columns that are missing; the rest is counted
+SHOWN = 5  # missing columns that are listed; the rest is counted
 
-Pieces = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
+Pieces = Iterator[tuple[pa.RecordBatch, int]]  # each piece with the amount read up to its end
 
 
 class Request(NamedTuple):
-    """What is wanted of a file. id: of the column that says whose row it is."""
+    """The columns to read from a file. id: the column that identifies the person."""
 
     survey: Survey
     id: str | None = None
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the survey's questions, in order, and that of the ids."""
+        """The columns of the survey's questions, in order, and the column of ids."""
         ids = [question.id for question in self.survey.questions]
         return list(dict.fromkeys(ids + ([self.id] if self.id else [])))
 
     @property
     def numbers(self) -> list[str]:
-        """The questions to which a comma between digits is no part of an answer, or of a code for
-        one: it stands before decimals, as in 3,5 or, of a code, in 3,0."""
+        """The questions for which a comma between digits must be a decimal comma, as in 3,5.
+
+        No answer to them, and no code for one, contains a comma.
+        """
         questions = self.survey.questions
         return [question.id for question in questions if not _has_commas(self.survey, question)]
 
 
 @dataclass(frozen=True)
 class Data:
-    """Every column as it stands, and of some their wording, labels and codes for no answer."""
+    """All columns unchanged, and for some of them wording, labels, and codes for no answer."""
 
     table: pa.Table
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -52,42 +54,44 @@ class Data:
 
 
 class Reader(ABC):
-    """Reads files of a format. `table` is all that one has to give."""
+    """Reads files of one format. Subclasses have to define only `table`."""
 
     @abstractmethod
     def table(self, source: Source) -> pa.Table:
-        """All columns of a file. Raises AnswersError if it cannot be read."""
+        """Return all columns of a file. Raises AnswersError if it cannot be read."""
 
     def columns(self, source: Source, request: Request) -> list[str]:
-        """The names of all columns, in order."""
+        """Return the names of all columns, in order."""
         return list(self.table(source).column_names)
 
     def wanted(self, source: Source, request: Request) -> pa.Table:
-        """The wanted columns. Raises AnswersError if one is missing."""
+        """Return the wanted columns. Raises AnswersError if one is missing."""
         table = self.table(source)
         return table.select(check_names(table.column_names, request.survey, request.id))
 
     def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
-        """The wanted columns piece by piece, at most so many rows, and about so many bytes, in
-        each; with how much was read up to its end."""
+        """Yield the wanted columns in pieces, each with the amount read up to its end.
+
+        rows: the most rows of a piece. piece_bytes: its approximate size.
+        """
         done = 0
         for batch in self.wanted(source, request).to_batches(max_chunksize=rows):
             done += batch.num_rows
             yield batch, done
 
     def size(self, source: Source) -> tuple[int, str]:
-        """How much there is to read, and in what; 0 if that is known only when it was read."""
+        """Return how much there is to read, and its unit; 0 if that is not known in advance."""
         return 0, "rows"
 
     def data(self, source: Source) -> Data:
-        """All columns, with what the file says of them."""
+        """Return all columns with their metadata."""
         return Data(self.table(source))
 
 
 def reader(kind: str) -> Reader:
-    """What reads files of that kind."""
-    reads: Reader = import_module(FORMATS[kind].module).READER
-    return reads
+    """Return the reader of a format."""
+    result: Reader = import_module(FORMATS[kind].module).READER
+    return result
 
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
@@ -97,22 +101,22 @@ def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
 
 
 def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -> list[str]:
-    """The columns of the survey's questions, in order, and that of the ids, by their names.
+    """Return the names of the columns of the survey's questions, in order, and of the ids.
 
-    Raises AnswersError about all that are missing or stand twice.
+    Raises AnswersError that lists all missing and duplicate columns.
     """
     return check_once("answers", Request(survey, id).columns, columns)
 
 
 def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str]:
-    """The names. Raises AnswersError unless each is that of one column."""
+    """Return the names. Raises AnswersError unless there is exactly one column of each name."""
     if wrong := [name for name in names if list(columns).count(name) != 1]:
         raise AnswersError(*_not_once(field, wrong, columns))
     return names
 
 
 def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
-    """The first few names that are not those of one column; the last says which columns are."""
+    """Yield a problem for the first few wrong names; the last one lists the columns."""
     listed = f"the columns are {', '.join(columns) or 'none'}"
     for name in wrong[:SHOWN]:
         times = list(columns).count(name)

@@ -1,6 +1,6 @@
-"""The formats of files of answers: what tells them, and which module reads them.
+"""The file formats of answers: how they are recognized, and which module reads them.
 
-The modules are loaded when a file of their format is read.
+A module is loaded when a file of its format is read.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """One format of files.
+    """One file format.
 
-    kind: its name in options. spoken: for people. endings: of names, in lower case. magic: what its
-    files begin with, if there is anything. module: has a `READER`. compressed: whether its files
-    may be. sheets: whether they have several tables, by name.
+    kind: its name in options. spoken: its name in messages. endings: the suffixes of file names, in
+    lower case. module: the module that defines its `READER`. magic: the possible first bytes of its
+    files, if they are fixed. compressed: whether its files may be compressed. sheets: whether they
+    have several named tables.
     """
 
     kind: str
@@ -52,6 +53,6 @@ FORMATS: dict[str, Format] = {
 
 
 def name_one() -> str:
-    """What to do where there is no file that can be read."""
+    """Return the advice for a file that cannot be read: the formats that can."""
     *others, last = (each.spoken for each in FORMATS.values())
     return f"name a {', '.join(others)} or {last} file"
