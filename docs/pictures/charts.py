@@ -171,7 +171,7 @@ def curve() -> str:
 
 def reports_per_person() -> str:
     """The largest standard error of the health survey against reports a person may send."""
-    found = frontier(incrowd.Survey.load(HEALTH)).reports
+    found = frontier(incrowd.plan(incrowd.Survey.load(HEALTH))).reports
     rows = [{"reports": n, "error": 100 * e, "name": "largest error"} for n, e in found]
     x = axis(alt.X, "reports", "reports a person may send", type="log")
     y = axis(alt.Y, "error", "standard error, percent", type="log")

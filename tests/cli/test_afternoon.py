@@ -149,10 +149,10 @@ def test_the_draft_asks_what_the_file_does_not_say(drafted):
     missing = {id: question["missing"] for id, question in asked.items() if "missing" in question}
     assert missing == {"smokes": ["9"], "wellbeing": ["9"], "income": ["9999999"]}
     for id, (code,) in missing.items():
-        assert f"{id}: {code} was taken for no answer" in drafted["undecided"]
+        assert f"{id}: {code} was taken to mean no answer" in drafted["undecided"]
     assert len(asked["income"]["edges"]) == 5
     assert asked["devices"]["options"] == sorted(DEVICES)
-    assert not any("stand in fewer" in line for line in drafted["undecided"])
+    assert not any("in fewer than" in line for line in drafted["undecided"])
 
 
 def test_the_answers_are_checked_before_anything_is_planned(desk, survey, people):

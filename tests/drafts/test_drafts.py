@@ -137,23 +137,23 @@ def test_a_draft_of_the_example_is_planned_and_randomizes_it(tmp_path):
         assert np.abs(table.estimate - true).max() < 6 * table.standard_error.max()
 
 
-def test_what_is_not_sure_is_said():
+def test_open_decisions_are_listed():
     said = "\n".join(incrowd.draft(FRAME).undecided)
     for part in (
-        "options and edges are facts about the data",
+        "options and edges were taken from the data",
         "400 people are few",
-        "smokes: 1, 2: if these are codes",
-        "smokes: 9 was taken for no answer",
-        "age: -99 was taken for no answer",
-        "region: likely an open stratum",
-        "resp_id: left out: it looks like an id: use --id resp_id",
-        "odd, name: left out: a name has no comma",
-        "when: left out: it holds dates",
+        "smokes: if 1, 2 are codes",
+        "smokes: 9 was taken to mean no answer",
+        "age: -99 was taken to mean no answer",
+        "region: this may be public knowledge",
+        "resp_id: left out: it looks like an id; use --id resp_id",
+        "odd, name: left out: a name cannot contain a comma",
+        "when: left out: it contains dates",
     ):
         assert part in said, part
 
 
-def test_bins_tell_nobodys_number():
+def test_bins_do_not_reveal_the_largest_number():
     numbers = FRAME["weight"]
     edges = survey_of(incrowd.draft(FRAME)).question("weight").edges
     assert edges[0] <= numbers.min() and edges[-1] < numbers.max()
@@ -168,7 +168,7 @@ def test_codes_among_words_stand_for_no_answer():
     )
     draft = incrowd.draft(data)
     assert survey_of(draft).codes_of("land").missing == ("-99", "999")
-    assert "land: -99 was taken for no answer" in draft.undecided
+    assert "land: -99 was taken to mean no answer" in draft.undecided
     assert 'type = "amount"' not in draft.toml  # of four whole numbers nobody knows what they are
 
 
@@ -177,13 +177,13 @@ def test_a_name_of_two_columns_is_left_out(tmp_path):
     table = pa.Table.from_arrays([pa.array(["yes", "no"])] * 3, names=["a", "b", "a"])
     for data in (tmp_path / "a.csv", table):
         draft = incrowd.draft(data)
-        assert [asked.id for asked in draft.asked] == ["b"]
-        assert "a: left out: 2 columns have this name: rename" in draft.undecided
+        assert [each.id for each in draft.questions] == ["b"]
+        assert "a: left out: 2 columns have this name; rename them" in draft.undecided
         assert People.of(survey_of(draft), incrowd.load_answers(data, survey_of(draft))).number == 2
 
 
-def test_a_draft_says_what_is_for_means():
-    assert 'that counts: type = "amount", edges from the least' in incrowd.draft(FRAME).toml
+def test_a_draft_explains_how_to_estimate_means():
+    assert 'For the mean, use type = "amount" with edges' in incrowd.draft(FRAME).toml
 
 
 NASTY = ['say "x"', "back\\slash", "# no comment", "new\nline", "tab\there", "\x7f", "{}", "'"]
@@ -194,7 +194,7 @@ def test_any_text_is_written_so_that_it_is_read_again():
     draft = incrowd.draft(data)
     survey = survey_of(draft)
     assert [question.id for question in survey.questions] == ['q "1"', "#", "x = 3"]
-    assert "a\nb: left out: its name holds U+000A; rename it" in draft.undecided
+    assert "a\nb: left out: its name contains U+000A; rename it" in draft.undecided
     seen = {"new\nline": "new line", "tab\there": "tab here", "\x7f": "U+007F"}
     shown = sorted(seen.get(text, text) for text in NASTY)
     assert all(sorted(question.options) == shown for question in survey.questions)
@@ -293,7 +293,7 @@ def test_a_redcap_dictionary_becomes_a_survey(tmp_path, long):
 
 def test_every_key_that_a_draft_writes_is_one_of_a_survey():
     fields = {*Multi.model_json_schema()["properties"], *KEYS}
-    keys = {key for asked in incrowd.draft(FRAME).asked for key in asked.keys}
+    keys = {key for each in incrowd.draft(FRAME).questions for key in each.keys}
     assert keys - fields <= {"edges"}
 
 
@@ -323,7 +323,7 @@ def test_numbers_with_a_decimal_comma_are_named(tmp_path):
     data = pandas.DataFrame({"weight": np.linspace(50, 99.5, 100), "sex": ["f", "m"] * 50})
     data.to_csv(tmp_path / "a.csv", sep="\t", decimal=",", index=False)
     found = incrowd.draft(tmp_path / "a.csv")
-    assert [asked.id for asked in found.asked] == ["sex"]
+    assert [each.id for each in found.questions] == ["sex"]
     (weight,) = found.left_out
     assert (weight.id, "decimal comma" in weight.reason) == ("weight", True)
     for decimal in ".,":

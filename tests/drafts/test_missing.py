@@ -49,7 +49,7 @@ def test_a_code_in_a_tenth_of_the_rows_is_no_answer(name):
     draft = incrowd.draft(data)
     survey = survey_of(draft)
     assert survey.codes_of("a").missing == (str(code),)
-    assert f"a: {code} was taken for no answer" in draft.undecided
+    assert f"a: {code} was taken to mean no answer" in draft.undecided
     without = survey_of(incrowd.draft(pandas.DataFrame({"a": answers[np.arange(ROWS) % 10 > 0]})))
     (question,), (same,) = survey.questions, without.questions
     assert question == same.model_copy(update={"optional": True})
@@ -91,7 +91,7 @@ def test_a_label_decides():
 def test_another_number_far_out_in_many_rows_is_asked_about():
     data = pandas.DataFrame({"income": tenth(INCOMES, 5_000_000)})
     draft = incrowd.draft(data)
-    said = "income: 5000000 is in 80 rows, far from all other numbers: if it means no answer"
+    said = "income: 5000000 occurs in 80 rows, far from all other numbers; if it means no answer"
     assert any(line.startswith(said) for line in draft.undecided)
     assert f"# DECIDE: {said.removeprefix('income: ')}" in draft.toml
     found = survey_of(draft).question("income").edges
@@ -105,7 +105,10 @@ def test_few_bins_are_asked_about():
     draft = incrowd.draft(pandas.DataFrame({"visits": visits, "hours": HOURS}))
     low, high = survey_of(draft).question("visits").edges
     assert low == 0 and 10 <= high <= 30
-    assert "visits: only 2 bins, since most answers are alike: choose edges" in draft.undecided
+    assert (
+        "visits: there are only 2 bins, because most answers are equal; choose the edges"
+        in draft.undecided
+    )
     assert not any("hours: only" in line for line in draft.undecided)
 
 
@@ -151,7 +154,7 @@ def test_the_options_of_lists_are_counted_each_for_itself():
     for data in (cells, [cell.split(";") if cell != "none" else [] for cell in cells]):
         draft = incrowd.draft(pandas.DataFrame({"devices": data}))
         rare = [line for line in draft.undecided if "rows" in line]
-        assert rare == ["devices: one option stands in fewer than 10 rows: group with others"]
+        assert rare == ["devices: one option occurs in fewer than 10 rows; group it with others"]
         question = survey_of(draft).question("devices")
         assert (question.type, sorted(question.options)) == ("multi", sorted(options))
         assert question.at_most == max(map(int, chosen.sum(axis=1)))
@@ -169,7 +172,7 @@ def test_a_code_among_the_items_of_lists_is_no_answer():
 def test_lists_with_commas_are_left_out_with_what_to_do():
     data = pandas.DataFrame({"a": ["Phone, TV", "Phone", "TV", "TV, Radio"] * 20, "b": [1, 0] * 40})
     (gone,) = incrowd.draft(data).left_out
-    assert gone.reason.startswith("several answers stand in a cell, with commas between them")
+    assert gone.reason.startswith("some cells contain several answers, separated by commas")
 
 
 def test_options_of_labels_are_counted_by_the_answer(tmp_path):
@@ -184,7 +187,7 @@ def test_options_of_labels_are_counted_by_the_answer(tmp_path):
 
 
 TEXTS = {
-    "free text": ([f"I said {n} words" for n in range(100)], "it is free text, 100 different"),
+    "free text": ([f"I said {n} words" for n in range(100)], "it is free text, with 100 different"),
     "dates with a time": ([f"2024-03-{n % 28 + 1:02} 10:{n % 60:02}" for n in range(100)], "dates"),
     "codes of people": ([f"P{n:04}" for n in range(100)], "it looks like an id"),
 }

@@ -66,7 +66,9 @@ def test_an_xlsform_becomes_a_survey(tmp_path):
     assert survey.question("tools").at_most == 2
     assert survey.question("age").edges == (16, 36, 56, 76)
     assert [gone.id for gone in draft.left_out] == ["why"]
-    assert "wage: nothing says what numbers there are: set the edges" in draft.undecided
+    assert (
+        "wage: the form does not state both bounds of the number; set the edges" in draft.undecided
+    )
     answers = {"smokes": ["1", "2"], "region": ["n", None], "tools": ["a;other", "none"]}
     table = pandas.DataFrame(answers | {"age": [16, 40], "wage": [3.5, None]})
     assert People.of(survey, incrowd.load_answers(table, survey)).number == 2
@@ -129,7 +131,7 @@ def test_an_xlsform_in_several_languages_becomes_tables_of_words(tmp_path):
     assert (age.text, age.help, visits.text) == ("How old?", "In years.", "Wie oft?")
     said = "\n".join(draft.undecided)
     assert "place: two answers have the same label in 'fr'" in said
-    assert "place: some of its words are not in 'en'" in said and "visits: some of" in said
+    assert "place: some texts are missing in 'en'" in said and "visits: some texts" in said
     assert "age: some" not in said and "smokes: some" not in said
     assert incrowd.draft(tmp_path / "form.xlsx").toml == draft.toml
 
@@ -140,11 +142,23 @@ def test_an_xlsform_in_several_languages_becomes_tables_of_words(tmp_path):
         (["label"], "", "en", ["a"], []),
         (["label"], "French (fr)", "fr", ["a"], []),
         (["label::Deutsch (de-AT)"], "", "de-AT", ["a"], []),
-        (["label::Klingon"], "", "en", ["a"], ["language 'Klingon' is: 'en' was taken"]),
-        ([EN, "label::Klingon"], "", "en", ["a"], ["the text in 'Klingon' was left out"]),
-        (["label::Klingon", EN], "", "en", ["b"], ["the text in 'Klingon' was left out"]),
-        (["label", EN], "", "en", ["b"], ["the text in columns without a language was left"]),
-        (["label", FR], "", "en", ["a", "b"], ["a label without one is: 'en' was taken"]),
+        (
+            ["label::Klingon"],
+            "",
+            "en",
+            ["a"],
+            ["'Klingon': the language has no tag; 'en' was assumed"],
+        ),
+        ([EN, "label::Klingon"], "", "en", ["a"], ["'Klingon': left out"]),
+        (["label::Klingon", EN], "", "en", ["b"], ["'Klingon': left out"]),
+        (["label", EN], "", "en", ["b"], ["columns without a language: left out"]),
+        (
+            ["label", FR],
+            "",
+            "en",
+            ["a", "b"],
+            ["columns without a language: the language has no tag"],
+        ),
         ([EN, DE], "Deutsch (DE)", "de", ["b", "a"], []),
         (["label:English (en)", "label:fr"], "", "en", ["a", "b"], []),
         (["label", DE], "Deutsch (DE)", "de", ["b"], []),

@@ -6,7 +6,7 @@ from unittest import mock
 import incrowd
 from incrowd.estimation.readings import check_tables
 from incrowd.guarantees import check_left
-from incrowd.planner.plan import Wish, make_plan, solved
+from incrowd.planner.plan import make_plan
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.plan import Collected
@@ -69,7 +69,7 @@ def other_survey(_):
 def never(_):
     """An error that no correction reaches."""
     with mock.patch("incrowd.planner.plan._in_the_limit", lambda *_: 1000.0):
-        solved(survey(), "crowd", Wish("error", 0.01), lambda _: 0.5)
+        incrowd.solve(survey(), "crowd", error=0.01)
 
 
 def asked_by(**question):

@@ -219,7 +219,7 @@ def test_the_local_epsilon_is_kept():
 
 
 def test_a_local_epsilon_that_fixed_randomizers_exceed_is_refused():
-    with pytest.raises(PrivacyError, match=r"privacy\.local_epsilon.*already leaves 1\.39"):
+    with pytest.raises(PrivacyError, match=r"privacy\.local_epsilon.*local epsilon of 1\.39"):
         incrowd.plan(survey(FIXED, privacy={"epsilon": 2.0, "local_epsilon": 1.0}, crowd=20_000))
 
 

@@ -21,9 +21,9 @@ def few_points(monkeypatch):
 
 
 def test_what_the_shuffler_buys_is_the_error_of_plans_that_keep_a_local_epsilon():
-    """From the survey's own plan, as precise as any, to one that needs no shuffler."""
-    found = list(without_shuffler(survey()))
+    """From the survey's plan to one that needs no shuffler."""
     made = incrowd.plan(survey())
+    found = list(without_shuffler(made))
     assert found[0] == pytest.approx((made.guarantee.local_epsilon, plan_error(made)))
     for cap, error in found[1:]:
         kept = incrowd.plan(survey(local_epsilon=cap))
@@ -35,4 +35,4 @@ def test_what_the_shuffler_buys_is_the_error_of_plans_that_keep_a_local_epsilon(
 
 
 def test_without_a_shuffler_there_is_nothing_to_buy():
-    assert not list(without_shuffler(survey(analysis="local")))
+    assert not list(without_shuffler(incrowd.plan(survey(analysis="local"))))

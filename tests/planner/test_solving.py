@@ -47,7 +47,7 @@ def test_people_needed_is_the_crowd_that_reaches_the_error():
 @pytest.mark.parametrize("error", [-1, 0, math.inf, math.nan])
 def test_no_number_of_people_has_an_error_that_is_none(error):
     made = incrowd.plan(yes_no_survey(1, crowd=20_000))
-    with pytest.raises(UsageError, match=r"standard_error: got .* should be above 0, as 0.01"):
+    with pytest.raises(UsageError, match=r"standard_error: got .* should be above 0, such as 0.01"):
         incrowd.people_needed(made, ["q0"], standard_error=error)
 
 

@@ -5,7 +5,7 @@ import pytest
 import incrowd
 from incrowd.errors import PlanError
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.wanted import weighed
+from incrowd.planner.wanted import wanted_tables
 from tests.planner.conftest import yes_no_survey
 
 LOGISTIC = {"outcome": "q0", "on": ["q1", "q2"]}
@@ -39,11 +39,11 @@ def test_the_questions_of_a_regression_travel_together(free):
 
 
 def test_a_logistic_model_weighs_as_its_table_and_a_linear_one_as_its_pairs(free):
-    assert weighed(free["none"].survey) == free["none"].survey.counted
-    assert weighed(free["logistic"].survey)[4:] == (("q0", "q1", "q2"),)
-    assert weighed(free["linear"].survey)[4:] == (("q0", "q1"), ("q0", "q2"))
+    assert wanted_tables(free["none"].survey) == free["none"].survey.counted
+    assert wanted_tables(free["logistic"].survey)[4:] == (("q0", "q1", "q2"),)
+    assert wanted_tables(free["linear"].survey)[4:] == (("q0", "q1"), ("q0", "q2"))
     for plan in free.values():
-        assert tuple(t.questions for t in incrowd.forecast(plan)) == weighed(plan.survey)
+        assert tuple(t.questions for t in incrowd.forecast(plan)) == wanted_tables(plan.survey)
 
 
 def test_a_logistic_model_of_many_cells_weighs_as_its_parts_with_the_outcome():
@@ -57,12 +57,12 @@ def test_a_logistic_model_of_many_cells_weighs_as_its_parts_with_the_outcome():
         (["q1:q2", "q3:q4:q5"], (("q0", *on),)),
     ):
         made = yes_no_survey(8, regression=[{"outcome": "q0", "on": [*on, *more]}])
-        assert weighed(made)[8:] == weighs
+        assert wanted_tables(made)[8:] == weighs
 
 
 def test_a_table_that_is_wanted_anyway_counts_once():
     made = yes_no_survey(3, regression=[LOGISTIC], table=[{"questions": ["q2", "q1", "q0"]}])
-    assert weighed(made)[3:] == (("q2", "q1", "q0"),)
+    assert wanted_tables(made)[3:] == (("q2", "q1", "q0"),)
 
 
 def test_every_other_way_of_sending_holds_the_regression():
@@ -81,12 +81,12 @@ def test_a_plan_that_tears_a_regression_apart_is_refused(free):
 
 
 def test_a_model_too_large_for_any_table_stays_together_and_says_so():
-    """Twelve predictors: 8,192 cells. Nothing is weighed that cannot be made; a linear model is
-    read from pairs."""
+    """Twelve predictors: 8,192 cells. Tables that cannot be made are not wanted; a linear
+    model is fitted from pairs."""
     on = [f"q{n}" for n in range(1, 13)]
     logistic, linear = {"outcome": "q0", "on": on}, {"outcome": "q0", "on": on, "family": "linear"}
     made = incrowd.plan(yes_no_survey(13, regression=[logistic, linear], privacy=ENOUGH))
-    assert weighed(made.survey)[13:] == tuple(("q0", id) for id in on)
+    assert wanted_tables(made.survey)[13:] == tuple(("q0", id) for id in on)
     too_large, pairs = incrowd.forecast_regressions(made)
     assert not too_large.estimable and "the table is too large" in too_large.reason
     assert pairs.estimable and pairs.method == "pairs" and len(pairs.coefficients) == 13

@@ -66,7 +66,7 @@ def init(
         draft = incrowd.draft(source(data, format, encoding, sheet))
     if output:
         write_text(output, draft.toml)
-        say(f"wrote {output}: {len(draft.asked)} questions, a crowd of {draft.crowd:,}")
+        say(f"wrote {output}: {len(draft.questions)} questions, a crowd of {draft.crowd:,}")
     with beside(output):
         _show_draft(draft, output, json)
 
@@ -75,7 +75,7 @@ def _show_draft(draft: incrowd.Draft, output: Path | None, json: bool) -> None:
     if json:
         facts = {
             "survey": draft.toml,
-            "questions": [question.id for question in draft.asked],
+            "questions": [question.id for question in draft.questions],
             "left_out": {column.id: column.reason for column in draft.left_out},
             "undecided": list(draft.undecided),
         }

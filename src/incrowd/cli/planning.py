@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +14,6 @@ from incrowd.cli.options import AsJson, Output, SurveyFile, beside, choice, keep
 from incrowd.cli.words import UNKNOWNS
 from incrowd.errors import MISSING, UsageError
 from incrowd.files import write_text
-
-if TYPE_CHECKING:
-    from incrowd.planner.plan import Wish
 
 SOLVABLE = (*UNKNOWNS, "error")
 
@@ -70,28 +68,28 @@ def plan(
     from incrowd.cli import show_plans
     from incrowd.planner.alternatives import alternatives
     from incrowd.planner.frontier import frontier as curves_around
-    from incrowd.planner.plan import solved as solve_for
     from incrowd.planner.plan import with_budget
     from incrowd.planner.precision import plan_error
     from incrowd.plans.ledger import Ledger
 
     if output:
         keep(output, survey, *([ledger] if ledger else []))
-    wish = _wish(error, margin)
-    _check_plan_options(output, solve, wish, ledger, frontier)
+    targets = {"error": error, "margin": margin}
+    target = {name: value for name, value in targets.items() if value is not None}
+    _check_plan_options(output, solve, target, ledger, frontier)
     loaded_survey = incrowd.Survey.load(survey)
     if reports_per_person is not None:
         loaded_survey = with_budget(loaded_survey, reports_per_person)
     earlier = Ledger.load(ledger).asked if ledger else ()
     with working("searching for the smallest noise") as status:
-        if solve and wish:
-            best = solve_for(loaded_survey, solve, wish, progress=status.update)
+        if solve and target:
+            best = incrowd.solve(loaded_survey, solve, **target, progress=status.update)
         else:
             best = incrowd.plan(loaded_survey, earlier=earlier, progress=status.update)
         if frontier and output:
             from incrowd.presentation.charts import write_frontier  # drawing is slow to import
 
-            curves = curves_around(best.survey, status.update)
+            curves = curves_around(best, status.update)
             write_frontier(best, plan_error(best), *curves, output)
         others = alternatives(best, earlier, status.update) if side_by_side else ()
     if output and not frontier:
@@ -102,35 +100,28 @@ def plan(
         show_plans.plan(best, others, solve, json)
 
 
-def _wish(error: float | None, margin: float | None) -> Wish | None:
-    """The target standard error, from either option."""
-    from incrowd.planner.plan import Wish
-
-    if margin is None:
-        return None if error is None else Wish("error", error)
-    if error is not None:
-        allowed = "--error sets the same target; leave one of them out"
-        raise UsageError.of("--margin", margin, allowed)
-    return Wish("margin", margin)
-
-
 def _check_plan_options(
     output: Path | None,
     solve: str | None,
-    wish: Wish | None,
+    target: Mapping[str, float],
     ledger: Path | None,
     frontier: bool,
 ) -> None:
-    """Raises UsageError for options that do not go together."""
+    """Raise UsageError for options that cannot be combined."""
+    if len(target) > 1:
+        allowed = "--error sets the same target; leave one of them out"
+        raise UsageError.of("--margin", target["margin"], allowed)
     if frontier and (output is None or output.suffix.lower() != ".html"):
         value = str(output) if output else MISSING
         raise UsageError.of("-o", value, "--frontier writes a page; name an .html file")
-    if solve and solve != "error" and wish is None:
+    if solve and solve != "error" and not target:
         allowed = f"--solve {solve} needs a target; give an error, such as 0.01, or a --margin"
         raise UsageError.of("--error", MISSING, allowed)
-    if wish and not (solve and solve != "error"):
-        allowed = "it needs --solve crowd, epsilon or delta; add that"
-        raise UsageError.of(f"--{wish.name}", wish.value, allowed)
+    if target and not (solve and solve != "error"):
+        ((name, wanted),) = target.items()
+        raise UsageError.of(
+            f"--{name}", wanted, "it needs --solve crowd, epsilon or delta; add that"
+        )
     if solve and ledger:
         allowed = "it cannot be combined with --solve; leave one of them out"
         raise UsageError.of("--ledger", str(ledger), allowed)

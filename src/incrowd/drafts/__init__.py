@@ -1,1 +1,1 @@
-"""Surveys written from what people have: answers, or a questionnaire of other software."""
+"""Drafts of surveys, written from answers or from a questionnaire of other software."""

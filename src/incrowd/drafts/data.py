@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.drafts import redcap, xlsform
-from incrowd.drafts.columns import Column, Found, LeftOut, question_of
+from incrowd.drafts.columns import Column, ColumnDraft, LeftOut, question_of
 from incrowd.drafts.draft import Draft
 from incrowd.encoding.answers import load_data
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
@@ -21,59 +21,49 @@ from incrowd.encoding.frames import is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords
 
-MADE_OF_DATA = (
-    "options and edges are facts about the data: look at them before anybody else reads the survey"
+FROM_DATA = (
+    "options and edges were taken from the data; review them before anyone else reads the survey"
 )
-SMALL = 1000  # people, below which tables are of little use
+SMALL = 1000  # with fewer people, tables have large errors
 
 
 def draft_of(name: str, data: Data) -> Draft:
-    """A question for each column, as far as its values tell. Raises AnswersError without rows."""
+    """Draft a question for each column from its values. Raises AnswersError without rows."""
     table = data.table
     if table.num_rows < 2:
         rows = InWords("one row" if table.num_rows else "no rows")
-        raise AnswersError.of("answers", rows, "at least two answered rows are needed")
-    found = tuple(_found(data, place) for place in range(table.num_columns))
-    few = f"{table.num_rows:,} people are few: `incrowd plan` says how large the errors are"
-    notes = (MADE_OF_DATA, few) if table.num_rows < SMALL else (MADE_OF_DATA,)
-    return Draft(name, table.num_rows, found, notes)
+        raise AnswersError.of("answers", rows, "at least two rows with answers are needed")
+    columns = tuple(_column_draft(data, place) for place in range(table.num_columns))
+    small = f"{table.num_rows:,} people are few; `incrowd plan` shows how large the errors are"
+    notes = (FROM_DATA, small) if table.num_rows < SMALL else (FROM_DATA,)
+    return Draft(name, table.num_rows, columns, notes)
 
 
-def _found(data: Data, place: int) -> Found:
-    """What a column makes: nothing, if others have its name."""
+def _column_draft(data: Data, place: int) -> ColumnDraft:
     names = data.table.column_names
-    if names.count(names[place]) > 1:
-        return LeftOut(names[place], f"{names.count(names[place])} columns have this name: rename")
-    return question_of(_column(data, place))
-
-
-def _column(data: Data, place: int) -> Column:
-    name, cells = data.table.column_names[place], data.table.column(place).combine_chunks()
+    name, cells = names[place], data.table.column(place).combine_chunks()
+    if names.count(name) > 1:
+        return LeftOut(name, f"{names.count(name)} columns have this name; rename them")
     lists = is_list(cells.type)
-    items = pc.list_flatten(cells) if lists else cells
-    counts = _counts(items)
-    nothing = cells.null_count if lists else len(cells) - sum(counts.values())
-    most = int(pc.max(pc.list_value_length(cells)).as_py() or 1) if lists else 0
+    counts = _counts(pc.list_flatten(cells) if lists else cells)
+    empty = cells.null_count if lists else len(cells) - sum(counts.values())
+    longest = int(pc.max(pc.list_value_length(cells)).as_py() or 1) if lists else 0
     about = (data.texts.get(name, ""), data.labels.get(name, {}), data.missing.get(name, ()))
-    return Column(name, counts, len(cells), nothing, most, *about)
+    return question_of(Column(name, counts, len(cells), empty, longest, *about))
 
 
 def _counts(cells: pa.Array) -> Mapping[str, int]:
-    """In how many rows each text stands; empty ones are no answer."""
+    """Count the rows with each text; empty texts are not counted."""
     kind = cells.type
     if pa.types.is_nested(kind) or pa.types.is_null(kind) or pa.types.is_binary(kind):
         return {}
     texts = pa.array(by_value(cells, _texts, None), pa.string())
-    found = pc.value_counts(pc.drop_null(texts))
-    values, counts = found.field("values").to_pylist(), found.field("counts").to_pylist()
-    return {value: n for value, n in zip(values, counts, strict=True) if value}
+    pairs = pc.value_counts(pc.drop_null(texts)).to_pylist()
+    return {pair["values"]: pair["counts"] for pair in pairs if pair["values"]}
 
 
 def _texts(distinct: pa.Array) -> np.ndarray:
     return np.array(without_point(texts_of(distinct)).to_pylist(), object)
-
-
-# Answers, or a questionnaire of other software -> a draft of a survey.
 
 
 NAME = "Survey"
@@ -86,27 +76,28 @@ def draft(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> Draft:
-    """A survey written from data, or from a questionnaire: `toml` is its text.
+    """Draft a survey from data or from a questionnaire; the draft's `toml` is its text.
 
-    answers, format, encoding, sheet: as for `load_answers`. Of data the values decide (of SPSS and
-    Stata files the labels, wording and codes for no answer too); an XLSForm workbook and a REDCap
-    data dictionary are known by their columns. `undecided` says what nobody could know. Raises
-    AnswersError if the file cannot be read, or nothing in it makes a question.
+    answers, format, encoding, sheet: as for `load_answers`. Questions are drafted from the values
+    in the data; of SPSS and Stata files, also from labels, wording, and codes for no answer. An
+    XLSForm workbook and a REDCap data dictionary are recognized by their columns. `undecided` lists
+    what the user has to decide. Raises AnswersError if the file cannot be read, or if nothing in it
+    can become a question.
     """
     if is_frame(answers):
-        return _asking(draft_of(NAME, load_data(answers)))
+        return _with_questions(draft_of(NAME, load_data(answers)))
     source = source_of(answers, format, encoding, sheet)
     name = source.path.name.split(".")[0] or NAME
-    return _asking(_form(name, source) or _data(name, source))
+    return _with_questions(_form(name, source) or _data(name, source))
 
 
-def _asking(made: Draft) -> Draft:
-    """The draft. Raises AnswersError if there is no question in it."""
-    if not made.asked:
-        reasons = "; ".join(f"{gone.id} {gone.reason}" for gone in made.left_out[:3])
+def _with_questions(draft: Draft) -> Draft:
+    """Return the draft. Raises AnswersError if it has no questions."""
+    if not draft.questions:
+        reasons = "; ".join(f"{each.id}: {each.reason}" for each in draft.left_out[:3])
         works = f"name another file: {reasons}" if reasons else "name another file"
-        raise AnswersError.of("answers", InWords("no column makes a question"), works)
-    return made
+        raise AnswersError.of("answers", InWords("no column can become a question"), works)
+    return draft
 
 
 def _form(name: str, source: Source) -> Draft | None:
@@ -118,7 +109,7 @@ def _form(name: str, source: Source) -> Draft | None:
 
 
 def _data(name: str, source: Source) -> Draft:
-    found = load_data(source)
-    if redcap.is_dictionary(found.table.column_names):
-        return redcap.draft_of(name, found.table.to_pylist())
-    return draft_of(name, found)
+    data = load_data(source)
+    if redcap.is_dictionary(data.table.column_names):
+        return redcap.draft_of(name, data.table.to_pylist())
+    return draft_of(name, data)

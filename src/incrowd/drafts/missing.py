@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from incrowd.encoding.amounts import CODES, NINES, beside_nines, is_code
 
-FEW = 10  # rows: fewer tell of few people, and are no habit of whoever wrote the file
-SPIKE = 3  # times as many rows as any other number has
-LONG = 3  # digits: so many nines are hardly an answer that most people share
+FEW = 10  # rows: a value in fewer rows reveals a few people, and is hardly a code
+SPIKE = 3  # a code may have so many times the rows of any other number
+LONG = 3  # digits: so many nines are hardly the answer of many people
 WORDS = frozenset(
     {
         *("na", "n/a", "#n/a", "nan", "null", ".", "-", "--", "?", "missing"),
@@ -22,10 +22,10 @@ WORDS = frozenset(
 
 
 def no_answers(counts: Mapping[str, int], labels: Mapping[str, str]) -> tuple[str, ...]:
-    """The values that look as if they stood for no answer.
+    """Return the values that seem to mean no answer.
 
-    counts: of each value, its rows. labels: of the codes that have one, which then decides: 9 may
-    be labeled "other". Only negative codes are taken for no answer whatever they are called.
+    counts: the number of rows with each value. labels: the labels of codes. A label decides, since
+    9 may be labeled "other"; only a negative code means no answer whatever its label.
     """
     codes = _unlabeled_no_answers(counts)
     words = {code for code, label in labels.items() if label.strip().casefold() in WORDS}
@@ -39,19 +39,19 @@ def no_answers(counts: Mapping[str, int], labels: Mapping[str, str]) -> tuple[st
 def _unlabeled_no_answers(counts: Mapping[str, int]) -> tuple[str, ...]:
     words = tuple(value for value in counts if value.casefold() in WORDS)
     numbers = {v: n for v in counts if v not in words and (n := number(v)) is not None}
-    if len(numbers) + len(words) < len(counts):  # codes among words: nothing else is a number
+    if len(numbers) + len(words) < len(counts):  # among other words, only codes are numbers
         others = [n for n in numbers.values() if n not in CODES]
         return (*words, *(v for v, n in numbers.items() if n in CODES and is_code(n, others)))
     rows = {n: counts[value] for value, n in numbers.items()}
     codes = {n for n in rows if n in CODES and is_code(n, [o for o in rows if o not in CODES])}
     codes |= _top_codes(rows, codes) | _heaped_nines(rows)
-    if codes == set(rows):  # then they may well be answers
+    if codes == set(rows):  # then they may well be the answers
         return words
     return (*words, *(value for value, n in numbers.items() if n in codes))
 
 
 def spikes(rows: Mapping[float, int]) -> list[float]:
-    """The greatest number, if it stands in many rows and farther out than all others spread."""
+    """The largest number, if many rows have it and it is far beyond the range of all others."""
     *others, last = sorted(rows)
     if len(others) < 2 or rows[last] < max(FEW, SPIKE * rows[others[-1]]):
         return []
@@ -59,7 +59,7 @@ def spikes(rows: Mapping[float, int]) -> list[float]:
 
 
 def number(text: str) -> float | None:
-    """The finite number that a text is, if it is one."""
+    """Return the finite number that a text represents; None if it represents none."""
     try:
         value = float(text)
     except ValueError:
@@ -67,11 +67,11 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _top_codes(rows: Mapping[float, int], known: set[float]) -> set[float]:
-    """Nines at the upper end, and codes beside them, after a gap wider than those of the answers.
+def _top_codes(rows: Mapping[float, int], codes: set[float]) -> set[float]:
+    """Nines at the upper end, and codes beside them, after a gap wider than between the answers.
 
-    Such as 9, or 8 and 9, behind a scale of 1 to 5; 99 behind hours of 10 to 59. A value of a few
-    rows is left alone, unless it is so far out that `is_code` knows it.
+    Examples are 9, or 8 and 9, after a scale of 1 to 5, and 99 after hours of 10 to 59. A value in
+    a few rows does not count, unless it is among `codes`, which `is_code` recognized.
     """
     values = sorted(rows)
     if not values or values[-1] not in NINES:
@@ -80,24 +80,24 @@ def _top_codes(rows: Mapping[float, int], known: set[float]) -> set[float]:
     tail = len(values)
     while tail and values[tail - 1] in family:
         tail -= 1
-    answers = [value for value in values[:tail] if value not in known]
+    answers = [value for value in values[:tail] if value not in codes]
     if len(answers) < 2:
         return set()
-    codes = values[tail:]
-    while codes and codes[0] - answers[-1] <= _widest_gap(answers):
-        answers.append(codes.pop(0))
-    often = codes and rows[codes[-1]] >= FEW
-    return set(codes) if often or known.intersection(codes) else set()
+    top = values[tail:]
+    while top and top[0] - answers[-1] <= _widest_gap(answers):
+        answers.append(top.pop(0))
+    frequent = top and rows[top[-1]] >= FEW
+    return set(top) if frequent or codes.intersection(top) else set()
 
 
 def _widest_gap(answers: Sequence[float]) -> float:
-    """Among the upper half of sorted answers, where gaps are widest."""
+    """The widest gap in the upper half of sorted answers."""
     upper = answers[len(answers) // 2 - 1 :]
     return max(after - before for before, after in pairwise(upper))
 
 
 def _heaped_nines(rows: Mapping[float, int]) -> set[float]:
-    """Nines amid the answers that far more people gave than any other number."""
+    """Nines among the answers that have far more rows than any other number."""
     most = sorted(rows.values())[-2:]
     return {
         n

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from incrowd.drafts.columns import DraftQuestion, Found, LeftOut, is_id, labeled, yes_no
+from incrowd.drafts.columns import (
+    BAD_NAME,
+    ColumnDraft,
+    DraftQuestion,
+    LeftOut,
+    is_id,
+    labeled,
+    yes_no,
+)
 from incrowd.drafts.draft import Draft
 from incrowd.drafts.missing import number
 from incrowd.drafts.xlsform import numbers
 
-# What a column is called in a downloaded file, and by the interface for programs.
+# The names of the columns in a downloaded file, and those of the API where they differ.
 _NAMES = {
     "field_name": "Variable / Field Name",
     "field_type": "Field Type",
@@ -32,10 +41,11 @@ _SHORT = {
     "branching": "branching_logic",
     "required": "required_field",
 }
+_KEYS = {name: key for names in (_NAMES, _SHORT) for key, name in names.items()}
 _SLIDER = (0.0, 100.0)
 _NOT_ASKED = {
-    "calc": "it is calculated: ask for what you want to know, or group it in a new column",
-    "sql": "its choices are in a database: list them as a choice",
+    "calc": "it is calculated; ask for what you want to know, or group it in a new column",
+    "sql": "its choices are in a database; list them as options",
     "file": "it is a file",
     "signature": "it is a signature",
 }
@@ -45,42 +55,40 @@ Row = Mapping[str, str]
 
 
 def is_dictionary(columns: Sequence[str]) -> bool:
-    """Whether a CSV file with these columns is one."""
+    """Whether a CSV file with these columns is a data dictionary."""
     return {"field_name", "field_type"} <= {_key(column) for column in columns}
 
 
 def draft_of(name: str, rows: Sequence[Mapping[str, str | None]]) -> Draft:
-    """A question for each field that people answer, of a checkbox one for each of its boxes."""
+    """Draft a question for each field that people answer, and for each box of a checkbox field."""
     fields = [{_key(key): (value or "").strip() for key, value in row.items()} for row in rows]
-    found = tuple(each for place, row in enumerate(fields) for each in _found(row, place == 0))
-    told = "a dictionary does not say how many people answer: set the crowd"
-    return Draft(name, None, found, (told,))
+    columns = tuple(each for n, row in enumerate(fields) for each in _questions(row, n == 0))
+    note = "a data dictionary does not say how many people answer; set the crowd"
+    return Draft(name, None, columns, (note,))
 
 
 def _key(column: str) -> str:
-    long = {value: key for key, value in _NAMES.items()}
-    short = {value: key for key, value in _SHORT.items()}
-    return long.get(column.strip()) or short.get(column.strip()) or column.strip()
+    return _KEYS.get(column.strip(), column.strip())
 
 
-def _found(row: Row, first: bool) -> list[Found]:
+def _questions(row: Row, first: bool) -> list[ColumnDraft]:
     name, kind = row["field_name"], row["field_type"]
     if kind == "descriptive":
         return []
     if kind in _NOT_ASKED:
         return [LeftOut(name, _NOT_ASKED[kind])]
     if first or row.get("identifier", "").lower() == "y":
-        reason = f"it says who it is: use --id {name} if it says whose row it is"
+        reason = f"it is the record id; use --id {name} if it identifies the person"
         return [LeftOut(name, reason if first else "it is marked as an identifier")]
     if not is_id(name):
-        return [LeftOut(name, "a name has no comma and no space around it; rename it")]
+        return [LeftOut(name, BAD_NAME)]
     choices = _choices(row.get("choices", ""))
     if kind == "checkbox":
         return [_box(row, code, label) for code, label in choices.items()]
     return [_worded(_typed(name, kind, row, choices), row)]
 
 
-def _typed(name: str, kind: str, row: Row, choices: Mapping[str, str]) -> Found:
+def _typed(name: str, kind: str, row: Row, choices: Mapping[str, str]) -> ColumnDraft:
     if kind in ("yesno", "truefalse"):
         return yes_no(name, {})
     if kind in ("radio", "dropdown"):
@@ -94,35 +102,36 @@ def _typed(name: str, kind: str, row: Row, choices: Mapping[str, str]) -> Found:
 
 
 def _choices(text: str) -> dict[str, str]:
-    """`1, Yes | 2, No` as codes and labels."""
+    """Parse codes and labels, as in `1, Yes | 2, No`."""
     pairs = (part.partition(",") for part in text.split("|"))
     return {code.strip(): label.strip() or code.strip() for code, _, label in pairs if code.strip()}
 
 
 def _box(row: Row, code: str, label: str) -> DraftQuestion:
-    """A checkbox is a column of 1 and 0 in REDCap's files."""
+    """One box of a checkbox field, a column of 1 and 0 in REDCap's files."""
     text = " ".join(filter(None, (_label(row), f"({label})")))
-    made = DraftQuestion(f"{row['field_name']}___{code.lower()}", {"text": text, "type": "yesno"})
+    id = f"{row['field_name']}___{code.lower()}"
+    question = DraftQuestion(id, {"text": text, "type": "yesno"})
     if branching := row.get("branching"):
-        return made.noting(
-            f"Asked only if {branching}: in the data others stand as 0, which is no."
+        return question.noting(
+            f"Asked only if {branching}. In the data everyone else has 0, which means no."
         )
-    return made
+    return question
 
 
 def _label(row: Row) -> str:
-    """What people read, without the marks of a web page."""
+    """The wording of a field, without HTML tags."""
     return " ".join(_TAG.sub("", row.get("field_label", "")).split())
 
 
-def _worded(column: Found, row: Row) -> Found:
+def _worded(column: ColumnDraft, row: Row) -> ColumnDraft:
     if isinstance(column, LeftOut):
         return column
     keys: dict[str, Any] = {"text": text} if (text := _label(row)) else {}
     keys |= column.keys
     if row.get("required", "").lower() != "y":
         keys["optional"] = True
-    made = DraftQuestion(column.id, keys, column.remarks, column.undecided)
+    question = replace(column, keys=keys)
     if branching := row.get("branching"):
-        return made.noting(f"Asked only if {branching}: then it is optional.")
-    return made
+        return question.noting(f"Asked only if {branching}, so it should be optional.")
+    return question

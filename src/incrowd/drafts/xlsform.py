@@ -8,24 +8,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from incrowd.drafts.columns import DraftQuestion, Found, LeftOut, even, is_id, labeled
+from incrowd.drafts.columns import (
+    BAD_NAME,
+    ColumnDraft,
+    DraftQuestion,
+    LeftOut,
+    even,
+    is_id,
+    labeled,
+)
 from incrowd.drafts.draft import Draft
 from incrowd.survey.words import LANGUAGE, in_language
 
-# The languages of a questionnaire whose columns name them, as `label::English (en)`.
-
+# The languages of a questionnaire, which the names of columns contain: `label::English (en)`.
 
 _COLUMN = re.compile(r"(label|hint)(?:\s*::?\s*(.*))?")
 _MORE = r"(?:-[A-Za-z0-9]{1,8})*"
 _TAG = re.compile(rf".*\(([A-Za-z]{{2,3}}{_MORE})\)|([A-Za-z]{{2}}{_MORE})")
 
-Table = dict[str, str]  # texts by the tags of their languages
+Translations = dict[str, str]  # texts by the tags of their languages
 
 
 class Languages(NamedTuple):
-    """The columns that are taken: the tag of each language by its name, the main one first.
+    """The languages whose columns are used.
 
-    notes: what nobody could know, and what was left out.
+    tags: the tag of each language by its name, the main language first. notes: what was assumed,
+    and what was left out.
     """
 
     tags: Mapping[str, str]
@@ -33,79 +41,82 @@ class Languages(NamedTuple):
 
     @property
     def main(self) -> str:
-        """The tag of the survey's own language."""
+        """The tag of the survey's language."""
         return next(iter(self.tags.values()))
 
-    def words(self, row: Mapping[str, str], field: str) -> Table:
-        """What a row says in its `label` or `hint`."""
+    def translations(self, row: Mapping[str, str], field: str) -> Translations:
+        """Return the `label` or the `hint` of a row in each language."""
         parts = {_COLUMN.fullmatch(column): text for column, text in row.items() if text}
-        said = {p[2] or "": text for p, text in parts.items() if p and p[1] == field}
-        found: Table = {}
-        for name in (name for name in self.tags if name in said):
-            found.setdefault(self.tags[name], said[name])
-        return found
+        texts = {part[2] or "": text for part, text in parts.items() if part and part[1] == field}
+        by_tag: Translations = {}
+        for name in (name for name in self.tags if name in texts):
+            by_tag.setdefault(self.tags[name], texts[name])
+        return by_tag
 
-    def labels(self, answers: Mapping[str, Table]) -> tuple[dict[str, Table], tuple[str, ...]]:
-        """Names of answers in several languages; and the languages in which two have one name."""
+    def labels(
+        self, answers: Mapping[str, Translations]
+    ) -> tuple[dict[str, Translations], tuple[str, ...]]:
+        """Return the labels of answers that have several languages, and the ambiguous languages.
+
+        A language in which two answers have the same label is ambiguous, and left out.
+        """
         named = {answer: words for answer, words in answers.items() if self.main in words}
-        alike = []
+        ambiguous = []
         for tag in sorted({tag for words in named.values() for tag in words} - {self.main}):
             names = Counter(in_language(words, tag, self.main) for words in named.values())
             if max(names.values()) > 1:
-                alike.append(tag)
+                ambiguous.append(tag)
                 named = {
                     a: {t: w for t, w in words.items() if t != tag} for a, words in named.items()
                 }
-        return {answer: words for answer, words in named.items() if len(words) > 1}, tuple(alike)
+        labels = {answer: words for answer, words in named.items() if len(words) > 1}
+        return labels, tuple(ambiguous)
 
 
 def languages_of(columns: Iterable[str], default: str) -> Languages:
-    """The languages of some columns. default: the main one, as the form names it, or nothing.
+    """Return the languages of some columns. default: the form's name of the main one, or empty.
 
-    Columns without a language are in the default one.
+    Columns without a language are in the default language.
     """
     parts = (_COLUMN.fullmatch(column) for column in columns)
     names = list(dict.fromkeys(part[2] or "" for part in parts if part)) or [""]
-    known = {name: tag for name in names if (tag := _tag(name or default))}
-    main = _main(names, known, default)
-    tags = {main: known.get(main, LANGUAGE)} | known
-    guessed = [main] if main not in known and (main or len(names) > 1) else []
-    unknown = [name for name in names if name not in tags]
-    return Languages(tags, (*map(_guessed, guessed), *map(_left_out, unknown)))
+    tags = {name: tag for name in names if (tag := _tag(name or default))}
+    main = _main(names, tags, default)
+    notes = []
+    if main not in tags and (main or len(names) > 1):
+        subject = repr(main) if main else "columns without a language"
+        notes.append(
+            f"{subject}: the language has no tag; {LANGUAGE!r} was assumed; set `language`"
+        )
+    tags = {main: tags.get(main, LANGUAGE)} | tags
+    for name in (name for name in names if name not in tags):
+        subject = repr(name) if name else "columns without a language"
+        notes.append(f"{subject}: left out; add the language tag, as in label::English (en)")
+    return Languages(tags, tuple(notes))
 
 
-def _main(names: Sequence[str], known: Mapping[str, str], default: str) -> str:
-    """The name of the main language; one without a tag only if no other has the tag it gets."""
+def _main(names: Sequence[str], tags: Mapping[str, str], default: str) -> str:
+    """The name of the main language; one without a tag only if no other has the assumed tag."""
     for name in (default, ""):
-        if name in known:
+        if name in tags:
             return name
-    if "" in names and LANGUAGE not in known.values():
+    if "" in names and LANGUAGE not in tags.values():
         return ""
-    return next(iter(known), names[0])
+    return next(iter(tags), names[0])
 
 
 def _tag(name: str) -> str | None:
-    """`en` of "English (en)" and of "en"; None where a name does not say it."""
-    found = _TAG.fullmatch(name.strip())
-    if not found:
+    """The tag in the name of a language, such as `en` in "English (en)" and in "en"."""
+    match = _TAG.fullmatch(name.strip())
+    if not match:
         return None
-    first, *rest = (found[1] or found[2]).split("-")
+    first, *rest = (match[1] or match[2]).split("-")
     return "-".join([first.lower(), *rest])
-
-
-def _guessed(name: str) -> str:
-    said = repr(name) if name else "a label without one"
-    return f"nothing says which language {said} is: {LANGUAGE!r} was taken; set `language`"
-
-
-def _left_out(name: str) -> str:
-    said = repr(name) if name else "columns without a language"
-    return f"the text in {said} was left out: write its tag, as in label::English (en)"
 
 
 SHEETS = {"survey", "choices"}
 QUIET = ("note", "calculate", "hidden", "begin", "end", "start", "today", "deviceid", "username")
-GUESSED = [0, 1, 2, 5, 10]  # edges, where nothing says what numbers there are
+EXAMPLE_EDGES = [0, 1, 2, 5, 10]  # for numbers without bounds
 _COUNTED = re.compile(r"count-selected\(\s*\.\s*\)\s*(<=?|=)\s*(\d+)")
 _LOW = re.compile(r"\.\s*>=?\s*(-?[\d.]+)")
 _HIGH = re.compile(r"\.\s*<=?\s*(-?[\d.]+)")
@@ -114,23 +125,24 @@ Row = Mapping[str, str]
 
 
 def is_xlsform(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bool:
-    """Whether a workbook is one: it has both sheets, and a column for the type."""
+    """Whether a workbook is an XLSForm: it has both sheets, and a column for the type."""
     return {*sheets} >= SHEETS and "type" in {*map(str, (sheets["survey"] or [[]])[0])}
 
 
 def draft_of(name: str, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Draft:
-    """A question for each row of the sheet survey that people answer."""
+    """Draft a question for each row of the sheet `survey` that people answer."""
     settings = next(_rows(sheets.get("settings", ())), {})
-    columns = [name for sheet in ("survey", "choices") for name in _names(sheets[sheet])]
-    spoken = languages_of(columns, settings.get("default_language", ""))
-    choices: dict[str, dict[str, Table]] = {}
+    names = [*_names(sheets["survey"]), *_names(sheets["choices"])]
+    languages = languages_of(names, settings.get("default_language", ""))
+    choices: dict[str, dict[str, Translations]] = {}
     for row in _rows(sheets["choices"]):
         list_name = row.get("list_name") or row.get("list name", "")
         if code := row.get("name") or row.get("value", ""):
-            choices.setdefault(list_name, {})[code] = spoken.words(row, "label")
-    found = tuple(_found(row, choices, spoken) for row in _rows(sheets["survey"]) if _asks(row))
-    notes = ("a form does not say how many people answer: set the crowd", *spoken.notes)
-    return Draft(settings.get("form_title") or name, None, found, notes, spoken.main)
+            choices.setdefault(list_name, {})[code] = languages.translations(row, "label")
+    rows = filter(_is_question, _rows(sheets["survey"]))
+    columns = tuple(_question(row, choices, languages) for row in rows)
+    notes = ("a form does not say how many people answer; set the crowd", *languages.notes)
+    return Draft(settings.get("form_title") or name, None, columns, notes, languages.main)
 
 
 def _names(sheet: Sequence[Sequence[Any]]) -> list[str]:
@@ -138,7 +150,7 @@ def _names(sheet: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def _rows(sheet: Sequence[Sequence[Any]]) -> Iterator[Row]:
-    """Rows by the names of the columns, all as text."""
+    """Yield the rows of a sheet as texts by the names of the columns."""
     names = _names(sheet)
     for row in sheet[1:]:
         filled = {n: _text(cell) for n, cell in zip(names, row, strict=False) if n}
@@ -152,58 +164,59 @@ def _text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _asks(row: Row) -> bool:
-    """Whether people answer a row: notes and groups are none."""
+def _is_question(row: Row) -> bool:
+    """Whether people answer a row; notes and groups are not questions."""
     return bool(row.get("name")) and not row.get("type", "").lower().startswith(QUIET)
 
 
-def _found(row: Row, choices: Mapping[str, Mapping[str, Table]], spoken: Languages) -> Found:
+def _question(
+    row: Row, choices: Mapping[str, Mapping[str, Translations]], languages: Languages
+) -> ColumnDraft:
     name, (kind, _, rest) = row["name"], row.get("type", "").partition(" ")
     if not is_id(name):
-        return LeftOut(name, "a name has no comma and no space around it; rename it")
+        return LeftOut(name, BAD_NAME)
     words = choices.get(rest.split(" ")[0], {})
-    codes = {code: next(iter(said.values()), code) for code, said in words.items()}
+    codes = {code: next(iter(labels.values()), code) for code, labels in words.items()}
     if rest.endswith("or_other"):
         codes |= {"other": "other"}
-    found = _typed(name, kind.lower(), codes, row.get("constraint", ""))
-    if isinstance(found, LeftOut):
-        return found
-    made = _worded(found, row, words, spoken)
+    question = _typed(name, kind.lower(), codes, row.get("constraint", ""))
+    if isinstance(question, LeftOut):
+        return question
+    question = _worded(question, row, words, languages)
     if not row.get("required", "").lower().startswith(("yes", "true", "1")):
-        made = replace(made, keys={**made.keys, "optional": True})
+        question = replace(question, keys={**question.keys, "optional": True})
     if relevant := row.get("relevant"):
-        return made.noting(f"Asked only if {relevant}: then it is optional.")
-    return made
+        return question.noting(f"Asked only if {relevant}, so it should be optional.")
+    return question
 
 
 def _worded(
-    made: DraftQuestion, row: Row, words: Mapping[str, Table], spoken: Languages
+    question: DraftQuestion, row: Row, words: Mapping[str, Translations], languages: Languages
 ) -> DraftQuestion:
-    """With its text, help and labels, in every language of the form that has a tag."""
-    text, help = spoken.words(row, "label"), spoken.words(row, "hint")
-    said = {"text": text, "help": help}
-    keys: dict[str, Any] = {k: _words(v, spoken.main) for k, v in said.items() if v}
-    keys |= made.keys
-    answers = {made.keys.get("values", {}).get(code): each for code, each in words.items()}
-    labels, alike = spoken.labels({answer: each for answer, each in answers.items() if answer})
+    """Add text, help and labels in every language of the form that has a tag."""
+    main = languages.main
+    text, help = languages.translations(row, "label"), languages.translations(row, "hint")
+    keys: dict[str, Any] = {}
+    for key, texts in {"text": text, "help": help}.items():
+        if texts:
+            several = len(texts) > 1 and main in texts
+            keys[key] = texts if several else next(iter(texts.values()))
+    keys |= question.keys
+    answers = {question.keys.get("values", {}).get(code): each for code, each in words.items()}
+    labels, ambiguous = languages.labels({a: each for a, each in answers.items() if a})
     if labels:
         keys["labels"] = keys.get("labels", {}) | labels
-    made = replace(made, keys=keys)
-    if any(each and spoken.main not in each for each in (text, help, *words.values())):
-        made = made.doubting(f"some of its words are not in {spoken.main!r}, the survey's language")
-    for tag in alike:
-        made = made.doubting(
-            f"two answers have the same label in {tag!r}: its labels were left out"
+    question = replace(question, keys=keys)
+    if any(each and main not in each for each in (text, help, *words.values())):
+        question = question.doubting(f"some texts are missing in {main!r}, the survey's language")
+    for tag in ambiguous:
+        question = question.doubting(
+            f"two answers have the same label in {tag!r}; the labels in it were left out"
         )
-    return made
+    return question
 
 
-def _words(said: Table, main: str) -> str | Table:
-    """Plain text, unless there are several languages with the survey's own among them."""
-    return said if len(said) > 1 and main in said else next(iter(said.values()))
-
-
-def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> Found:
+def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> ColumnDraft:
     if kind == "select_one":
         return labeled(name, codes)
     if kind == "select_multiple":
@@ -212,33 +225,34 @@ def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> F
         return numbers(name, _bound(_LOW, constraint), _bound(_HIGH, constraint))
     if kind in ("acknowledge", "trigger"):
         return DraftQuestion(name, {"type": "yesno", "values": {"OK": "yes"}, "optional": True})
-    return LeftOut(name, f"answers of type {kind} cannot be counted as shares")
+    return LeftOut(name, f"answers of type {kind} cannot be counted")
 
 
-def _multi(name: str, codes: Mapping[str, str], constraint: str) -> Found:
-    found = labeled(name, codes)
-    if isinstance(found, LeftOut):
-        return found
+def _multi(name: str, codes: Mapping[str, str], constraint: str) -> ColumnDraft:
+    question = labeled(name, codes)
+    if isinstance(question, LeftOut):
+        return question
     options = list(dict.fromkeys(codes.values()))
-    counted = _COUNTED.search(constraint)
-    most = int(counted[2]) - (counted[1] == "<") if counted else len(options)
+    limit = _COUNTED.search(constraint)
+    most = int(limit[2]) - (limit[1] == "<") if limit else len(options)
     keys = {"type": "multi", "options": options, "at_most": max(1, min(most, len(options)))}
-    made = DraftQuestion(name, keys | {"values": dict(codes)})
-    if counted:
-        return made
-    return made.doubting("at_most is all of the options: fewer need less noise")
+    question = DraftQuestion(name, keys | {"values": dict(codes)})
+    if limit:
+        return question
+    return question.doubting("at_most allows all options; a smaller limit needs less noise")
 
 
 def _bound(pattern: re.Pattern[str], constraint: str) -> float | None:
-    found = pattern.search(constraint)
-    return float(found[1]) if found else None
+    match = pattern.search(constraint)
+    return float(match[1]) if match else None
 
 
 def numbers(name: str, low: float | None, high: float | None) -> DraftQuestion:
-    """A number between two bounds, as far as they are known."""
+    """A question about a number between two bounds; None if there is no bound."""
     if low is not None and high is not None and high > low:
-        made = DraftQuestion(name, {"type": "number", "edges": even(low, high)})
-        return made.noting("Edges are even: choose those that you report.")
+        question = DraftQuestion(name, {"type": "number", "edges": even(low, high)})
+        return question.noting("The edges are evenly spaced. Choose those that you will report.")
     start = 0 if low is None else low
-    made = DraftQuestion(name, {"type": "number", "edges": [start + each for each in GUESSED]})
-    return made.doubting("nothing says what numbers there are: set the edges")
+    edges = [start + each for each in EXAMPLE_EDGES]
+    question = DraftQuestion(name, {"type": "number", "edges": edges})
+    return question.doubting("the form does not state both bounds of the number; set the edges")

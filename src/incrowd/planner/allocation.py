@@ -3,8 +3,8 @@
 k reports of a message of distance d leak mu^2 = k (phi^d - 1) / N, and with v = 1 / (phi - 1) the
 noise of a table falls with k and grows with v (docs/mathematics.md#large-crowds). Here all
 messages together leak a given sum, nobody sends more than a given number of reports, and the
-largest inflation of the wanted tables, or their mean, is as small as can be: what the noise adds
-to their variance, over that by sampling. What is certified comes later.
+largest inflation of the wanted tables, or their mean, is minimized: their variance over that of
+sampling alone. Certificates come later.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from incrowd.estimation.precision import Axis, relative_noise
 from incrowd.planner.cell_search import LARGE
 
 LEAST_V, MOST_V = 1e-7, 1e8
-COARSE, FINE = 300, 4000  # values of v to try: steps of 12 percent for a search, one in the end
-# Between which the price lies: of the largest excess it is the excess itself.
+COARSE, FINE = 300, 4000  # values of v to try: steps of 12 percent in a search, 1 percent at last
+# The ranges of the price; for the objective "largest" it is the excess itself.
 PRICES = {"largest": (1e-15, 1e15), "mean": (1e-20, 1e20)}
 TOLLS = (1e-20, 1e20)
 STEPS = 40
@@ -30,13 +30,13 @@ SLACK = 1.01  # of the largest excess
 
 
 class Load(NamedTuple):
-    """A message as the allocation sees it.
+    """A message in the allocation.
 
-    distance: bits in which two answers can differ, with the planner's noise. fixed: ln of the
-    product of phi^d over the questions with a randomizer of their own. times: collections that
-    each copy makes up (of cells, the distance; else 1). copies: the numbers
-    that may be chosen. tables: the axes of every wanted table that this message is to tell.
-    most_v: the most noise; of cells, each flip of the noise is a report.
+    distance: the number of bits with the planner's noise in which two answers can differ. fixed: ln
+    of the product of phi^d over the questions with fixed randomizers. times: the number of
+    collections per copy (for cells, the distance). copies: the numbers to choose from. tables: the
+    axes of every wanted table that is estimated from this message. most_v: the largest noise, since
+    each bit of cells that the noise sets is a report.
     """
 
     distance: int
@@ -53,32 +53,32 @@ class Load(NamedTuple):
         return bool(sizes) and min(sizes) > LARGE
 
     def with_leak(self, leak: float) -> Load:
-        """The same message for no table, with one copy that leaks so much."""
+        """This message without tables, with one copy that has a given leak."""
         exponent = (math.log1p(leak / self.times) - self.fixed) / max(self.distance, 1)
         v = min(self.most_v, 1 / math.expm1(exponent)) if exponent > 0 else self.most_v
         return self._replace(copies=self.copies[:1], tables=(), most_v=v)
 
 
 class Share(NamedTuple):
-    """What one message gets: copies, and v = p q / (p - q)^2 of its noise."""
+    """The copies of one message, and v = p q / (p - q)^2 of its noise."""
 
     copies: int
     v: float
 
 
 class Allocation(NamedTuple):
-    """What each message gets, and how much inflation is above 1 (the largest, or the mean)."""
+    """The share of each message, and by how much the largest or mean inflation exceeds 1."""
 
     shares: tuple[Share, ...]
     excess: float
 
 
 class Limits(NamedTuple):
-    """What all messages together may use.
+    """The limits for all messages together.
 
-    signal: mu^2 N, which all leaks together may reach. budget: reports that a person may send.
-    objective: whether the largest inflation is to be smallest, or their mean. points: values of v
-    to try.
+    signal: mu^2 N, the sum of all leaks. budget: the number of reports that a person may send.
+    objective: whether to minimize the "largest" inflation or their "mean". points: the number of
+    values of v to try.
     """
 
     signal: float
@@ -90,9 +90,9 @@ class Limits(NamedTuple):
 def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
     """The best copies and noise, or None if these messages leak too much or are too many.
 
-    A price is put on the leak and, below it, a toll on copies; both are found by bisection. The
-    largest excess may come from a randomizer of a question's own: then the last percent of it would
-    take all that may leak. It is left to the other tables; in the end all leaks grow in proportion.
+    Bisection determines a price for the leak and, for each price, a toll on copies. The largest
+    excess may come from a fixed randomizer, and reducing it by the last percent would take all of
+    the leak. That percent is left to the other tables; in the end all leaks grow in proportion.
     """
     kinds = Counter(loads)
     if sum(min(load.copies) * count for load, count in kinds.items()) > limits.budget:
@@ -126,7 +126,7 @@ class Choices(NamedTuple):
 
     @classmethod
     def of(cls, kinds: Mapping[Load, int], limits: Limits) -> Choices:
-        """Kinds with fewer choices of copies have their last one several times."""
+        """Compute the choices. A kind with fewer choices of copies repeats its last one."""
         most = max(len(load.copies) for load in kinds)
         copies = [load.copies + load.copies[-1:] * (most - len(load.copies)) for load in kinds]
         same = [load._replace(copies=k) for load, k in zip(kinds, copies, strict=True)]
@@ -139,10 +139,10 @@ class Choices(NamedTuple):
         )
 
     def best(self, price: float) -> tuple[np.ndarray, np.ndarray]:
-        """The choice of copies, and of v, for each kind: the cheapest within the budget.
+        """The cheapest choices of copies and of v within the budget, one for each kind.
 
-        What a choice costs at a price: of the mean, the excesses plus the price of what leaks; of
-        the largest excess, the leak, if the excess is at most the price, which stands for it.
+        The cost of a choice for the objective "mean" is the sum of its excesses plus the price
+        times its leak; for "largest", its leak, if its excess is at most the price.
         """
         if self.limits.objective == "largest":
             cost = np.where(self.excess <= price, self.leak, np.inf)
@@ -165,7 +165,7 @@ class Choices(NamedTuple):
         return at(0.0) if fits(0.0) else at(_least(fits, *TOLLS))
 
     def shares(self, loads: Sequence[Load], price: float) -> tuple[Share, ...]:
-        """What each message gets at a price. loads: those of whose kinds these are the choices."""
+        """The share of each message at a price. loads: the messages of these kinds."""
         number, noise = self.best(price)
         copies = self.copies[np.arange(len(number)), number]
         shares = map(Share, copies.tolist(), grid(self.limits.points)[noise].tolist())
@@ -173,7 +173,7 @@ class Choices(NamedTuple):
         return tuple(each[load] for load in loads)
 
     def leak_at(self, price: float) -> float:
-        """What all messages leak together at a price."""
+        """The sum of all leaks at a price."""
         number, noise = self.best(price)
         return float(self.counts @ self.leak[np.arange(len(number)), number, noise])
 
@@ -211,7 +211,7 @@ def excesses(load: Load, limits: Limits) -> np.ndarray:
 
 
 def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The smallest number from which on a condition holds, up to rounding: bisection of logs."""
+    """The smallest number for which a monotone condition holds: bisection of logarithms."""
     for _ in range(STEPS):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if holds(middle) else (middle, high)

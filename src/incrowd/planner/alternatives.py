@@ -1,4 +1,4 @@
-"""The same survey sent in other ways, side by side, each certified."""
+"""Other ways to send the same survey, each certified, for comparison with a plan."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from incrowd.plans.sent import sent
 from incrowd.survey import Survey
 
 ANY_BUDGET = 10**9
-MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # reports a person, tried for what they gain
-LOCAL_EPSILONS = (16.0, 8.0, 4.0, 2.0)  # two of which are tried for what the shuffler buys
-CLEARLY = 0.8  # times what the plan leaves
-WORK = 2e6  # of the search for such a way; two digits of its error are shown
-CLOSE = 1.1  # times the error of the last of them
-
+MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # numbers of reports per person to try
+LOCAL_EPSILONS = (16.0, 8.0, 4.0, 2.0)  # limits to try, at most two of them
+CLEARLY = 0.8  # a limit is tried if it is below so many times the plan's local epsilon
+WORK = 2e6  # of a search with such a limit; two digits of its error are shown
+CLOSE = 1.1  # more reports hardly help within so many times the smallest error
 
 Code = Literal[
     "joint",  # one joint report
@@ -39,11 +38,11 @@ Code = Literal[
 
 
 class Alternative(NamedTuple):
-    """One way of sending a survey, with the smallest noise that keeps its promise.
+    """One way to send a survey, with the smallest noise that meets its guarantee.
 
-    code, limit: which way. reports_per_person: as many as are sent, of cells on average.
-    effective_sample_size: as `incrowd.planner.precision.least_effective_sample` has it; None if no
-    noise keeps the promise. local_epsilon: what is left without the shuffler.
+    code, limit: which way. reports_per_person: the number that is sent, for cells on average.
+    effective_sample_size: as `incrowd.planner.precision.least_effective_sample`; None if no noise
+    meets the guarantee. local_epsilon: the guarantee that is left without the shuffler.
     """
 
     code: Code
@@ -64,11 +63,12 @@ class _Way(NamedTuple):
 def alternatives(
     plan: Plan, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
 ) -> tuple[Alternative, ...]:
-    """Beside a plan: one joint report, a message a table, both with the budget spent on copies,
-    more reports, none mixed; where tables are sent as cells one joint report, less that is left
-    to chance if the shuffler fails, and none mixed.
+    """Certify other ways to send a plan's survey.
 
-    earlier: what the same people were asked before; each way's promise covers it as well.
+    For joint reports: one joint report, one message per table, both with the budget spent on
+    copies, more reports per person, and no shuffler. For tables that are sent as cells: one joint
+    report, smaller local epsilons, and no shuffler. earlier: what the same people were asked
+    before; the guarantee of each way covers it as well.
     """
     ways = _ways(plan.survey, plan.guarantee.local_epsilon)
     return tuple(_certified(each, earlier, progress) for each in ways)
@@ -82,9 +82,9 @@ def _ways(survey: Survey, local_epsilon: float) -> Iterator[_Way]:
     yield _Way("joint", survey, search.best(joint, (1,)))
     if sends_cells(survey):
         for cap in [cap for cap in LOCAL_EPSILONS if cap < CLEARLY * local_epsilon][:2]:
-            asked = with_privacy(survey, local_epsilon=cap)
-            if groupings := ways(asked, work=WORK):
-                yield _Way("local-epsilon", asked, groupings[0], cap)
+            limited = with_privacy(survey, local_epsilon=cap)
+            if groupings := ways(limited, work=WORK):
+                yield _Way("local-epsilon", limited, groupings[0], cap)
         yield _unmixed(survey, joint)
         return
     if budget > len(joint):
@@ -94,24 +94,24 @@ def _ways(survey: Survey, local_epsilon: float) -> Iterator[_Way]:
         yield _Way("table-messages-copies", survey, spending.best(each))
     if plannable(survey.privacy.analysis).shuffled:
         if (more := _enough(survey)) > budget:
-            asked = with_budget(survey, more)
-            yield _Way("more-reports", asked, ways(asked)[0], more)
+            larger = with_budget(survey, more)
+            yield _Way("more-reports", larger, ways(larger)[0], more)
         yield _unmixed(survey, joint)
 
 
 def _unmixed(survey: Survey, joint: Sequence[Ids]) -> _Way:
-    """Without a shuffler, in joint reports of these questions."""
+    """The way without a shuffler, in joint reports of these questions."""
     alone = with_privacy(survey, analysis=LOCAL.name, local_epsilon=None)
     return _Way("local", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,)))
 
 
 def with_privacy(survey: Survey, **changed: object) -> Survey:
-    """The survey with other keys of [privacy]."""
+    """The survey with some keys of [privacy] changed."""
     return survey.model_copy(update={"privacy": survey.privacy.model_copy(update=changed)})
 
 
 def _enough(survey: Survey) -> int:
-    """The fewest reports a person beyond which more hardly help, in the limit of a large crowd."""
+    """The number of reports per person beyond which more hardly help, in the large-N limit."""
 
     def error(budget: int) -> float:
         return limit_error(with_budget(survey, budget))

@@ -41,29 +41,26 @@ from incrowd.plans import Message
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.crossings import cell_answers, crossing_problem
 
-# The questions of a survey as the search for messages of cells sees them.
-
-
 Names = tuple[str, ...]
 
 
 def questions_crossable(survey: Survey, ids: Sequence[str]) -> bool:
     """Whether the planner may send some questions as cells.
 
-    Not what has a randomizer of its own, text, or permanent responses, nor two questions that allow
-    several answers each.
+    Text, fixed randomizers and permanent responses cannot be crossed, nor can two questions that
+    allow several answers each.
     """
     questions = [survey.question(id) for id in ids]
     return not crossing_problem(questions) and not any(q.memoized for q in questions)
 
 
 def too_large(survey: Survey, ids: Sequence[str]) -> bool:
-    """Whether a table has so many cells that its precision would be at the cost of all others."""
+    """Whether a table has so many cells that its precision would come at the cost of all others."""
     return size([_variable(survey.question(id)) for id in ids]) > LARGE
 
 
 def variables(survey: Survey) -> tuple[Variable, ...]:
-    """All randomized questions, in their order."""
+    """The randomized questions of a survey, in order."""
     return tuple(map(_variable, survey.randomized))
 
 
@@ -81,12 +78,14 @@ def names(survey: Survey, places: Ids) -> Names:
 def precision_by_cells(
     survey: Survey, messages: Sequence[Message], tables: Sequence[Names]
 ) -> np.ndarray:
-    """1 over how much each table's inflation is above 1, by least squares over all messages of
-    cells; 0 for a table that none of them holds: shape (tables,)."""
+    """1 / (inflation - 1) of each table, by least squares over all messages of cells.
+
+    Shape (tables,); 0 for a table that no message holds.
+    """
     sent = sorted((message for message in messages if message.cells), key=lambda m: not m.parities)
     held = [i for i, ids in enumerate(tables) if any(message.holds(ids) for message in sent)]
-    asked = tuple(places(survey, tables[i]) for i in held)
-    problem = SearchTask(variables(survey), asked, Limits(1.0))
+    wanted = tuple(places(survey, tables[i]) for i in held)
+    problem = SearchTask(variables(survey), wanted, Limits(1.0))
     leaks = [message.noise.excess for message in sent if message.noise]
     precision = np.zeros(len(tables))
     if held:
@@ -104,15 +103,14 @@ def _variable(question: AnyQuestion) -> Variable:
 
 # Messages that hold all wanted tables at the least cost, from which a search begins.
 
-
-Cost = Callable[[Ids], float]  # infinite for what cannot be one message
+Cost = Callable[[Ids], float]  # infinite if the variables cannot be one message
 MOST_UNIONS = 2000
 STRETCH = 2.0  # times the cost of the tables inside, up to which a union may grow further
 COVER_WORK = 50_000  # partial covers, over the unions that can extend them
 
 
 class Union(NamedTuple):
-    """Some tables in one message. inside: the tables that it holds, as the bits of a number."""
+    """A message that holds some tables. inside: those tables, as the bits of an integer."""
 
     ids: Ids
     cost: float
@@ -120,15 +118,15 @@ class Union(NamedTuple):
 
 
 class _Cover(NamedTuple):
-    """Some unions. promise: their cost, and the least that the other tables can cost."""
+    """Some unions. bound: their cost, plus the least cost of the other tables."""
 
-    promise: float
+    bound: float
     done: int
     chosen: tuple[Ids, ...] = ()
 
 
 def without_contained(sets: Sequence[Ids]) -> tuple[Ids, ...]:
-    """Those that lie in no other one, each once."""
+    """The sets that are not contained in another one, each once."""
     ordered = sorted(set(sets), key=sorted)
     members = indicators(ordered, max((max(ids) for ids in ordered), default=-1) + 1)
     contained = members @ members.T >= members.sum(axis=1)[:, None]
@@ -137,12 +135,12 @@ def without_contained(sets: Sequence[Ids]) -> tuple[Ids, ...]:
 
 
 def cheapest_cover(tables: Sequence[Ids], cost: Cost, *, disjoint: bool) -> tuple[Ids, ...]:
-    """Unions of tables that hold all tables and cost least together.
+    """Unions of tables that together hold all tables at the least cost.
 
-    Dynamic programming over the tables that are held; each step holds the first one that is not.
-    Where there are too many states only the most promising ones are kept, so that the answer is
-    the best for few tables and a good one for many. disjoint: whether tables without a common
-    variable may be united.
+    Dynamic programming over the tables that are held; each step adds the first table that is
+    missing. If there are too many states, only those with the smallest bound are continued, so that
+    the result is optimal for few tables and good for many. disjoint: whether tables without a
+    common variable may be united.
     """
     unions = _unions(tables, cost, disjoint)
     holding = [[u for u in unions if u.inside >> i & 1] for i in range(len(tables))]
@@ -155,7 +153,7 @@ def cheapest_cover(tables: Sequence[Ids], cost: Cost, *, disjoint: bool) -> tupl
         for cover in frontier:
             for union in holding[_first_missing(cover.done)]:
                 new = _extended(cover, union, least)
-                if new.promise < reached.get(new.done, best).promise:
+                if new.bound < reached.get(new.done, best).bound:
                     reached[new.done] = new
         complete = reached.pop((1 << len(tables)) - 1, best)
         best = min(best, complete)
@@ -169,7 +167,7 @@ def _extended(cover: _Cover, union: Union, least: Sequence[float]) -> _Cover:
     while gained:
         saved += least[(gained & -gained).bit_length() - 1]
         gained &= gained - 1
-    return _Cover(cover.promise + union.cost - saved, done, (*cover.chosen, union.ids))
+    return _Cover(cover.bound + union.cost - saved, done, (*cover.chosen, union.ids))
 
 
 def _first_missing(done: int) -> int:
@@ -177,22 +175,22 @@ def _first_missing(done: int) -> int:
 
 
 def _unions(tables: Sequence[Ids], cost: Cost, disjoint: bool) -> list[Union]:
-    """The tables, and unions that cost no more than the tables inside, smaller ones first."""
+    """The tables, and unions that cost no more than the tables in them, smaller ones first."""
     alone = list(map(cost, tables))
-    known = {
+    unions = {
         ids: Union(ids, price, _inside(ids, tables))
         for ids, price in zip(tables, alone, strict=True)
     }
-    frontier = list(known)
-    while frontier and len(known) < MOST_UNIONS:
+    frontier = list(unions)
+    while frontier and len(unions) < MOST_UNIONS:
         wider = {one | table for one in frontier for table in tables if disjoint or one & table}
         frontier = []
-        for ids in sorted(wider - known.keys(), key=sorted):
+        for ids in sorted(wider - unions.keys(), key=sorted):
             union = Union(ids, cost(ids), _inside(ids, tables))
             if union.cost <= STRETCH * _total(union.inside, alone):
-                known[ids] = union
+                unions[ids] = union
                 frontier.append(ids)
-    return [u for u in known.values() if u.ids in tables or u.cost <= _total(u.inside, alone)]
+    return [u for u in unions.values() if u.ids in tables or u.cost <= _total(u.inside, alone)]
 
 
 def _inside(ids: Ids, tables: Sequence[Ids]) -> int:
@@ -210,22 +208,22 @@ def _total(inside: int, costs: Sequence[float]) -> float:
 LARGE = 1000  # cells; a table of more gets one equal share of the leak
 CLOSE_ENOUGH = 1.02  # times the smallest inflation: within it the fewest reports decide
 GAIN = 1e-4  # the least relative gain for which a search goes on
-ROUGH = 60  # steps of an evaluation while searching: half a percent of the excess
-REPRICINGS = 2  # of leaks by what they add to the local epsilon
-MOVES = 32  # tried in one step, those that change the cost least
-MOST_MERGERS = 4000  # of two messages each, that are looked at in one step
+ROUGH = 60  # steps of an evaluation during the search, for half a percent of the excess
+REPRICINGS = 2  # rounds of pricing leaks by the local epsilon that they add
+MOVES = 32  # tried in one step: those that reduce the cost most
+MOST_MERGERS = 4000  # of two messages each, considered in one step
 WORK = 6e7  # terms times messages, of the search for a plan
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class SearchTask:
-    """Wanted tables, as sets of places of variables, and what all messages may use.
+    """Wanted tables, as sets of places of variables, and the limits for all messages.
 
-    mean: make the mean of the tables' inflations small, else the largest. work: after how much a
-    search ends, in terms times messages of all evaluations together. larger: tables that are sent
-    as those of more than 1,000 cells are, however many they have. Every table has to be
-    `crossable`.
+    mean: whether to minimize the mean of the tables' inflations rather than the largest. work: the
+    effort after which the search ends, in terms times messages of all evaluations. larger: tables
+    that are sent like those with more than 1,000 cells, however many they have. Every table has to
+    be `crossable`.
     """
 
     variables: tuple[Variable, ...]
@@ -240,23 +238,23 @@ class SearchTask:
         return [self.variables[i] for i in sorted(ids)]
 
     def is_large(self, ids: Ids) -> bool:
-        """Whether a message has so many cells that it would starve the others."""
+        """Whether a message has so many cells that it would take nearly all of the leak."""
         return size(self.among(ids)) > LARGE
 
     @cached_property
     def small(self) -> tuple[Ids, ...]:
-        """The tables whose inflation is made small, without those that lie in another one."""
+        """The tables whose inflation is minimized, without those contained in another one."""
         return without_contained([t for t in self.tables if not self.is_large(t)])
 
     @cached_property
     def large(self) -> tuple[Ids, ...]:
-        """The others, which get an equal share of the leak each."""
+        """The other tables, each of which gets an equal share of the leak."""
         large = without_contained([*filter(self.is_large, self.tables), *self.larger])
         return tuple(t for t in large if not any(t <= small for small in self.small))
 
     @cached_property
     def costs(self) -> Cost:
-        """What each message costs where the leak alone limits what is sent."""
+        """The cost of each message if only the leak is limited."""
         return _cost(self, None)
 
     @cached_property
@@ -268,9 +266,9 @@ class SearchTask:
 class Candidate(NamedTuple):
     """Some messages, the small ones first, each with the leak 1 / v per bit that can change.
 
-    excess: how much the inflation of the small tables, the largest or the mean, is above 1.
-    volume: reports or slots over what is allowed. parities: so many of the first messages are the
-    parities of all pairs of their variables.
+    excess: by how much the inflation of the small tables, the largest or the mean, exceeds 1.
+    volume: reports or slots relative to their limits. parities: the number of messages, the first
+    ones, that are the parities of all pairs of their variables.
     """
 
     messages: tuple[Ids, ...]
@@ -287,7 +285,7 @@ class Candidate(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, float]:
-        """What a search makes small: first the volume that is too much, then the inflation."""
+        """The objective of a search: first a volume above the limits, then the inflation."""
         return (1.0 if self.fits else self.volume), self.excess
 
 
@@ -295,12 +293,13 @@ RANK = attrgetter("rank")
 
 
 def search(problem: SearchTask) -> tuple[Candidate, ...]:
-    """The messages worth certifying: the cheapest of those close to the best, then the best.
+    """The messages worth certifying: of those close to the best, the ones with the fewest reports;
+    then the best.
 
-    They keep the limits in the limit of a large crowd; none, if nothing that was tried does. The
-    search starts from a message for each table and from the cheapest cover without least squares
-    (`incrowd.planner.cell_search`); then it merges messages and takes tables out of them as long as
-    the inflation falls, after least squares over all messages. Cheap is what sends few reports.
+    They keep the limits in the large-N limit; empty if nothing that was tried does. The search
+    starts from one message per table and from the cheapest cover without least squares; then it
+    merges messages and takes tables out of them as long as the inflation falls, computed by least
+    squares over all messages.
     """
     trials = _Trials(problem, {}, [0.0])
     starts = [trials.of(problem.small)]
@@ -321,9 +320,9 @@ def search(problem: SearchTask) -> tuple[Candidate, ...]:
 def inflations(
     problem: SearchTask, messages: Sequence[Ids], leaks: Sequence[float], parities: int = 0
 ) -> list[float]:
-    """The inflation of every wanted table, after least squares over all messages.
+    """The inflation of every wanted table, by least squares over all messages.
 
-    Of a table with more than 1,000 cells: by its own message alone. parities: as `Candidate` has.
+    For a table with more than 1,000 cells, by its own message alone. parities: as in `Candidate`.
     """
     effects = Effects.of(problem.variables, [t for t in problem.tables if not problem.is_large(t)])
     precisions = effects.precisions(messages, parities)
@@ -340,9 +339,9 @@ def inflations(
 def evaluate(
     problem: SearchTask, small: Sequence[Ids], steps: int = STEPS, useful: float = math.inf
 ) -> Candidate:
-    """The best leaks of messages that hold all small tables, beside those of the large ones.
+    """The best leaks of messages that hold all small tables, together with those of the large ones.
 
-    steps: at most, towards the best leaks. useful: above which it may be any larger one instead.
+    steps: the largest number of steps. useful: an excess above this need not be minimized.
     """
     messages = (*small, *problem.large)
     footprints = [footprint(problem.among(message)) for message in messages]
@@ -379,7 +378,7 @@ def evaluate(
 def _candidate(
     problem: SearchTask, messages: tuple[Ids, ...], leaks: Vector, excess: float
 ) -> Candidate:
-    """Leaks in these proportions, as large as the limits allow. excess: at these leaks."""
+    """The largest leaks in these proportions that the limits allow. excess: at these leaks."""
     footprints = [footprint(problem.among(message)) for message in messages]
     scale = scaled(footprints, leaks, problem.limits)
     use = Use.of(footprints, scale * leaks, problem.limits.tail)
@@ -396,19 +395,19 @@ def _locally_capped(problem: SearchTask, candidate: Candidate) -> bool:
 
 
 def _capped(problem: SearchTask, candidate: Candidate) -> bool:
-    """Whether more than the leak limits some messages, so that crossing more may help."""
+    """Whether not only the leak limits some messages, so that crossing more may help."""
     return _locally_capped(problem, candidate) or not candidate.fits
 
 
 class _Trials(NamedTuple):
-    """Sets of messages that were evaluated, and the work that it took."""
+    """The evaluations of sets of messages so far, and their work."""
 
     problem: SearchTask
     seen: dict[frozenset[Ids], Candidate]
     work: list[float]
 
     def of(self, messages: Sequence[Ids], useful: float = math.inf) -> Candidate:
-        """Of messages that lie in others nothing is left. useful: as `evaluate` has it."""
+        """Evaluate messages, without those contained in others. useful: as in `evaluate`."""
         key = frozenset(without_contained(messages))
         if key not in self.seen:
             self.work[0] += len(self.problem.effects.members) * len(key)
@@ -417,7 +416,7 @@ class _Trials(NamedTuple):
 
 
 class _Move(NamedTuple):
-    """Messages that others take the place of. cost: of the new ones, less that of the old."""
+    """Messages that are replaced by others. cost: of the new ones minus that of the old ones."""
 
     removed: frozenset[Ids]
     added: tuple[Ids, ...]
@@ -429,9 +428,9 @@ class _Move(NamedTuple):
 
 
 def _descend(trials: _Trials, current: Candidate) -> None:
-    """Moves to better messages, until there are none or it was work enough.
+    """Move to better messages until there are none or the work is used up.
 
-    All moves that help and do not meet are made at once, if that is better than the best of them.
+    All helpful moves of different messages are made at once if that is better than the best move.
     """
     problem = trials.problem
     while trials.work[0] < problem.work:
@@ -447,7 +446,7 @@ def _descend(trials: _Trials, current: Candidate) -> None:
         for move in helpful:
             if gone.isdisjoint(move.removed):
                 together, gone = move.on(together), gone | move.removed
-        held = (*together, *problem.small)  # two moves can each rely on the other's message
+        held = (*together, *problem.small)  # two moves can each depend on the other's message
         current = min(trials.of(helpful[0].on(here)), trials.of(held), key=RANK)
 
 
@@ -457,7 +456,7 @@ def _better(rank: tuple[float, float], current: Candidate) -> bool:
 
 
 def _moves(problem: SearchTask, candidate: Candidate) -> Iterator[_Move]:
-    """All steps from some messages, with what they cost without least squares."""
+    """All moves from some messages, with their costs without least squares."""
     capped = _capped(problem, candidate)
     cost = _cost(problem, candidate) if capped else problem.costs
     messages = _small(problem, candidate)
@@ -472,7 +471,7 @@ def _moves(problem: SearchTask, candidate: Candidate) -> Iterator[_Move]:
 def _mergers(
     problem: SearchTask, messages: Sequence[Ids], cost: Cost, *, disjoint: bool
 ) -> Iterator[_Move]:
-    """Two messages become one, which takes the place of all others inside as well."""
+    """Replace two messages by their union, and with them all other messages inside it."""
     pairs = combinations(messages, 2)
     possible = {one | other for one, other in pairs if disjoint or one & other}
     unions = heapq.nsmallest(MOST_MERGERS, (u for u in possible if cost(u) < math.inf), key=cost)
@@ -487,8 +486,8 @@ def _mergers(
 def _divisions(
     problem: SearchTask, message: Ids, others: Sequence[Ids]
 ) -> Iterator[tuple[Ids, ...]]:
-    """What can take the place of a message: its tables one by one, or one of them beside the
-    union of the rest, or in another message."""
+    """Replacements for a message: its tables one by one, or one of them, alone or in another
+    message, and the union of the rest."""
     tables = [t for t in problem.small if t <= message and not any(t <= m for m in others)]
     if frozenset(tables) == {message}:
         return
@@ -503,10 +502,10 @@ def _divisions(
 
 
 def _cost(problem: SearchTask, candidate: Candidate | None) -> Cost:
-    """What a message costs if all tables are to have the same inflation, without least squares.
+    """The cost of a message if all tables have the same inflation, without least squares.
 
-    Its leak, times the excess of the inflation; if some messages are given, the sum of the shares
-    of all limits that are used up at their inflation.
+    It is the leak times the excess of the inflation; or, given a candidate, the sum of the used
+    shares of all limits at the candidate's inflation.
     """
     limits = problem.limits
 

@@ -1,4 +1,4 @@
-"""Ways to send a survey by cells, beside joint reports of what cannot be crossed."""
+"""Ways to send a survey as cells, with joint reports of what cannot be crossed."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ from incrowd.survey import Survey
 
 Ids = frozenset[str]
 Names = tuple[str, ...]
-ALIKE = 1.01
+ALIKE = 1.01  # leaks within this factor get the same noise
 
 
 class _Beside(NamedTuple):
-    """A message beside the cells of the search: a joint report, or the cells of a question that is
-    too wide for one. part: of all that may leak; None for an equal part."""
+    """A message besides the crossed cells: a joint report, or the cells of one wide question.
+
+    part: its share of the leak; None for an equal share.
+    """
 
     ids: Ids
     part: float | None = None
@@ -43,14 +45,14 @@ class _Beside(NamedTuple):
 
 @lru_cache(maxsize=8)
 def cell_ways(survey: Survey, work: float = WORK) -> tuple[Grouping, ...]:
-    """The messages of cells with the smallest inflation, the cheapest of those close to it.
+    """The messages of cells with nearly the smallest inflation and the fewest reports.
 
-    Tables that cannot be cells (text, randomizers of the questions' own, permanent responses, two
-    questions of several answers each; of a regression, too many cells) are held by one joint
-    report, or two with permanent responses. Each of these gets an equal share of what may leak;
-    with `explore` the first holds all questions and gets that share. None if no table can be cells,
-    if the analysis trusts no shuffler, whom alone cells need, if the survey allows no messages, or
-    if next to nothing may leak. work: as in `SearchTask`.
+    Tables that cannot be cells (because of text, fixed randomizers, permanent responses, two
+    multiple-choice questions, or too many cells of a regression) are sent in one joint report, or
+    two if there are permanent responses. Each of these gets an equal share of the leak; with
+    `explore`, the first one contains all questions and gets that share. Empty if no table can be
+    cells, if the analysis does not rely on a shuffler, which cells require, if no messages meet the
+    limits, or if almost nothing may leak. work: as in `SearchTask`.
     """
     by = plannable(survey.privacy.analysis)
     tables, larger, others = _wanted(survey)
@@ -58,7 +60,7 @@ def cell_ways(survey: Survey, work: float = WORK) -> tuple[Grouping, ...]:
         return ()
     privacy, joint = survey.privacy, _beside(survey, others)
     signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
-    if not signal:  # too little for the limit to be a number: the accountant has the word
+    if not signal:  # too small for a number: the accountant decides
         return ()
     problem = SearchTask(
         variables(survey),
@@ -68,12 +70,12 @@ def cell_ways(survey: Survey, work: float = WORK) -> tuple[Grouping, ...]:
         work,
         tuple(places(survey, ids) for ids in larger),
     )
-    return tuple(_way(survey, found, joint, signal) for found in candidates(problem))
+    return tuple(_way(survey, candidate, joint, signal) for candidate in candidates(problem))
 
 
 class _Wanted(NamedTuple):
-    """Tables for messages of cells, with errors as small as can be; larger ones, for which an equal
-    share of the leak is enough; and what cells cannot tell."""
+    """Tables for messages of cells whose errors are minimized; larger tables, each with an equal
+    share of the leak; and tables that cannot be cells."""
 
     tables: list[Names]
     larger: list[Names]
@@ -81,8 +83,8 @@ class _Wanted(NamedTuple):
 
 
 def _wanted(survey: Survey) -> _Wanted:
-    """What is to be sent. The parts of a model with too large a table are wanted in its place; if
-    they are not enough, it is sent beside them."""
+    """Sort the wanted tables. Parts replace the table of a model that is too large; if they are not
+    enough for the model, the whole table is sent as well."""
     tables, larger, others = _Wanted([], [], [])
     for ids in dict.fromkeys(map(survey.crossed, survey.counted)):
         (tables if questions_crossable(survey, ids) else others).append(ids)
@@ -103,20 +105,23 @@ def _wanted(survey: Survey) -> _Wanted:
 
 
 def _beside(survey: Survey, tables: Iterable[Names]) -> list[_Beside]:
-    """What is sent beside the cells, for these tables."""
+    """The messages in addition to the crossed cells, for these tables."""
     others = {id for ids in tables for id in ids}
-    asked = [question for question in survey.questions if question.id in others]
-    wide = [_Beside(frozenset({q.id}), cells=True) for q in asked if q.wide]
+    wide = [
+        _Beside(frozenset({q.id}), cells=True)
+        for q in survey.questions
+        if q.id in others and q.wide
+    ]
     others -= {id for message in wide for id in message.ids}
-    kept = frozenset(id for id in others if survey.question(id).memoized)
-    first = _Beside(frozenset(others - kept))
+    permanent = frozenset(id for id in others if survey.question(id).memoized)
+    first = _Beside(frozenset(others - permanent))
     if survey.explore is not None:
         first = _Beside(frozenset(together(survey)), survey.explore)
-    return [message for message in (first, _Beside(kept), *wide) if message.ids]
+    return [message for message in (first, _Beside(permanent), *wide) if message.ids]
 
 
 def _limits(survey: Survey, signal: float, joint: int) -> Limits:
-    """What the cells of one row and round may use. joint: the number of joint reports beside."""
+    """The limits for the cells of one row and round. joint: the number of other messages."""
     times = survey.rows_per_person * survey.rounds
     cap, most = survey.privacy.local_epsilon, survey.reports_per_person
     return Limits(
@@ -128,9 +133,9 @@ def _limits(survey: Survey, signal: float, joint: int) -> Limits:
     )
 
 
-def _way(survey: Survey, found: Candidate, joint: Sequence[_Beside], signal: float) -> Grouping:
-    """Messages of cells and joint reports, and how they share what may leak."""
-    equal = 1 / (len(found.messages) + len(joint))
+def _way(survey: Survey, candidate: Candidate, joint: Sequence[_Beside], signal: float) -> Grouping:
+    """The messages of cells and the other messages, and how they share the leak."""
+    equal = 1 / (len(candidate.messages) + len(joint))
     parts = [equal if report.part is None else report.part for report in joint]
     scale = 1 - sum(parts)
     groups = [tuple(q.id for q in survey.questions if q.id in report.ids) for report in joint]
@@ -138,16 +143,17 @@ def _way(survey: Survey, found: Candidate, joint: Sequence[_Beside], signal: flo
         Share(1, _noise(survey, report, part * signal))
         for report, part in zip(joint, parts, strict=True)
     ]
-    groups += [names(survey, message) for message in found.messages]
-    shares += [Share(1, 1 / (scale * leak)) for leak in few_noises(found.leaks)]
-    cells = [report.cells for report in joint] + [True] * len(found.messages)
-    excess = 0.0 if joint else found.excess
-    parities = frozenset(len(joint) + i for i in range(found.parities))
+    groups += [names(survey, message) for message in candidate.messages]
+    shares += [Share(1, 1 / (scale * leak)) for leak in few_noises(candidate.leaks)]
+    cells = [report.cells for report in joint] + [True] * len(candidate.messages)
+    excess = 0.0 if joint else candidate.excess
+    parities = frozenset(len(joint) + i for i in range(candidate.parities))
     return Grouping(tuple(groups), tuple(cells), Allocation(tuple(shares), excess), parities)
 
 
 def few_noises(leaks: Sequence[float]) -> list[float]:
-    """Leaks within one percent of each other become their mean: each noise costs a certificate."""
+    """Replace leaks within one percent of each other by their mean: every noise takes time to
+    certify."""
     means: dict[float, float] = {}
     ordered = sorted(leaks)
     while ordered:
@@ -158,9 +164,9 @@ def few_noises(leaks: Sequence[float]) -> list[float]:
 
 
 def _noise(survey: Survey, message: _Beside, leak: float) -> float:
-    """v of a message that leaks so much: times (phi^d - 1), with phi = 1 + 1 / v.
+    """The v of a message with a given leak, times (phi^d - 1), where phi = 1 + 1 / v.
 
-    If its questions' own randomizers leak more than that, as much again is added.
+    If fixed randomizers of its questions leak more than that, their leak is added once more.
     """
     load: Load = Search.of(survey, 1).load(message.ids, (), (1,), message.cells)
     if not load.distance:
@@ -169,16 +175,14 @@ def _noise(survey: Survey, message: _Beside, leak: float) -> float:
     return 1 / math.expm1(exponent)
 
 
-# The messages that are worth certifying for a survey.
-
-
 def ways(survey: Survey, progress: Progress | None = None, work: float = WORK) -> list[Grouping]:
-    """The survey's own messages, or those worth a try: cells, or joint reports.
+    """The groupings worth certifying for a survey: its messages if it fixes them, otherwise cells
+    or joint reports.
 
-    Where the promise alone limits what is sent, no joint report is as precise as the cells of its
-    tables. Joint reports are tried as well where the reports of a person, their size or the
-    local epsilon are limited. work: as in `SearchTask`. None if none fits. Raises PrivacyError if
-    no plan can rest on the survey's analysis.
+    If only the guarantee limits what is sent, no joint report is as precise as the cells of its
+    tables. Joint reports are tried as well if the reports of a person, their size, or the local
+    epsilon are limited. work: as in `SearchTask`. Empty if nothing fits. Raises PrivacyError if the
+    survey's analysis cannot be planned with.
     """
     plannable(survey.privacy.analysis)
     fixed = grouping(survey)
@@ -193,7 +197,7 @@ def ways(survey: Survey, progress: Progress | None = None, work: float = WORK) -
 
 
 def sends_cells(survey: Survey) -> bool:
-    """Whether the planner chooses messages, of cells among others."""
+    """Whether the planner chooses the messages, and messages of cells are among them."""
     return grouping(survey) is None and survey.tables != "any" and bool(cell_ways(survey))
 
 

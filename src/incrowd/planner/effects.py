@@ -1,4 +1,4 @@
-"""What a person sends who answers some questions by cells: how many bits, and how many change.
+"""The bits that a person sends for some questions as cells, and how many of them can change.
 
 Proof: docs/mathematics.md#inflation.
 """
@@ -19,10 +19,10 @@ Ids = frozenset[int]  # the places of some variables
 
 @dataclass(frozen=True)
 class Variable:
-    """A question as the search for messages sees it.
+    """A question in the search for messages.
 
-    answers: how many, "no answer" among them. most: None if a person gives exactly one of them;
-    else how many options she may choose at most, 2 or more.
+    answers: the number of answers, including "no answer". most: None if a person gives exactly one
+    of them; otherwise the largest number of options that she may choose, at least 2.
     """
 
     answers: int
@@ -30,11 +30,12 @@ class Variable:
 
 
 class Footprint(NamedTuple):
-    """What a person sends of the combinations of some variables' answers.
+    """The bits of a message of cells of some variables.
 
-    bits: one for each cell. changed: how many one person's change of answers can change. ones: how
-    many are 1 at most. unit: 1 / 2 for a lone yes/no, whose single bit has the noise variance of
-    one of two cells, where their half difference has half of it; else 1.
+    bits: one for each cell. changed: the largest number of bits that differ between two people.
+    ones: the largest number of bits that are 1. unit: 1 / 2 for a single yes/no question, whose one
+    bit has the noise variance of one of two cells, while half their difference has half of it;
+    otherwise 1.
     """
 
     bits: int
@@ -44,10 +45,10 @@ class Footprint(NamedTuple):
 
 
 def footprint(variables: Sequence[Variable]) -> Footprint:
-    """The bits of a message of cells. Of the variables one at most has several answers at once.
+    """The bits of a message of cells of crossable variables.
 
-    Each option of that one has a bit for every combination of the other answers, and each
-    combination has one more, "any".
+    Each option of a variable with several answers at once has a bit for every combination of the
+    other answers, and each combination has one more bit, "any".
     """
     joint = cells(variables)
     several = next((v for v in variables if v.most is not None), None)
@@ -62,41 +63,41 @@ def footprint(variables: Sequence[Variable]) -> Footprint:
 
 
 def best_ratio(variables: int) -> float:
-    """By which single bits should leak more than the parities of as many variables.
+    """The best ratio of the leak of single bits to that of the parities of K variables.
 
-    The cells of a pair have the noise variance (2 v / ratio + v) / 4, v that of a parity. D
-    variables that change leak D (K - D + ratio), most at D = (K + ratio) / 2 if that need not be
-    whole. The product of both is least where ratio (ratio + 1) = K.
+    The cells of a pair have the noise variance (2 v / ratio + v) / 4, where v is that of a parity.
+    D variables that change leak D (K - D + ratio), at most at D = (K + ratio) / 2 if D need not be
+    an integer. The product of both is smallest where ratio (ratio + 1) = K.
     """
     return (math.sqrt(1 + 4 * variables) - 1) / 2
 
 
 def parities_footprint(variables: int) -> Footprint:
-    """The bits of the parities of all pairs of variables with two answers each."""
+    """The bits of the parities of all pairs of K variables with two answers each."""
     most = variables**2 // 4
     return Footprint(variables * (variables - 1) // 2, most, most)
 
 
 def crossable(variables: Sequence[Variable]) -> bool:
-    """Whether one message of cells can hold them: at most one has several answers at once."""
+    """Whether one message of cells can hold them: at most one allows several answers at once."""
     return sum(v.most is not None for v in variables) <= 1
 
 
 def cells(variables: Sequence[Variable]) -> int:
-    """The combinations of answers of the variables that have exactly one."""
+    """The number of combinations of answers of the variables with exactly one answer."""
     return math.prod(v.answers for v in variables if v.most is None)
 
 
 def size(variables: Sequence[Variable]) -> int:
-    """The combinations of all answers, of the options of several at once as well."""
+    """The number of combinations of all answers, including options of several at once."""
     return math.prod(v.answers for v in variables)
 
 
 def relative_variance(variables: Sequence[Variable]) -> float:
-    """What turns the noise variance of all cells together into a share of their sampling variance.
+    """The factor from the noise variance of all cells to a share of their sampling variance.
 
-    One over the sampling variance of the cells, times the people, if all are equally common. Of
-    several answers at once: of one option's cells.
+    It is 1 over the sampling variance of the cells, per person, if all cells are equally common.
+    With several answers at once, only the cells of one option count.
     """
     several = next((v for v in variables if v.most is not None), None)
     share = (
@@ -107,15 +108,15 @@ def relative_variance(variables: Sequence[Variable]) -> float:
 
 @dataclass(frozen=True)
 class Effects:
-    """The main effects and interactions that wanted tables consist of, and what they count there.
+    """The main effects and interactions of the wanted tables, and their weights in the inflation.
 
-    The cells of a table are a sum of one term for each set of its variables (a variable of several
-    answers is in all of them). Summed cells of a message estimate each term, those of different
-    terms independently, so that least squares over all messages is a weighted mean of each term
-    by itself. Proof: docs/mathematics.md#inflation.
+    The cells of a table are a sum of one term for each set of its variables (a variable with
+    several answers at once is in all sets). Sums of the cells of a message estimate each term,
+    independently of the other terms, so that least squares over all messages is a weighted mean for
+    each term separately. Proof: docs/mathematics.md#inflation.
 
-    members: which variables a term has, shape (terms, variables). sizes: the answers of each
-    variable, 1 for several at once, shape (variables,). weights: shape (tables, terms).
+    members: the variables of each term, shape (terms, variables). sizes: the number of answers of
+    each variable, 1 for several at once, shape (variables,). weights: shape (tables, terms).
     """
 
     variables: tuple[Variable, ...]
@@ -125,7 +126,7 @@ class Effects:
 
     @classmethod
     def of(cls, variables: Sequence[Variable], tables: Sequence[Ids]) -> Effects:
-        """The terms of some tables, all of answers that are guessed to be equally common."""
+        """The terms of some tables, if all answers are equally common."""
         sizes = np.array([1.0 if v.most is not None else v.answers for v in variables])
         several = frozenset(i for i, v in enumerate(variables) if v.most is not None)
         terms = {term: None for table in tables for term in _terms(table, several)}
@@ -139,23 +140,23 @@ class Effects:
         return cls(tuple(variables), indicators(terms, len(variables)), sizes, weights)
 
     def precisions(self, messages: Sequence[Ids], parities: int = 0) -> np.ndarray:
-        """The inverse noise variance, times the people, of every term that a message estimates at
-        leak 1 per bit, 0 for others: shape (terms, messages).
+        """The inverse noise variance per person of every term in every message with leak 1 per bit.
 
-        parities: so many of the first messages are parities of all pairs, each of which tells the
-        term of two variables as the four cells of their table do.
+        Shape (terms, messages); 0 if the message does not estimate the term. parities: the number
+        of messages, the first ones, that are parities of all pairs; a parity estimates the term of
+        two variables as well as the four cells of their table.
         """
         sent = indicators(messages, len(self.variables))
         unit = np.array([footprint([self.variables[i] for i in m]).unit for m in messages])
         inside = self.members @ (1 - sent).T == 0
-        found = inside * np.outer(self.combinations, unit / self._combinations(sent))
+        precisions = inside * np.outer(self.combinations, unit / self._combinations(sent))
         pairs = self.members.sum(axis=1) == 2
-        found[:, :parities] = inside[:, :parities] & pairs[:, None]
-        return np.asarray(found)
+        precisions[:, :parities] = inside[:, :parities] & pairs[:, None]
+        return np.asarray(precisions)
 
     @cached_property
     def combinations(self) -> np.ndarray:
-        """The combinations of answers of each term's variables, shape (terms,)."""
+        """The number of combinations of answers to each term's variables, shape (terms,)."""
         return self._combinations(self.members)
 
     def _combinations(self, members: np.ndarray) -> np.ndarray:
@@ -163,7 +164,7 @@ class Effects:
 
 
 def indicators(sets: Iterable[Ids], variables: int) -> np.ndarray:
-    """Which variables each set has: shape (sets, variables)."""
+    """The variables of each set as 0 and 1, shape (sets, variables)."""
     rows = list(sets)
     members = np.zeros((len(rows), variables))
     places = [(i, each) for i, row in enumerate(rows) for each in row]
@@ -173,9 +174,9 @@ def indicators(sets: Iterable[Ids], variables: int) -> np.ndarray:
 
 
 def _terms(table: Ids, several: Ids) -> list[Ids]:
-    """All sets of a table's variables that have the variable of several answers, if there is one.
+    """All sets of a table's variables that contain its variable with several answers, if any.
 
-    Without it the empty set is left out, the number of people, which is known.
+    The empty set is left out: its term is the number of people, which is known.
     """
     others = sorted(table - several)
     chosen = (c for size in range(len(others) + 1) for c in combinations(others, size))
@@ -184,8 +185,8 @@ def _terms(table: Ids, several: Ids) -> list[Ids]:
 
 
 def excess_alone(variables: Sequence[Variable]) -> float:
-    """How much the inflation of a message's table is above 1, times the leak per bit, if nothing
-    else is sent. Of exclusive answers that of every margin as well."""
+    """By how much the inflation of a message's table exceeds 1, times the leak per bit, if no other
+    message is sent. For exclusive answers, every margin has the same excess."""
     joint = cells(variables)
     if all(v.most is None for v in variables):
         return joint / footprint(variables).unit

@@ -1,4 +1,4 @@
-"""Plan -> how sharp its tables will be, before anything is collected."""
+"""Plan -> how precise its tables will be, before anything is collected."""
 
 from __future__ import annotations
 
@@ -14,24 +14,13 @@ from incrowd.errors import TableError, UsageError
 from incrowd.estimation.amounts import Evidence, evidence, mean
 from incrowd.estimation.precision import assumed_shares, table_variances
 from incrowd.estimation.readings import Ids, check_tables, expected_readings
-from incrowd.planner.wanted import weighed
+from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import JointReport, Plan
 from incrowd.survey import WithEdges, takes_numbers
 
-# What randomizing costs, in people: the effective sample size.
-
-
-def effective_sample(people: int, lost: float) -> float:
-    """n' = N / L: so many people, asked without noise, tell as much; Vinterbo, proposition 3.1."""
-    return people / lost
-
-
-# How precise the mean of an amount will be, under assumed shares of its edges.
-
 
 def expected(plan: Plan, question: WithEdges, even: bool) -> Evidence:
-    """What the plan's crowd would say on average: the counts without chance. even: as
-    `assumed_shares` has it."""
+    """The expected evidence about an amount from a plan's crowd. even: as in `assumed_shares`."""
     crowd, bits = plan.survey.crowd, question.domain.bits
     record = np.append(1.0, assumed_shares(question, even)[-bits:])
 
@@ -49,21 +38,23 @@ FAMILY_ERROR = 0.05
 
 @dataclass(frozen=True)
 class TableForecast:
-    """What to expect of one table, under two assumptions; of one figure it is the less favorable.
+    """The expected precision of one table under two assumptions about the shares of answers.
 
-    Assumed are the shares that the survey states. Answers to other questions are assumed to be
-    equally common, and to be uneven: one yes in ten, and of other questions each answer half as
-    common as the one before. Different questions are assumed to be independent.
+    Shares that the survey states are used in both. Otherwise answers are assumed to be equally
+    common, or uneven: one yes in ten, and for other questions each answer half as common as the one
+    before. Different questions are assumed to be independent. A single figure is that of the less
+    favorable assumption.
 
-    standard_error: of its largest cell, noise plus sampling, as a proportion; standard_error_even
-    and standard_error_uneven under each assumption. noise_error: the largest of the noise alone.
-    minimum_detectable_share: a share that is detected in half of all surveys or more, whichever
-    answers it is of, with every cell of the table tested and 5% for any false alarm.
-    effective_sample_size: how many people asked without noise would tell as much in squared error
-    over all cells (Vinterbo, proposition 3.1), if all answers are equally common, so that tables
-    and plans can be compared; effective_sample_size_uneven if they are uneven. inflation: people
-    over the effective sample, what the planner makes small. mean_error: of an amount's mean, in its
-    own unit; None of other tables.
+    standard_error: of the largest cell, from noise and sampling, as a proportion;
+    standard_error_even, standard_error_uneven: under each assumption. noise_error: the largest,
+    from the noise alone. minimum_detectable_share: a share that is detected in at least half of all
+    surveys, no matter which answers it belongs to, if every cell of the table is tested with a 5%
+    chance of any false alarm. effective_sample_size: the number of people who, surveyed without
+    noise, would give the same squared error over all cells (Vinterbo, proposition 3.1: people over
+    inflation), if all answers are equally common, so that tables and plans can be compared;
+    effective_sample_size_uneven: if they are uneven. inflation: the loss L of that proposition,
+    which the planner minimizes. mean_error: the standard error of an amount's mean, in the unit of
+    the amount; None for other tables.
     """
 
     questions: tuple[str, ...]
@@ -80,14 +71,13 @@ class TableForecast:
 
 
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
-    """The wanted tables of a plan for exactly its crowd, colluding people included.
+    """Forecast the wanted tables of a plan for exactly its crowd, colluding people included.
 
-    After them come the tables that the wanted regressions are read from.
-    A table that several messages hold is combined from all of them. Where questions are open the
-    crowd is that of the smallest stratum, and tables are of its people: of those that name an open
-    question the rest, which is read in each stratum.
+    They are followed by the tables from which the wanted regressions are fitted. A table that
+    several messages contain is combined from all of them. If questions are open, the crowd is that
+    of the smallest stratum, and a table with an open question is forecast within each stratum.
     """
-    return tuple(_forecast(plan, ids) for ids in weighed(plan.survey))
+    return tuple(_forecast(plan, ids) for ids in wanted_tables(plan.survey))
 
 
 def _forecast(plan: Plan, ids: Ids) -> TableForecast:
@@ -104,8 +94,8 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
         standard_error_uneven=uneven,
         noise_error=math.sqrt(max(each.noise for each in both) / people),
         minimum_detectable_share=-NormalDist().inv_cdf(FAMILY_ERROR / cells) * empty,
-        effective_sample_size=effective_sample(people, both.even.loss),
-        effective_sample_size_uneven=effective_sample(people, both.uneven.loss),
+        effective_sample_size=people / both.even.loss,
+        effective_sample_size_uneven=people / both.uneven.loss,
         inflation=both.even.loss,
         mean_error=_mean_error(plan, ids),
     )
@@ -119,16 +109,18 @@ def _mean_error(plan: Plan, ids: Ids) -> float | None:
 
 
 def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
-    """How many people the plan's noise needs for a standard error of a table's largest cell.
+    """The number of people needed, with the plan's noise, for a standard error of a table.
 
-    Under the less favorable assumption of `TableForecast`. Of a table that names open questions, in
-    each stratum. Raises TableError if it names no others, UsageError for an error that no number
-    of people has.
+    standard_error: of the table's largest cell, a proportion, under the less favorable assumption
+    of `TableForecast`. For a table with open questions, the number of people in each stratum.
+    Raises TableError if all its questions are open, UsageError if the error is not above 0.
     """
     if not 0 < standard_error < math.inf:
-        raise UsageError.of("standard_error", standard_error, "should be above 0, as 0.01")
+        raise UsageError.of("standard_error", standard_error, "should be above 0, such as 0.01")
     closed = plan.survey.closed(check_tables(plan, [ids])[0])
     if not closed:
-        raise TableError.of("table", ",".join(ids), "it is open, without noise; add a question")
+        raise TableError.of(
+            "table", ",".join(ids), "its questions are open and have no noise; add another question"
+        )
     both = table_variances(plan.survey, plan.messages, closed)
     return math.ceil(max(each.largest for each in both) / standard_error**2)

@@ -1,9 +1,9 @@
-"""Error against reports a person, epsilon, and the local epsilon: what a wish costs."""
+"""The error of a survey against reports per person, epsilon, and the local epsilon."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,18 +13,20 @@ from incrowd.errors import PrivacyError
 from incrowd.planner.alternatives import with_privacy
 from incrowd.planner.groups import Progress
 from incrowd.planner.plan import make_plan
-from incrowd.planner.precision import expected_error
+from incrowd.planner.precision import plan_error
+from incrowd.plans import EarlierPlan, Plan
 from incrowd.survey import Survey
 
 POINTS = 7
 
 
 class Frontier(NamedTuple):
-    """Points of three curves, each with the error: reports a person may send, epsilon, and the
-    local epsilon, which is left if the shuffler fails.
+    """The points of three curves: reports per person, epsilon, and local epsilon, each with the
+    error.
 
-    Standard errors, proportions, largest or mean over the wanted tables, of certified plans. The
-    first local epsilon is that of the survey's own plan; none where no shuffler is relied on.
+    Errors are standard errors of certified plans, as proportions: the largest of the wanted tables,
+    or their mean. The first local epsilon is that of the survey's plan; the curve is empty if the
+    analysis relies on no shuffler.
     """
 
     reports: tuple[tuple[int, float], ...]
@@ -32,55 +34,62 @@ class Frontier(NamedTuple):
     local_epsilons: tuple[tuple[float, float], ...]
 
 
-def frontier(survey: Survey, progress: Progress | None = None) -> Frontier:
-    """The curves around a survey: up to 1,000 reports a person, epsilon from a tenth to tenfold,
-    local epsilons down to the epsilon that is promised, for which no shuffler is needed.
+def frontier(plan: Plan, progress: Progress | None = None) -> Frontier:
+    """Compute the curves around a plan, which also cover what the same people were asked before.
 
-    The planner groups the questions anew at every point. Points without a plan are left out.
+    They reach up to 1,000 reports per person, from a tenth of epsilon to ten times epsilon, and
+    down to a local epsilon equal to epsilon, for which no shuffler is needed. The planner groups
+    the questions anew at every point. Points without a plan are left out.
     """
+    survey, earlier = plan.survey, plan.earlier
     most = max(1000, 10 * (survey.reports_per_person or survey.copies))
     budgets = np.unique(np.geomspace(1, most, POINTS).round().astype(int))
     reports: list[tuple[int, float]] = []
     epsilons: list[tuple[float, float]] = []
     for budget in budgets.tolist():
         if progress:
-            progress(f"error with {budget:,} reports a person")
+            progress(f"error with {budget:,} reports per person")
         free = {"messages": (), "copies": 1, "reports_per_person": budget}
         fewer = reports[-1][1] if reports else math.inf  # nobody has to use the whole budget
-        error = certified_error(survey.model_copy(update=free))
+        error = certified_error(survey.model_copy(update=free), earlier)
         reports.append((budget, min(fewer, error)))
-    wanted = survey.privacy.epsilon
-    for epsilon in np.geomspace(wanted / 10, wanted * 10, POINTS).tolist():
+    requested = survey.privacy.epsilon
+    for epsilon in np.geomspace(requested / 10, requested * 10, POINTS).tolist():
+        if math.isclose(epsilon, requested):
+            epsilons.append((requested, plan_error(plan)))
+            continue
         if progress:
             progress(f"error with epsilon {epsilon:.3g}")
-        epsilons.append((epsilon, certified_error(with_privacy(survey, epsilon=epsilon))))
+        error = certified_error(with_privacy(survey, epsilon=epsilon), earlier)
+        epsilons.append((epsilon, error))
     return Frontier(
         tuple(point for point in reports if math.isfinite(point[1])),
         tuple(point for point in epsilons if math.isfinite(point[1])),
-        tuple(without_shuffler(survey, progress)),
+        tuple(without_shuffler(plan, progress)),
     )
 
 
-def without_shuffler(
-    survey: Survey, progress: Progress | None = None
-) -> Iterator[tuple[float, float]]:
-    """The local epsilon and the error of the survey's own plan, then of plans that keep smaller
-    ones; none where no shuffler is relied on."""
+def without_shuffler(plan: Plan, progress: Progress | None = None) -> Iterator[tuple[float, float]]:
+    """Yield the local epsilon and the error of a plan, then of plans with smaller local epsilons.
+
+    Nothing if the analysis relies on no shuffler.
+    """
+    survey, local_epsilon = plan.survey, plan.guarantee.local_epsilon
     if not plannable(survey.privacy.analysis).shuffled:
         return
-    best = make_plan(survey)
-    left = best.guarantee.local_epsilon
-    yield left, expected_error(survey, best.messages)
-    for cap in np.geomspace(left, min(survey.privacy.epsilon, left), POINTS)[1:].tolist():
+    yield local_epsilon, plan_error(plan)
+    least = min(survey.privacy.epsilon, local_epsilon)
+    for cap in np.geomspace(local_epsilon, least, POINTS)[1:].tolist():
         if progress:
             progress(f"error with local epsilon {cap:.3g}")
-        if math.isfinite(error := certified_error(with_privacy(survey, local_epsilon=cap))):
+        error = certified_error(with_privacy(survey, local_epsilon=cap), plan.earlier)
+        if math.isfinite(error):
             yield cap, error
 
 
-def certified_error(survey: Survey) -> float:
-    """The error of the survey's plan; infinite if no plan is possible."""
+def certified_error(survey: Survey, earlier: Sequence[EarlierPlan]) -> float:
+    """The error of a survey's plan; infinite if no plan is possible."""
     try:
-        return expected_error(survey, make_plan(survey).messages)
+        return plan_error(make_plan(survey, earlier))
     except PrivacyError:
         return math.inf

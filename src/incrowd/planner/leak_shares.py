@@ -1,4 +1,4 @@
-"""How messages of cells share what may leak: the smallest inflation of their tables.
+"""How messages of cells share the leak: the shares with the smallest inflation of their tables.
 
 In the large-N limit a message whose bits have the noise variance v leaks 1 / v per bit that can
 change (docs/mathematics.md#large-crowds). The inflation of a table, its variance over that of
@@ -19,17 +19,17 @@ from incrowd.planner.effects import Footprint
 Vector = np.ndarray
 CLOSE = 1e-4  # relative error of the excess, of which a lower bound is known
 STEPS = 2000
-NEWTON, ENOUGH = 30, 1e-12  # steps at most; the relative change that ends them
-TINY = 1e-9  # of a report, where none is left
+NEWTON, ENOUGH = 30, 1e-12  # the largest number of steps; the relative change that ends them
+TINY = 1e-9  # reports, in place of a limit of none
 
 
 class Limits(NamedTuple):
-    """What all messages of one person together may use.
+    """The limits for all messages of one person together.
 
-    leak: the sum over bits that can change of 1 / v; mu^2 N of the promise. local_epsilon: the sum
-    of ln(p / q) over the same bits. reports: expected, of who sets as many bits as can be. slots:
-    places in an upload, which all messages share; the chance that a person's reports exceed them
-    is `tail`.
+    leak: the sum of 1 / v over the bits that can change; mu^2 N of the guarantee. local_epsilon:
+    the sum of ln(p / q) over the same bits. reports: the expected number for a person who sets as
+    many bits as possible. slots: the places in an upload, which all messages share; a person's
+    reports exceed them with probability `tail`.
     """
 
     leak: float
@@ -40,7 +40,7 @@ class Limits(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What messages use of the limits, all per person."""
+    """How much of the limits some messages use, per person."""
 
     leak: float
     local_epsilon: float
@@ -49,7 +49,7 @@ class Use(NamedTuple):
 
     @classmethod
     def of(cls, footprints: Sequence[Footprint], leaks: Vector, tail: float) -> Use:
-        """leaks: of each bit that can change, for every message."""
+        """Compute the use of some messages. leaks: of each bit that can change, per message."""
         bits, changed, ones, _ = map(np.array, zip(*footprints, strict=True))
         flips = 1 / (1 + np.exp(log_odds(leaks)))
         return cls(
@@ -80,13 +80,13 @@ def smallest_excess(
     steps: int = STEPS,
     useful: float = math.inf,
 ) -> tuple[Vector, float]:
-    """The leaks at which tables have the smallest inflation, and how much that is above 1.
+    """The leaks with the smallest inflation of the tables, and by how much it exceeds 1.
 
     precisions: of each term by each message at leak 1, shape (terms, messages). weights: of each
     term in each table, shape (tables, terms). prices: of a unit of leak, shape (messages,); all
-    messages together cost 1. mean: the mean of all tables' inflations is made small, else the
-    largest. The excess is within the relative error `close` of the smallest, unless that is above
-    `useful` or takes more than 2,000 steps.
+    messages together cost 1. mean: whether to minimize the mean of the tables' inflations rather
+    than the largest. The excess is within the relative error `CLOSE` of the smallest, unless that
+    is above `useful` or takes more than `steps` steps.
 
     Steps are multiplicative. With multipliers m of the tables, f = sum of m times their excess and
     g its derivatives, no leaks that cost 1 make f smaller than f^2 / max(-g / prices): f is a sum
@@ -116,7 +116,7 @@ def smallest_excess(
 
 
 def scaled(footprints: Sequence[Footprint], leaks: Vector, limits: Limits) -> float:
-    """By what these leaks can be multiplied until the leak or the local epsilon is reached."""
+    """The factor by which leaks can grow until the limit of leak or local epsilon is reached."""
     changed = np.array([each.changed for each in footprints], float)
     most = limits.leak / float(changed @ leaks)
 
@@ -129,13 +129,13 @@ def scaled(footprints: Sequence[Footprint], leaks: Vector, limits: Limits) -> fl
 
 
 def local_prices(footprints: Sequence[Footprint], leaks: Vector) -> Vector:
-    """What a little more leak adds to the local epsilon: the derivative of ln(p / q)."""
+    """The increase of the local epsilon per unit of leak: the derivative of ln(p / q)."""
     changed = np.array([each.changed for each in footprints], float)
     return np.asarray(changed / np.sqrt(leaks * (leaks + 4)))
 
 
 def _most_flips(mean: float, tail: float) -> float:
-    """A whole number that a sum of independent bits exceeds with at most that chance.
+    """An integer that a sum of independent bits exceeds with probability at most `tail`.
 
     Chernoff: P[X >= k] <= exp(k - m - k ln(k / m)) for k above the mean m. With k = m exp(t) that
     is the tail where 1 + (t - 1) exp(t) = -ln(tail) / m. The left side is convex and at least

@@ -1,8 +1,8 @@
-"""Pairs of yes/no questions by parities: candidates beside those of the search for cells.
+"""Pairs of yes/no questions by parities: candidates in addition to those of the search for cells.
 
-A message says of each pair of questions whether the two answers differ, and a single bit tells each
-question by itself. Of K questions D that change are D (K - D) parities and D single bits, so that
-all K (K - 1) / 2 tables leak far less than their number.
+One message reports for each pair of questions whether the two answers differ, and a single bit
+reports each question by itself. If D of K questions change, D (K - D) parities and D single bits
+change, so that all K (K - 1) / 2 tables leak far less than separate tables.
 Proof: docs/mathematics.md#parities.
 """
 
@@ -28,54 +28,58 @@ from incrowd.planner.effects import (
 from incrowd.planner.leak_shares import Use, Vector, log_odds, smallest_excess
 
 TWO = Variable(2)
-FEWEST = 3  # variables, below which parities leak what cells do
-CERTAIN = 5  # variables, from which on cells of all pairs have at least this excess more
-SHARPER = 1.15  # times that of parities, as the search for cells finds: 1.16, then 1.25 for 8
+FEWEST = 3  # variables; parities of fewer leak as much as cells
+CERTAIN = 5  # variables; with so many, cells have at least SHARPER times the excess of parities
+SHARPER = 1.15  # the search for cells reaches a factor of 1.16 for 5 variables, 1.25 for 8
 
 
 class Clique(NamedTuple):
-    """Variables with two answers each. ratio: by which a single bit leaks more than a parity."""
+    """Variables with two answers each. ratio: the leak of a single bit over that of a parity."""
 
     ids: Ids
     ratio: float
 
     @classmethod
     def of(cls, ids: Ids) -> Clique:
-        """With the best ratio."""
+        """The clique of some variables with the best ratio."""
         return cls(ids, best_ratio(len(ids)))
 
     def worst(self, parity: float, single: float) -> float:
-        """The largest sum over bits that change, if a changed bit of either kind costs so much."""
+        """The largest cost of the bits that change, given those of a parity and a single bit."""
         size = len(self.ids)
         return max(d * (size - d) * parity + d * single for d in range(1, size + 1))
 
-    def tells(self, table: Ids) -> bool:
-        """Whether a table is of one or two of them."""
+    def estimates(self, table: Ids) -> bool:
+        """Whether a table has only one or two of these variables."""
         return table <= self.ids and len(table) <= 2
 
 
 def candidates(problem: SearchTask) -> tuple[Candidate, ...]:
-    """The messages worth certifying, of cells or of parities beside them: the cheapest of those
-    close to the best. None, if nothing that was tried keeps the limits."""
+    """The messages worth certifying, cells alone or with parities: of those close to the best, the
+    one with the fewest reports. Empty if nothing that was tried keeps the limits."""
     cliques = _cliques(problem)
     by_parities = _with_parities(problem, cliques)
-    if by_parities and _all_pairs(problem, cliques) and not _cells_may_do(problem, by_parities[0]):
+    if (
+        by_parities
+        and _all_pairs(problem, cliques)
+        and not _cells_may_suffice(problem, by_parities[0])
+    ):
         return by_parities
-    found = sorted((*search(problem)[:1], *by_parities), key=RANK)
-    near = [c for c in found if 1 + c.excess <= CLOSE_ENOUGH * (1 + found[0].excess)]
+    ranked = sorted((*search(problem)[:1], *by_parities), key=RANK)
+    near = [c for c in ranked if 1 + c.excess <= CLOSE_ENOUGH * (1 + ranked[0].excess)]
     return tuple(sorted(near, key=lambda candidate: candidate.use.reports)[:1])
 
 
-def _cells_may_do(problem: SearchTask, found: Candidate) -> bool:
-    """Whether cells can be close to parities of all pairs, or better where more than the leak
-    limits both."""
-    capped = found.use.leak < problem.limits.leak * (1 - GAIN)
-    few = min(map(len, found.messages[: found.parities])) < CERTAIN
-    return capped or few or 1 + SHARPER * found.excess <= CLOSE_ENOUGH * (1 + found.excess)
+def _cells_may_suffice(problem: SearchTask, parities: Candidate) -> bool:
+    """Whether cells can be close to parities of all pairs, or better if more than the leak limits
+    both."""
+    capped = parities.use.leak < problem.limits.leak * (1 - GAIN)
+    few = min(map(len, parities.messages[: parities.parities])) < CERTAIN
+    return capped or few or 1 + SHARPER * parities.excess <= CLOSE_ENOUGH * (1 + parities.excess)
 
 
 def _cliques(problem: SearchTask) -> list[Clique]:
-    """The variables of wanted pairs with two answers each, as far as pairs connect them."""
+    """The variables with two answers, grouped by the wanted pairs that connect them."""
     binary = {i for i, each in enumerate(problem.variables) if each == TWO}
     groups: list[Ids] = []
     for pair in (table for table in problem.small if len(table) == 2 and table <= binary):
@@ -85,16 +89,16 @@ def _cliques(problem: SearchTask) -> list[Clique]:
 
 
 def _all_pairs(problem: SearchTask, cliques: Sequence[Clique]) -> bool:
-    """Whether all pairs of these variables are wanted, and nothing else."""
+    """Whether the wanted tables are exactly all pairs of these variables."""
     pairs = {frozenset(pair) for clique in cliques for pair in combinations(clique.ids, 2)}
     return pairs == {*problem.small, *problem.large}
 
 
 def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Candidate, ...]:
-    """Parities of all pairs of some variables, a bit for each variable, and what a search finds for
-    the other tables; none, if there are no such variables, or nothing is found or fits."""
-    told = [table for table in problem.tables if any(each.tells(table) for each in cliques)]
-    rest = replace(problem, tables=tuple(t for t in problem.tables if t not in told))
+    """Parities of all pairs of some variables, a bit for each variable, and the best cells for the
+    other tables. Empty if there are no such variables, or if nothing fits."""
+    by_parities = [t for t in problem.tables if any(each.estimates(t) for each in cliques)]
+    rest = replace(problem, tables=tuple(t for t in problem.tables if t not in by_parities))
     more = rest.small or rest.large
     beside = search(rest)[:1] if more else ()
     if not cliques or (more and not beside):
@@ -121,8 +125,8 @@ def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Cand
         start=np.array(alone),
     )
     each = np.append(part * leaks, 1 / (prices[shared:] * len(prices)))
-    found = _scaled(problem, cliques, messages, columns @ each, excess / part)
-    return (found,) if found.fits else ()
+    candidate = _scaled(problem, cliques, messages, columns @ each, excess / part)
+    return (candidate,) if candidate.fits else ()
 
 
 def _bits(cliques: Sequence[Clique]) -> list[Ids]:
@@ -131,16 +135,19 @@ def _bits(cliques: Sequence[Clique]) -> list[Ids]:
 
 
 def _columns(cliques: Sequence[Clique], others: int) -> Vector:
-    """What each message leaks for a unit of each parities, with their single bits, and of each
-    other message: shape (messages, parities and others)."""
+    """The leak of each message per unit of each clique, with its single bits, and of each other
+    message: shape (messages, cliques + others)."""
     parities = np.eye(len(cliques))
     bits = [
         np.tile(each.ratio * row, (len(each.ids), 1))
         for each, row in zip(cliques, parities, strict=True)
     ]
-    own = np.vstack([parities, *bits])
+    clique_leaks = np.vstack([parities, *bits])
     return np.block(
-        [[own, np.zeros((len(own), others))], [np.zeros((others, len(parities))), np.eye(others)]]
+        [
+            [clique_leaks, np.zeros((len(clique_leaks), others))],
+            [np.zeros((others, len(parities))), np.eye(others)],
+        ]
     )
 
 
@@ -179,11 +186,11 @@ def _scaled(
 
 
 def _together(cliques: Sequence[Clique], costs: Vector) -> float:
-    """What the bits that change cost together, less what they would if of each message as many
-    changed as can. costs: of a changed bit of each message."""
-    found, start = 0.0, len(cliques)
+    """The cost of all bits that can change together, minus the sum of the largest costs of each
+    message alone. costs: of a changed bit of each message."""
+    difference, start = 0.0, len(cliques)
     for clique, parity in zip(cliques, costs.tolist(), strict=False):
         size, single = len(clique.ids), float(costs[start])
-        found += clique.worst(parity, single) - size**2 // 4 * parity - size * single
+        difference += clique.worst(parity, single) - size**2 // 4 * parity - size * single
         start += size
-    return found
+    return difference

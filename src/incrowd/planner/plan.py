@@ -28,25 +28,22 @@ from incrowd.plans.slots import TAIL, upload_bytes
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.words import look_alike_warnings
 
-# Survey -> plan: which questions travel together, how often, with how much noise.
-
-
-PERMANENT_SHARES = (0.75, 0.95)  # of epsilon, for permanent responses no crowd hides
+PERMANENT_SHARES = (0.75, 0.95)  # of epsilon, for permanent responses that no crowd hides
 
 
 def make_plan(
     survey: Survey, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
 ) -> Plan:
-    """The messages, copies and noise with which the wanted tables are sharpest, certified.
+    """Choose and certify the messages, copies and noise with the most precise wanted tables.
 
-    earlier: what the same people were asked before; the promise covers it as well. The large-N
-    limit says which messages are worth a try and how they share what may leak; the accountant
-    settles for each the smallest noise that keeps the promise; the sharpest is the plan. Raises
-    PrivacyError if none keeps it, or if no plan can rest on the analysis.
+    earlier: what the same people were asked before; the guarantee covers it as well. The large-N
+    limit suggests the messages and how they share the leakage; the accountant finds the smallest
+    noise of each suggestion that meets the guarantee; the most precise one becomes the plan. Raises
+    PrivacyError if none meets it, or if the analysis cannot be planned with.
     """
     by = plannable(survey.privacy.analysis)
     if (cap := survey.privacy.local_epsilon) is not None and not by.shuffled:
-        allowed = f"the analysis {by.name} promises epsilon without a shuffler; leave it out"
+        allowed = f"the analysis {by.name} guarantees epsilon without a shuffler; leave it out"
         raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
     crowd = smallest_crowd(survey, earlier)
     _check_spent(survey, earlier, crowd)
@@ -54,12 +51,12 @@ def make_plan(
     excess = math.inf
     for way in _ways(survey, progress):
         if messages and way.allocation.excess * by.below_limit**2 >= excess:
-            continue  # no noise makes it so much better than the limit says
-        tried = certified_messages(survey, way, crowd, earlier, progress)
-        if _uploadable(survey, tried) and guessed_excess(survey, tried) < excess:
-            messages, excess = tried, guessed_excess(survey, tried)
+            continue  # even with less noise than in the limit it would not be better
+        candidate = certified_messages(survey, way, crowd, earlier, progress)
+        if _uploadable(survey, candidate) and guessed_excess(survey, candidate) < excess:
+            messages, excess = candidate, guessed_excess(survey, candidate)
     if not messages:
-        allowed = "no messages are so small; allow more, or want fewer tables"
+        allowed = "no messages are that small; allow more bytes, or request fewer tables"
         raise PrivacyError.of("upload_bytes", survey.upload_bytes, allowed)
     guarantee = planned(survey, messages, earlier)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
@@ -71,9 +68,9 @@ def _uploadable(survey: Survey, messages: Sequence[Message]) -> bool:
 
 
 def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> None:
-    """Raises PrivacyError if what people were asked before leaves nothing of the promise.
+    """Raise PrivacyError if earlier rounds have used up the guarantee.
 
-    The earlier rounds count as they were: with the crowd that came, not the one that was planned.
+    Earlier rounds count with the crowd that took part, not with the planned one.
     """
     privacy = survey.privacy
     if not earlier or not analysis(privacy.analysis).shuffled:
@@ -82,30 +79,30 @@ def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> 
     if crowd >= 2:
         if certify(privacy.analysis, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
             return
-        found = _leaked(privacy.analysis, before, crowd, privacy.delta)
+        spent = _spent(privacy.analysis, before, crowd, privacy.delta)
     else:
-        found = f"epsilon {before.local_epsilon:.4g}, since a crowd of 1 hides nobody"
-    came = "; ".join(f"{asked.survey.name!r} {_people(asked)}" for asked in earlier)
+        spent = f"epsilon {before.local_epsilon:.4g}, since a crowd of 1 hides nobody"
+    people = "; ".join(f"{each.survey.name!r} {_people(each)}" for each in earlier)
     raise PrivacyError.of(
         "privacy",
-        _asked(survey),
-        f"the earlier rounds alone have spent {found} (people who came: {came}); promise more "
-        "than that for all rounds together, or ask other people",
+        _request(survey),
+        f"the earlier rounds alone have spent {spent} (people who took part: {people}); request a "
+        "weaker guarantee for all rounds together, or ask other people",
     )
 
 
-def _people(asked: EarlierPlan) -> str:
-    """How many came to an earlier round, and how many were planned."""
-    survey, counted = asked.survey, asked.collected.people
-    people = survey.hidden(min(counted)) if counted else asked.crowd
+def _people(earlier: EarlierPlan) -> str:
+    """How many people took part in an earlier round, and how many were planned."""
+    survey, counted = earlier.survey, earlier.collected.people
+    people = survey.hidden(min(counted)) if counted else earlier.crowd
     return f"{people:,}, {survey.honest:,} planned"
 
 
-def _leaked(by: str, before: AnySent, crowd: int, delta: float) -> str:
-    """What some rounds have spent, in a crowd."""
+def _spent(by: str, before: AnySent, crowd: int, delta: float) -> str:
+    """The epsilon that earlier rounds have spent in a crowd."""
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)
-    except PrivacyError:  # no epsilon reaches that delta: what is left is the local guarantee
+    except PrivacyError:  # no epsilon reaches that delta: only the local guarantee is left
         return f"epsilon {before.local_epsilon:.4g}"
     return f"epsilon {min(epsilon, before.local_epsilon):.4g} at delta {delta:g}"
 
@@ -117,46 +114,51 @@ def certified_messages(
     earlier: Sequence[EarlierPlan] = (),
     progress: Progress | None = None,
 ) -> tuple[Message, ...]:
-    """The messages of a way, with the smallest noise that keeps the promise.
+    """The messages of a grouping, with the smallest noise that meets the survey's guarantee.
 
-    Raises PrivacyError if none keeps it.
+    Raises PrivacyError if no noise meets it.
     """
     if progress:
         reports = sum(share.copies for share in way.allocation.shares)
-        progress(f"certifying {len(way.groups):,} messages, {reports:,} reports a person")
-    found, failed = [], None
-    for kept in _permanent_noises(survey, way):
+        progress(f"certifying {len(way.groups):,} messages, {reports:,} reports per person")
+    candidates, failure = [], None
+    for permanent in _permanent_noises(survey, way):
         try:
-            found.append(_with_smallest_noise(survey, way, crowd, earlier, kept))
+            candidates.append(_with_smallest_noise(survey, way, crowd, earlier, permanent))
         except PrivacyError as error:
-            failed = error
-    if failed and not found:
-        raise failed
-    return min(found, key=lambda messages: guessed_excess(survey, messages))
+            failure = error
+    if failure and not candidates:
+        raise failure
+    return min(candidates, key=lambda messages: guessed_excess(survey, messages))
 
 
 def _with_smallest_noise(
-    survey: Survey, way: Grouping, crowd: int, earlier: Sequence[EarlierPlan], kept: BitFlip | None
+    survey: Survey,
+    way: Grouping,
+    crowd: int,
+    earlier: Sequence[EarlierPlan],
+    permanent: BitFlip | None,
 ) -> tuple[Message, ...]:
-    """kept: the noise of permanent responses, if it is fixed."""
+    """permanent: the noise of permanent responses, if it is fixed."""
 
     def everything(reference: BitFlip) -> AnySent:
-        return sent(survey, _messages(survey, way, reference, kept), earlier)
+        return sent(survey, _messages(survey, way, reference, permanent), earlier)
 
     privacy, least = survey.privacy, BitFlip(1)
-    promise = crowd, privacy.epsilon, privacy.delta
+    guarantee = crowd, privacy.epsilon, privacy.delta
     if privacy.local_epsilon is not None:
         least = _least_local(everything, privacy.local_epsilon, survey.rounds * TAIL)
-        if clearly_keeps(privacy.analysis, everything(least), *promise):
-            return _messages(survey, way, least, kept)
-    noise = max(smallest_noise(privacy.analysis, everything, *promise), least)
-    return _messages(survey, way, noise, kept)
+        if clearly_keeps(privacy.analysis, everything(least), *guarantee):
+            return _messages(survey, way, least, permanent)
+    noise = max(smallest_noise(privacy.analysis, everything, *guarantee), least)
+    return _messages(survey, way, noise, permanent)
 
 
 def _least_local(everything: Callable[[BitFlip], AnySent], cap: float, redraws: float) -> BitFlip:
-    """The smallest noise that leaves at most `cap` without a shuffler.
+    """The smallest noise whose local epsilon is at most `cap`.
 
-    redraws: what noise that is drawn again adds to it. Raises PrivacyError if no noise does.
+    redraws: what noise that is drawn again adds to the local epsilon. Raises PrivacyError if no
+    noise is large enough.
     """
 
     def beyond(numerator: int) -> bool:
@@ -165,7 +167,7 @@ def _least_local(everything: Callable[[BitFlip], AnySent], cap: float, redraws: 
     low, high = 1, DENOMINATOR // 2 - 1
     if beyond(high):
         least = rounded_up(everything(BitFlip(high)).local_epsilon, 3)
-        allowed = f"what is fixed already leaves {least}; allow more than that"
+        allowed = f"fixed randomizers alone have a local epsilon of {least}; allow more than that"
         raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
     if not beyond(low):
         return BitFlip(low)
@@ -176,10 +178,11 @@ def _least_local(everything: Callable[[BitFlip], AnySent], cap: float, redraws: 
 
 
 def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:
-    """Noises to try for permanent responses that are charged as if they carried names.
+    """Noises to try for permanent responses that no crowd hides.
 
-    They need much more noise than what is drawn anew and hides in a crowd, whose share of epsilon
-    can be small: several shares are tried. None where all messages share out what may leak.
+    They need much more noise than responses that are drawn anew and hide in a crowd, for which a
+    small share of epsilon can be enough. Several shares are tried. `None` stands for noise that is
+    chosen together with that of all other messages.
     """
     privacy, questions = survey.privacy, [survey.question(id) for g in way.groups for id in g]
     shuffled = analysis(privacy.analysis).shuffled
@@ -199,34 +202,34 @@ def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:
 
 
 def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
-    """The survey's own messages, or those worth a try. Raises PrivacyError if there are none."""
-    budget, found = survey.reports_per_person or 1, ways(survey, progress)
-    if found:
-        return found
+    """The groupings worth certifying. Raises PrivacyError if there are none."""
+    if groupings := ways(survey, progress):
+        return groupings
+    budget = survey.reports_per_person or 1
     least = len(joint_groups(survey)) + len(wide(survey))
     if budget < least:
-        allowed = f"cells and memoized questions need messages of their own; allow {least}"
+        allowed = f"cells and memoized questions need separate messages; allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
-    allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
-    raise PrivacyError.of("privacy", _asked(survey), allowed)
+    allowed = "no messages and no noise meet it; allow more epsilon or delta, or ask more people"
+    raise PrivacyError.of("privacy", _request(survey), allowed)
 
 
-def _asked(survey: Survey) -> InWords:
+def _request(survey: Survey) -> InWords:
     privacy, crowd = survey.privacy, survey.crowd
     return InWords(f"epsilon {privacy.epsilon:g}, delta {privacy.delta:g}, a crowd of {crowd:,}")
 
 
 def _messages(
-    survey: Survey, chosen: Grouping, reference: BitFlip, kept: BitFlip | None = None
+    survey: Survey, way: Grouping, reference: BitFlip, permanent: BitFlip | None = None
 ) -> tuple[Message, ...]:
-    """The messages when the first that has noise to choose has the noise `reference`.
+    """The messages if the first one whose noise can be chosen has the noise `reference`.
 
-    All leaks phi^d - 1 keep their proportions to each other, but for permanent responses whose
-    noise is fixed, `kept`.
+    The leaks phi^d - 1 of all messages keep their proportions, except for permanent responses with
+    the fixed noise `permanent`.
     """
-    questions = [tuple(map(survey.question, ids)) for ids in chosen.groups]
-    distances, shares = list(map(_distance, questions, chosen.cells)), chosen.allocation.shares
-    fixed = [bool(kept) and asked[0].memoized for asked in questions]
+    questions = [tuple(map(survey.question, ids)) for ids in way.groups]
+    distances, shares = list(map(_distance, questions, way.cells)), way.allocation.shares
+    fixed = [bool(permanent) and group[0].memoized for group in questions]
     first = next((i for i, d in enumerate(distances) if d and not fixed[i]), 0)
     leaks = [_leak(d, 1 / share.v) for d, share in zip(distances, shares, strict=True)]
 
@@ -234,17 +237,17 @@ def _messages(
         if not distances[i]:
             return None
         if fixed[i]:
-            return kept
+            return permanent
         if i == first:
             return reference
         leak = leaks[i] * (_leak(distances[first], reference.excess) / leaks[first])
         return BitFlip.from_excess(math.expm1(math.log1p(leak) / distances[i]))
 
-    return _with_noise(survey, chosen, [noise(i) for i in range(len(questions))])
+    return _with_noise(survey, way, [noise(i) for i in range(len(questions))])
 
 
 def limit_messages(survey: Survey, way: Grouping) -> tuple[Message, ...]:
-    """The messages with the noise that the large-N limit gives them, which nobody certifies."""
+    """The messages with the noise of the large-N limit, which is not certified."""
     questions = [tuple(map(survey.question, ids)) for ids in way.groups]
     distances, shares = map(_distance, questions, way.cells), way.allocation.shares
     noises = [
@@ -257,7 +260,7 @@ def limit_messages(survey: Survey, way: Grouping) -> tuple[Message, ...]:
 def _with_noise(
     survey: Survey, way: Grouping, noises: Sequence[BitFlip | None]
 ) -> tuple[Message, ...]:
-    """The messages of a way. noises: None where all questions have randomizers of their own."""
+    """The messages of a grouping. noises: None where all questions have fixed randomizers."""
     messages: list[Message] = []
     parts = zip(way.groups, way.cells, way.allocation.shares, noises, strict=True)
     for number, (ids, cells, share, noise) in enumerate(parts):
@@ -280,113 +283,136 @@ def _leak(distance: int, excess: float) -> float:
 
 
 def _distance(questions: Sequence[AnyQuestion], cells: bool) -> int:
-    """Bits with the planner's noise in which two records of a report can differ.
+    """The number of bits with the planner's noise in which two records of a report can differ.
 
-    Cells are collections of one bit.
+    1 for cells, since each cell is a collection of one bit.
     """
     if cells:
         return 1
     return sum(question.distance for question in questions if question.randomizer is None)
 
 
-# Which crowd, epsilon or delta gives a wanted error.
+# Solving for the crowd, epsilon or delta that gives a target error.
 
-
-# Natural logarithms between which the answer is sought.
+# The natural logarithms between which the solution is sought.
 RANGES = {
     "crowd": (math.log(10), math.log(1e12)),
     "epsilon": (math.log(1e-3), math.log(50)),
     "delta": (math.log(1e-30), math.log(0.5)),
 }
 UNKNOWNS = tuple(RANGES)
-CLOSE = 0.002  # of the wanted error
+CLOSE = 0.002  # relative distance from the target error
 STEPS = 8
 
 
-class Wish(NamedTuple):
-    """A wanted precision, a proportion: a standard error, or a margin, half of an interval."""
+class Target(NamedTuple):
+    """A target precision, as a proportion: a standard error, or a margin, half of an interval."""
 
     name: Literal["error", "margin"]
     value: float
 
+    @classmethod
+    def of(cls, error: float | None, margin: float | None) -> Target:
+        """Read the one that is given. Raises UsageError unless it is one proportion."""
+        if error is not None and margin is not None:
+            allowed = "error= sets the same target; leave one of them out"
+            raise UsageError.of("margin", margin, allowed)
+        if error is not None:
+            target = cls("error", error)
+        elif margin is not None:
+            target = cls("margin", margin)
+        else:
+            raise UsageError.of("error", MISSING, "name a target error, or a margin=0.02")
+        if not 0 < target.value < 1:
+            raise UsageError.of(target.name, target.value, "should be a proportion between 0 and 1")
+        return target
+
     @property
     def error(self) -> float:
-        """The standard error that is wanted."""
-        return self.value / self._errors
+        """The target as a standard error."""
+        return self.value / self._unit
 
     def shown(self, error: float) -> str:
-        """Another standard error as this one was given, rounded up."""
-        return rounded_up(error * self._errors, 3)
+        """Show another standard error in the unit of the target, rounded up."""
+        return rounded_up(error * self._unit, 3)
 
     @property
-    def _errors(self) -> float:
+    def _unit(self) -> float:
         return HALF_WIDTH if self.name == "margin" else 1.0
 
 
-def solved(survey: Survey, unknown: str, wish: Wish, progress: Progress | None = None) -> Plan:
-    """The plan of the smallest crowd, epsilon or delta whose tables are as precise as wished.
+def solve(
+    survey: Survey,
+    unknown: str,
+    *,
+    error: float | None = None,
+    margin: float | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Find the plan with the smallest "crowd", "epsilon" or "delta" that gives a target error.
 
-    wish: of the largest standard error of the wanted tables, or their mean. Solved in
-    the large-N limit, then corrected until the certified plan just keeps it. Raises UsageError for
-    an unknown that cannot be solved for, PrivacyError if no value in a wide range gives the error,
-    saying which error is nearest.
+    error: the target standard error of the wanted tables, a proportion: the largest of all tables
+    or their mean, depending on the survey's objective. margin: half of a 95% interval instead. The
+    large-N limit is solved first, then corrected until the certified plan just meets the target.
+    progress: called with a description of every step. Raises UsageError for any other unknown, and
+    unless exactly one target is given; PrivacyError, with the nearest error, if no value in a wide
+    range reaches the target.
     """
+    target = Target.of(error, margin)
     if unknown not in UNKNOWNS:
         raise UsageError.of("unknown", unknown, f"use one of {', '.join(UNKNOWNS)}")
-    if not 0 < wish.value < 1:
-        raise UsageError.of(wish.name, wish.value, "should be a proportion between 0 and 1")
-    aim, best, error = wish.error, None, wish.error
+    best, limit = None, target.error
     for _ in range(STEPS):
-        value = _in_the_limit(survey, unknown, aim, wish)
+        value = _in_the_limit(survey, unknown, limit, target)
         if progress:
             progress(f"trying {unknown} {value:,.6g}")
-        made = make_plan(_with(survey, unknown, value), progress=progress)
-        found = plan_error(made)
-        if found <= error:
-            best = made
-            if found > error * (1 - CLOSE):
+        candidate = make_plan(_with(survey, unknown, value), progress=progress)
+        reached = plan_error(candidate)
+        if reached <= target.error:
+            best = candidate
+            if reached > target.error * (1 - CLOSE):
                 break
-        aim *= error * (1 - CLOSE / 2) / found
+        limit *= target.error * (1 - CLOSE / 2) / reached
     if best is None:
         allowed = f"no {unknown} was found that reaches it; ask for a larger one"
-        raise PrivacyError.of(wish.name, wish.value, allowed)
+        raise PrivacyError.of(target.name, target.value, allowed)
     return best
 
 
-def _in_the_limit(survey: Survey, unknown: str, aim: float, wish: Wish) -> float:
-    """The value at which the large-N error is the one aimed at."""
+def _in_the_limit(survey: Survey, unknown: str, error: float, target: Target) -> float:
+    """The value of the unknown that gives an error in the large-N limit."""
 
     def excess(log_value: float) -> float:
-        return math.log(limit_error(_with(survey, unknown, math.exp(log_value))) / aim)
+        return math.log(limit_error(_with(survey, unknown, math.exp(log_value))) / error)
 
     low, high = RANGES[unknown]
-    if unknown == "crowd":  # two honest people besides those who may collude
+    if unknown == "crowd":  # at least two honest people besides those who may collude
         low = max(low, math.log(survey.rows_per_person * (survey.colluding + 2)))
     if excess(low) <= 0:
         return math.exp(low)
-    if excess(high) > 0 and aim < wish.error:  # a correction went too far
+    if excess(high) > 0 and error < target.error:  # a correction went too far
         return math.exp(high)
     if excess(high) > 0:
-        nearest = wish.shown(limit_error(_with(survey, unknown, math.exp(high))))
+        nearest = target.shown(limit_error(_with(survey, unknown, math.exp(high))))
         allowed = f"no {unknown} up to {math.exp(high):.3g} reaches it; ask for {nearest} or more"
         if unknown != "crowd":
             allowed += ", for more people (unknown='crowd'), or for fewer tables"
-        raise PrivacyError.of(wish.name, wish.value, allowed)
+        raise PrivacyError.of(target.name, target.value, allowed)
     return math.exp(root(excess, low, high, close=1e-4))
 
 
 def limit_error(survey: Survey) -> float:
     """The error of the wanted tables in the large-N limit; infinite if no plan is possible."""
-    found = ways(survey)
-    if not found or found[0].allocation.excess == math.inf:
+    groupings = ways(survey)
+    if not groupings or groupings[0].allocation.excess == math.inf:
         return math.inf
-    return expected_error(survey, limit_messages(survey, found[0]))
+    return expected_error(survey, limit_messages(survey, groupings[0]))
 
 
 def with_budget(survey: Survey, reports_per_person: int) -> Survey:
-    """The survey with joint reports that the planner groups.
+    """The survey with joint reports that the planner groups within a budget of reports.
 
-    Raises SurveyError for a wrong budget.
+    Raises SurveyError for an invalid budget.
     """
     raw = survey.model_dump(by_alias=True) | {"message": (), "copies": 1, "tables": "any"}
     return Survey.of(raw | {"reports_per_person": reports_per_person})
@@ -405,35 +431,12 @@ def _with(survey: Survey, unknown: str, value: float) -> Survey:
 def plan(
     survey: Survey, *, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
 ) -> Plan:
-    """Choose messages, copies and noise so that the wanted tables are sharpest under the promise.
+    """Choose messages, copies and noise: the most precise wanted tables that meet the guarantee.
 
-    earlier: what the same people were asked before (`Ledger.asked`); the promise covers it too.
-    progress: called with a few words at every step. Raises PrivacyError if nothing keeps the
-    promise. Warns of answers and questions that look alike.
+    earlier: what the same people were asked before (`Ledger.asked`); the guarantee covers it as
+    well. progress: called with a description of every step. Raises PrivacyError if no messages and
+    no noise meet the guarantee. Warns about answers and questions that look alike.
     """
     for line in look_alike_warnings(survey.questions):
         warnings.warn(line, IncrowdWarning, stacklevel=2)
     return make_plan(survey, earlier, progress)
-
-
-def solve(
-    survey: Survey,
-    unknown: str,
-    *,
-    error: float | None = None,
-    margin: float | None = None,
-    progress: Progress | None = None,
-) -> Plan:
-    """The plan of the smallest "crowd", "epsilon" or "delta" that gives a wanted standard error.
-
-    error: a proportion, the largest of the wanted tables or their mean, as the survey's objective
-    says. margin: in its place half of a 95% interval. Raises UsageError for another unknown, or
-    unless one of them is given, PrivacyError if no value gives the error.
-    """
-    if margin is not None and error is None:
-        return solved(survey, unknown, Wish("margin", margin), progress)
-    if error is None:
-        raise UsageError.of("error", MISSING, "name the wanted error, or a margin=0.02")
-    if margin is not None:
-        raise UsageError.of("margin", margin, "error= says the same; leave one of them out")
-    return solved(survey, unknown, Wish("error", error), progress)

@@ -1,4 +1,4 @@
-"""What the planner makes small, and how precise a plan's wanted tables are."""
+"""The objective that the planner minimizes, and how precise a plan's wanted tables are."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from incrowd.estimation.precision import relative_noise, table_axes, table_variances
 from incrowd.planner.cell_search import precision_by_cells, too_large
-from incrowd.planner.wanted import weighed
+from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import Message, Plan
 from incrowd.survey import Survey
 
 
 def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
-    """How much the inflation of the wanted tables is above 1, which the planner makes small: the
-    largest, or the mean, as the survey wishes, of guessed cells.
+    """The objective of the planner: by how much the inflation of the wanted tables exceeds 1.
 
-    Joint reports are combined by inverse variance, messages of cells by least squares. Tables of
-    too many cells count only if there are no others.
+    The largest over all tables or their mean, depending on the survey's objective, if all answers
+    are equally common. Joint reports are combined by inverse variance, messages of cells by least
+    squares. Tables with too many cells count only if there are no others.
     """
-    tables = weighed(survey)
+    tables = wanted_tables(survey)
     precision = precision_by_cells(survey, messages, tables)
     joint = [message for message in messages if not message.cells]
     for i, ids in enumerate(tables):
@@ -35,22 +35,24 @@ def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
 
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
-    """The standard error of the wanted tables, the largest or their mean, as the survey wishes.
+    """The standard error of the wanted tables: their largest or mean, as the objective says.
 
-    Of each table's largest cell, under the less favorable assumption.
+    That of a table is the standard error of its largest cell, under the less favorable assumption.
     """
-    tables = (table_variances(survey, messages, ids) for ids in weighed(survey))
+    tables = (table_variances(survey, messages, ids) for ids in wanted_tables(survey))
     errors = [math.sqrt(max(each.largest for each in table) / survey.crowd) for table in tables]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
 
 
 def least_effective_sample(survey: Survey, messages: Sequence[Message]) -> float:
-    """How many people asked without noise would tell as much as the crowd does, of the wanted table
-    of which that is least: the crowd over the largest inflation (or over their mean, as the survey
-    wishes), which is what the planner makes small. Of equally common answers."""
+    """The smallest effective sample size of the wanted tables, if all answers are equally common.
+
+    It is the crowd divided by the largest inflation, or by the mean inflation, depending on the
+    survey's objective: the number of people who, surveyed without noise, would give the same error.
+    """
     return survey.crowd / (1 + guessed_excess(survey, messages))
 
 
 def plan_error(plan: Plan) -> float:
-    """The standard error of a plan's wanted tables: the largest, or their mean."""
+    """The standard error of a plan's wanted tables, as `expected_error`."""
     return expected_error(plan.survey, plan.messages)

@@ -1,4 +1,4 @@
-"""Plan -> how sharp regressions will be, before anything is collected."""
+"""Plan -> how precise regressions will be, before anything is collected."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from incrowd.survey.formulas import Family, Formula, Penalty, share_problems
 from incrowd.survey.merging import Merge
 
 MOST_STEPS, STEP = 64, 1.25  # up to a million times the crowd
-RARE = 0.05  # of surveys, in which a model may be refused without a word about it
+RARE = 0.05  # a larger chance that a model is refused is reported
 NOTHING = np.zeros((0, 0))
 
 
@@ -74,15 +74,15 @@ def forecast_regression(
     noise_only: bool = False,
     shares: Shares | None = None,
 ) -> Regression:
-    """How sharp a regression will be for exactly the plan's crowd, if nothing depends on anything.
+    """Forecast the errors of a regression for exactly the plan's crowd, if no answer depends on any
+    other.
 
-    Where questions are asked in clear, that crowd is in every stratum, whether they are predictors
-    or not.
+    If questions are open, every stratum has that crowd, whether they are predictors or not.
 
-    shares: for some questions the shares of the answers that are expected; of others those that the
-    survey states, or all are taken to be alike. The errors are those to expect; the coefficients
-    say nothing. `refusal` is the chance that reports will not tell them. Other arguments, and what
-    is raised, as `regress`; UsageError also for shares that cannot be, and for the method
+    shares: the expected shares of the answers to some questions; otherwise those that the survey
+    states, or equal shares. Only the errors are meaningful, not the coefficients. `refusal` is the
+    chance that the model cannot be fitted to the reports. The other arguments and exceptions are
+    those of `regress`; UsageError is also raised for impossible shares and for the method
     "likelihood".
     """
     what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
@@ -95,9 +95,9 @@ def forecast_regression(
 
 
 def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
-    """What to expect of every regression that the survey of a plan wants.
+    """Forecast every regression of a plan's survey.
 
-    One that no table can hold has that as its reason.
+    If a regression has too large a table, that is its `reason`.
     """
     return tuple(_forecast_or_reason(plan, formula) for formula in plan.survey.regressions)
 
@@ -107,8 +107,8 @@ def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
         return _forecast(plan, formula, {})
     except TableError as error:
         problem = error.problems[0]
-        found = Fit((), NOTHING, f"{problem.shown}; {problem.allowed}")
-        return _regression(plan, formula, found, {})
+        failed = Fit((), NOTHING, f"{problem.shown}; {problem.allowed}")
+        return _regression(plan, formula, failed, {})
 
 
 def _forecast(
@@ -122,23 +122,23 @@ def _forecast(
     merged = with_merged(plan, formula.merge)
     method = chosen_method(merged, model, method, noise_only)
     if method == "likelihood":
-        allowed = "what it will tell is not known beforehand; use method='table'"
+        allowed = "its errors cannot be forecast; use method='table'"
         raise UsageError.of("method", method, allowed)
     read = _from_pairs if method == "pairs" else _from_table
-    asked = [each.question for each in (model.outcome, *model.predictors)]
-    known = {**plan.survey.shares, **stated}
-    shares = {question.id: known[question.id] for question in asked if question.id in known}
+    questions = [each.question for each in (model.outcome, *model.predictors)]
+    expected_shares = {**plan.survey.shares, **stated}
+    shares = {q.id: expected_shares[q.id] for q in questions if q.id in expected_shares}
 
     def expecting(formula: Formula, shares: Shares = shares) -> _Expected:
         other = model_of(plan.survey, formula)
         return read(with_merged(plan, formula.merge), other, shares, noise_only)
 
     expected = expecting(formula)
-    found, risk = expected.fit(1.0), expected.risk(1.0)
-    rare = risk.chance <= RARE and not found.reason
-    uneven = {q.id: _uneven_shares(q) for q in asked if not (q.open or q.id in shares)}
+    fit, risk = expected.fit(1.0), expected.risk(1.0)
+    rare = risk.chance <= RARE and not fit.reason
+    uneven = {q.id: _uneven_shares(q) for q in questions if not (q.open or q.id in shares)}
     return replace(
-        _regression(plan, formula, found, shares),
+        _regression(plan, formula, fit, shares),
         method=method,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         assumption=assumption_of(merged, model, method, noise_only),
@@ -147,7 +147,7 @@ def _forecast(
         risk=risk.who,
         ways_out=() if rare else tuple(_ways_out(plan, formula, expecting)),
         enough=None if rare else _enough(plan, expected),
-        uneven=_compared(found, expecting(formula, {**uneven, **shares})) if uneven else None,
+        uneven=_compared(fit, expecting(formula, {**uneven, **shares})) if uneven else None,
     )
 
 
@@ -156,7 +156,7 @@ def _uneven_shares(question: AnyQuestion) -> tuple[float, ...]:
 
 
 def _compared(fit: Fit, expected: _Expected) -> Uneven:
-    """What other shares do to a forecast."""
+    """Compare a forecast with that for other shares."""
     pairs = zip(expected.fit(1.0).coefficients, fit.coefficients, strict=False)
     ratios = [uneven.standard_error / even.standard_error for uneven, even in pairs]
     return Uneven(expected.risk(1.0).chance, max(ratios, default=None))
@@ -165,10 +165,10 @@ def _compared(fit: Fit, expected: _Expected) -> Uneven:
 def _ways_out(
     plan: Plan, formula: Formula, expecting: Callable[[Formula], _Expected]
 ) -> Iterator[str]:
-    """What makes it rare that a model is refused."""
+    """Changes of the model with which it is rarely refused."""
 
     def refused(formula: Formula) -> Fit:
-        """Without a reason if that is rare."""
+        """A failed fit; without a reason if the model is rarely refused."""
         try:
             chance, levels, _ = expecting(formula).risk(1.0)
         except IncrowdError as error:
@@ -179,7 +179,7 @@ def _ways_out(
 
 
 def _regression(plan: Plan, formula: Formula, fit: Fit, shares: Shares) -> Regression:
-    """As it is planned, from a table with errors of noise and sampling."""
+    """The forecast of a fit, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
     return of_fit(plan, model, fit)(
         people=_people(plan, model) * len(_strata(model)),
@@ -192,7 +192,7 @@ def _regression(plan: Plan, formula: Formula, fit: Fit, shares: Shares) -> Regre
 
 
 class _Expected(NamedTuple):
-    """fit: of so many times the crowd, with the plan's noise. risk: that it will be refused."""
+    """fit: for a multiple of the crowd, with the plan's noise. risk: that the model is refused."""
 
     fit: Callable[[float], Fit]
     risk: Callable[[float], Risk]
@@ -206,8 +206,8 @@ def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     def counts(message: JointReport) -> np.ndarray:
         return expected_counts(message, questions, crowd, shares)
 
-    found = expected_readings(plan, model.ids, crowd, counts, partial(guessed_shares, shares))
-    table = level_table(model.randomized, found, noise_only)
+    readings = expected_readings(plan, model.ids, crowd, counts, partial(guessed_shares, shares))
+    table = level_table(model.randomized, readings, noise_only)
 
     def tables(times: float) -> list[tuple[Levels, TableEstimate]]:
         more = replace(
@@ -258,23 +258,24 @@ def _report_pairs(
 
 
 def _people(plan: Plan, model: Model) -> int:
-    """Those who give the same answers to the predictors that are asked in clear: the crowd of each
-    stratum that other open questions make of them."""
+    """The number of people with the same answers to the open predictors: the crowd of each stratum,
+    times the number of strata that differ only in other open questions."""
     if not plan.survey.open:
         return plan.survey.crowd
     return plan.survey.crowd * len(strata(plan.survey)) // len(_strata(model))
 
 
 def _strata(model: Model) -> list[Levels]:
-    """The answers to the predictors that are asked in clear; one stratum, if there are none."""
+    """The combinations of answers to the open predictors; one empty one if there are none."""
     clear = [each.question for each in model.predictors if each.question.id in model.open]
     ids = [question.id for question in clear]
-    said = product(*(question.recorded for question in clear))
-    return [dict(zip(ids, answers, strict=True)) for answers in said]
+    combinations = product(*(question.recorded for question in clear))
+    return [dict(zip(ids, answers, strict=True)) for answers in combinations]
 
 
 def _enough(plan: Plan, expected: _Expected) -> int | None:
-    """The crowd, to a quarter, with which this noise seldom refuses the model, if any does."""
+    """The crowd, to within a quarter, with which the model is rarely refused; None if no crowd is
+    large enough."""
 
     def rare(step: int) -> bool:
         times = STEP**step

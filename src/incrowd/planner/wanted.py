@@ -11,14 +11,16 @@ from incrowd.survey import Survey
 from incrowd.survey.crossings import cell_answers
 
 Ids = tuple[str, ...]
-FEW = 2  # times the cells of a model's parts, up to which its whole table is sent in their place
+FEW = 2  # a model's whole table is sent if it has at most so many times the cells of its parts
 
 
-def weighed(survey: Survey) -> tuple[Ids, ...]:
-    """The tables whose errors a plan makes small: the wanted ones, then those that the wanted
-    regressions are read from. Of the randomized questions, each table once."""
-    read = (_read_from(survey, model) for model in models(survey))
-    tables = (*survey.counted, *chain.from_iterable(read))
+def wanted_tables(survey: Survey) -> tuple[Ids, ...]:
+    """The tables whose errors a plan minimizes: those of the survey, then those of its regressions.
+
+    Each table is listed once, with its randomized questions only.
+    """
+    of_models = (_model_tables(survey, model) for model in models(survey))
+    tables = (*survey.counted, *chain.from_iterable(of_models))
     first: dict[frozenset[str], Ids] = {}
     for ids in tables:
         first.setdefault(frozenset(ids), ids)
@@ -26,32 +28,35 @@ def weighed(survey: Survey) -> tuple[Ids, ...]:
 
 
 def models(survey: Survey) -> list[Model]:
-    """Those of the wanted regressions."""
+    """The models of the survey's regressions."""
     return [model_of(survey, formula) for formula in survey.regressions]
 
 
 def parts(survey: Survey, model: Model) -> tuple[Ids, ...]:
-    """The small tables that tell nearly all of a model, which has few questions in each term of its
-    score: all pairs of its questions, and the outcome with the questions of each interaction.
+    """Small tables with nearly all the information about a model, if its whole table is large.
 
-    None, if the whole table has at most twice the cells of these together.
+    They are all pairs of its questions, and the outcome with the questions of each interaction.
+    Empty if the whole table has at most twice as many cells as these tables together.
     """
     crossed = ({model.ids[0], *(v.question.id for v in each)} for each in model.interactions)
-    found: list[Ids] = [*combinations(model.ids, 2)]
-    found += [tuple(id for id in model.ids if id in each) for each in crossed if len(each) > 2]
-    few = FEW * sum(cells(survey, ids) for ids in found)
-    return tuple(dict.fromkeys(found)) if cells(survey, model.ids) > few else ()
+    tables: list[Ids] = [*combinations(model.ids, 2)]
+    tables += [tuple(id for id in model.ids if id in each) for each in crossed if len(each) > 2]
+    few = FEW * sum(cells(survey, ids) for ids in tables)
+    return tuple(dict.fromkeys(tables)) if cells(survey, model.ids) > few else ()
 
 
 def cells(survey: Survey, ids: Ids) -> int:
-    """The combinations of answers to some questions."""
+    """The number of combinations of answers to some questions."""
     return math.prod(len(cell_answers(survey.question(id))) for id in ids)
 
 
-def _read_from(survey: Survey, model: Model) -> tuple[Ids, ...]:
-    """Of a linear model the pairs of the outcome with each predictor, and where the survey fixes
-    messages none of which holds all questions, those of predictors as well; of another the table
-    of all questions, or the parts with the outcome; none, if that table is too large to be made."""
+def _model_tables(survey: Survey, model: Model) -> tuple[Ids, ...]:
+    """The tables from which a regression is fitted.
+
+    For a linear model: the pairs of the outcome with each predictor, and also the pairs of
+    predictors if the survey fixes messages none of which has all questions. For any other model:
+    the table of all questions, or its parts with the outcome; none if that table is too large.
+    """
     outcome, *others = model.ids
     whole = any(group.holds(model.ids) for group in survey.messages)
     if model.fits_pairs and survey.messages and not whole:
