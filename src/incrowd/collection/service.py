@@ -226,6 +226,8 @@ def log_discreetly(*talkative: str) -> None:
     """Log warnings to standard error; for the named loggers, log information as well."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_without_traceback)
+    # A command sets the level of the logger of written files, to name them when it is interrupted.
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name in talkative)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], format=LINE)
     for name in talkative:
         logging.getLogger(name).setLevel(logging.INFO)

@@ -4,6 +4,8 @@ import contextlib
 import logging
 import socket
 import struct
+import subprocess
+import sys
 import time
 
 import pytest
@@ -115,3 +117,16 @@ def test_uvicorn_alone_would_write_lines(tmp_path, caplog):
         for requests in REQUESTS.values():
             leave_often(port, requests)
     assert written(caplog)
+
+
+def test_the_log_names_no_files(tmp_path):
+    """A command notes the files that it writes; a service must not: "removed store.key"."""
+    program = (
+        "import logging; from incrowd.collection.service import log_discreetly as discreetly\n"
+        "discreetly('incrowd.shuffler'); logging.getLogger('incrowd.files').setLevel('INFO')\n"
+        "logging.getLogger('incrowd.files').info('removed store.key')\n"
+        "logging.getLogger('incrowd.files').warning('full')\n"
+        "logging.getLogger('incrowd.shuffler').info('listening')"
+    )
+    lines = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr
+    assert lines == "WARNING incrowd.files: full\nINFO incrowd.shuffler: listening\n"
