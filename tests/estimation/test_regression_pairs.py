@@ -11,8 +11,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation.regression.fitting import fit, fit_tables
 from incrowd.estimation.regression.levels import level_rows
 from incrowd.estimation.regression.model import Model
-from incrowd.estimation.regression.pairs import MessageRows, Pairs, pairs_of_stratum
-from incrowd.estimation.regression.products import Columns
+from incrowd.estimation.regression.pairs import Columns, MessageRows, Pairs, pairs_of_stratum
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import against_others, whole
 from incrowd.survey import Choice, Multi, YesNo
@@ -64,7 +63,7 @@ def test_pairs_give_the_coefficients_and_errors_of_the_whole_table(mailings, sam
     values = [[c.estimate for c in f.coefficients] for f in (whole_table, from_pairs)]
     assert np.allclose(*values, rtol=1e-9, atol=1e-11)
     assert np.allclose(whole_table.covariance, from_pairs.covariance, rtol=1e-8, atol=1e-12)
-    as_one = [replace(p, sent=[replace(s, copies=1) for s in p.sent]) for p in parts]
+    as_one = [replace(p, messages=[replace(s, copies=1) for s in p.messages]) for p in parts]
     if sampled and any(m.copies > 1 for m in mailings):
         wrong = fit(MODEL, Strata(as_one, sampled))
         assert not np.allclose(wrong.covariance, from_pairs.covariance, rtol=0.05)

@@ -23,8 +23,8 @@ from incrowd.cli.app import app
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation import readings
 from incrowd.estimation.compare import two_way
-from incrowd.estimation.regression.formula import model_of
-from incrowd.estimation.regression.regress import formula_of, weighted_fit
+from incrowd.estimation.regression.formula import formula_of, model_of
+from incrowd.estimation.regression.regress import weighted_fit
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import Change, derived
 from incrowd.presentation.regressions import notes

@@ -22,8 +22,13 @@ from incrowd.estimation.readings import (
 )
 from incrowd.estimation.regression.cell_pairs import cell_pairs_of_stratum
 from incrowd.estimation.regression.evidence import Evidence
-from incrowd.estimation.regression.expected import Shares, expected_counts, guessed_shares
-from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
+from incrowd.estimation.regression.expected import (
+    ExpectedPairs,
+    Shares,
+    expected_counts,
+    expected_message,
+    guessed_shares,
+)
 from incrowd.estimation.regression.fitting import (
     Risk,
     fit,
@@ -33,16 +38,14 @@ from incrowd.estimation.regression.fitting import (
     refusal_risk,
     silent_share,
 )
-from incrowd.estimation.regression.formula import model_of
+from incrowd.estimation.regression.formula import formula_of, model_of, ways_out
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Levels, Model
 from incrowd.estimation.regression.pairs import lift_of
 from incrowd.estimation.regression.regress import (
     assumption_of,
     chosen_method,
-    formula_of,
     in_cell_pairs,
-    ways_out,
 )
 from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
 from incrowd.estimation.regression.solving import Strata
@@ -85,8 +88,9 @@ def forecast_regression(
     those of `regress`; UsageError is also raised for impossible shares and for the method
     "likelihood".
     """
-    what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
-    formula = formula_of(plan.survey, *what)
+    formula = formula_of(
+        plan.survey, outcome, on, reference, family, scores, predictor_scores, merge, penalty
+    )
     model_of(plan.survey, formula)
     questions = {question.id: question for question in plan.survey.questions}
     if problems := tuple(share_problems(shares or {}, formula, questions)):

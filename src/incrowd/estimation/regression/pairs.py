@@ -1,11 +1,11 @@
-"""Linear models from pairs of questions alone, so that many questions can stand in one.
+"""Linear models from pairs of questions alone, so that a model can have many questions.
 
-Least squares needs E[x x'] and E[x y]: shares of pairs of levels, each of which a report tells
-without bias by a product of two debiased values. So a report has an unbiased score s of its own,
-and the variance of s is that of noise and sampling together. Where a person sends k reports the
-sampling has to be known by itself: what is needed is E[t t'], t the score of the person, a sum of
-products over up to four questions. Each is debiased question by question, and the sum over all
-questions closes: no table of four questions is made. Proof: docs/regression.md#from-pairs-alone.
+Least squares needs E[x x'] and E[x y]: shares of pairs of levels. A report estimates each without
+bias by a product of two debiased values. So each report has an unbiased score s, and the variance
+of s is that of noise and sampling together. If a person sends k reports, the sampling has to be
+known separately. That takes E[t t'], t the score of the person: a sum of products over up to four
+questions. Each product is debiased question by question, and the sum over all questions has a
+closed form, so no table of four questions is built. Proof: docs/regression.md#from-pairs-alone.
 """
 
 from __future__ import annotations
@@ -19,20 +19,90 @@ import numpy as np
 
 from incrowd.estimation.regression.evidence import Evidence
 from incrowd.estimation.regression.model import Levels, Model, Term
-from incrowd.estimation.regression.products import Columns
 
 Rows = Callable[[], Iterator[np.ndarray]]
 Arrays = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Products of debiased values of several questions, without bias.
+
+    The columns of u are 1, then `sizes` levels of each variable; a row is a report. A report gives
+    an unbiased value g for each level. The noise of different variables is independent, so products
+    of their values are unbiased as well. A person is on one level of a variable, so the product of
+    a level with itself is the level, and the product of two levels is zero.
+    Proof: docs/regression.md#from-pairs-alone.
+    """
+
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def variable(self) -> np.ndarray:
+        """The variable of each column; 0 for the constant, a variable with one level."""
+        return np.repeat(np.arange(1 + len(self.sizes)), [1, *self.sizes])
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """The first column of each variable."""
+        return np.flatnonzero(np.diff(self.variable, prepend=-1))
+
+    def by_variable(self, columns: np.ndarray) -> np.ndarray:
+        """Sums over the levels of each variable."""
+        return np.asarray(np.add.reduceat(columns, self.first, axis=-1))
+
+    def square(self, alone: np.ndarray, products: np.ndarray) -> np.ndarray:
+        """Products of all columns; within a variable, the single levels on the diagonal."""
+        same = self.variable[:, None] == self.variable
+        return np.where(same, np.diag(alone), products)
+
+    def pairs(self, u: np.ndarray) -> np.ndarray:
+        """The sum over reports of u u'."""
+        return self.square(u.sum(axis=0), u.T @ u)
+
+    def forms(self, u: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """(w'u)^2 of each report, for each row w of the weights."""
+        form = (u @ weights.T) ** 2 + u @ (weights**2).T
+        for start, end in zip(self.first, [*self.first[1:], u.shape[1]], strict=True):
+            form -= (u[:, start:end] @ weights[:, start:end].T) ** 2
+        return np.asarray(form)
+
+    def most(self, weights: np.ndarray) -> np.ndarray:
+        """An upper bound on (w'u)^2 of a person: for each variable the level with most weight."""
+        largest = np.maximum.reduceat(np.abs(weights), self.first, axis=1)
+        return np.asarray(largest.sum(axis=1) ** 2)
+
+    def score_squares(
+        self, u: np.ndarray, outcome: np.ndarray, scores: np.ndarray, beta: np.ndarray
+    ) -> Sequence[np.ndarray]:
+        """The sums over reports of s s', s = u (y - u' beta), and of what estimates E[t t'], t the
+        score of the person.
+
+        The residual r is a sum over variables of h, a value for each level. In the score of a
+        level, its variable has that level for certain: r becomes r + d, d = h(level) - h. The
+        square of a sum of debiased values omits their variances: v = h^2 - (h)^2 of each variable.
+        """
+        h, squares = self.by_variable(u * -beta), self.by_variable(u * -beta * -beta)
+        y = outcome @ scores
+        residual = (y + h.sum(axis=1))[:, None]
+        v = squares - h**2
+        rest = (outcome @ scores**2 - y**2 + v.sum(axis=1))[:, None]
+        d, v = -beta - h[:, self.variable], v[:, self.variable]
+        s, shift = u * (residual + d), u * d
+        single = u * ((residual + d) ** 2 + rest - v)
+        crossed = (u * (2 * residual * d + d**2 - v)).T @ u
+        both = (u * (residual**2 + rest)).T @ u + crossed + crossed.T + 2 * shift.T @ shift
+        return s.T @ s, self.square(single.sum(axis=0), both)
+
+
+@dataclass(frozen=True)
 class MessageRows:
     """The reports of one message.
 
-    rows: gives arrays of shape (reports, levels), what each report says of the levels of the
-    outcome and of the predictors with noise, one variable after the other; every time from the
-    beginning. copies: reports of one person; independent: how many of them have noise of their own.
-    weight: positive, independent of the reports.
+    rows: yields arrays of shape (reports, levels), the debiased levels of the outcome and of the
+    noisy predictors, one variable after the other; each call starts from the beginning. copies:
+    reports of one person; independent: how many of them have independent noise. weight: positive,
+    independent of the reports.
     """
 
     rows: Rows
@@ -42,7 +112,7 @@ class MessageRows:
 
 
 class Moments(NamedTuple):
-    """Means over the reports of a message, without bias: of u u', and of u y."""
+    """Unbiased means over the reports of a message: of u u' and of u y."""
 
     people: float
     square: np.ndarray
@@ -51,15 +121,15 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Pairs(Evidence):
-    """A stratum whose reports are read in pairs of questions.
+    """A stratum, from pairs of questions.
 
-    u: 1, then for each predictor with noise whether a person is on each of its levels. sizes: how
-    many levels the outcome has, and each of those predictors. scores: of the outcome. lift: shape
-    (coefficients, columns of u), x = lift u; the answers in clear are numbers in it. sampled:
+    u: 1, then for each noisy predictor whether a person is on each of its levels. sizes: the number
+    of levels of the outcome and of each of those predictors. scores: of the outcome. lift: shape
+    (coefficients, columns of u), x = lift u; it contains the answers to open questions. sampled:
     whether the people are a sample.
     """
 
-    sent: Sequence[MessageRows]
+    messages: Sequence[MessageRows]
     sizes: tuple[int, ...]
     scores: np.ndarray
     lift: np.ndarray
@@ -68,57 +138,57 @@ class Pairs(Evidence):
     @cached_property
     def people(self) -> float:  # type: ignore[override]
         """Of the message that has the fewest."""
-        return min(found.people for found in self._moments)
+        return min(moments.people for moments in self._moments)
 
     def score(self, beta: np.ndarray) -> np.ndarray:
         """E[x y] - E[x x'] beta."""
-        with_outcome = self._weighted([found.with_outcome for found in self._moments])
+        with_outcome = self._weighted([moments.with_outcome for moments in self._moments])
         return np.asarray(self.lift @ with_outcome - self.information(beta) @ beta)
 
     def information(self, beta: np.ndarray) -> np.ndarray:
         """E[x x']."""
-        square = self._weighted([found.square for found in self._moments])
+        square = self._weighted([moments.square for moments in self._moments])
         return np.asarray(self.lift @ square @ self.lift.T)
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """(V - B) / (k N) of each message by its squared weight, (B - t t') / N if people are a
-        sample.
+        """The sum over messages of (V - B) / (k N), times the squared weight, plus (B - t t') / N
+        times the weight if the people are a sample.
 
-        V: the mean of s s' over its reports; B: what estimates E[t t']; t: its mean score.
+        V: the mean of s s' over the reports; B: the estimate of E[t t']; t: the mean score.
         """
-        found = np.zeros((len(beta), len(beta)))
+        total = np.zeros((len(beta), len(beta)))
         slopes = self.lift.T @ beta
-        for w, sent, moments in zip(self._shares, self.sent, self._moments, strict=True):
-            v, b = self._score_squares(sent, slopes)
+        for w, message, moments in zip(self._shares, self.messages, self._moments, strict=True):
+            v, b = self._score_squares(message, slopes)
             mean = moments.with_outcome - moments.square @ slopes
-            each = w**2 * (v - b) / sent.independent
+            each = w**2 * (v - b) / message.independent
             if self.sampled:
                 each = each + w * (b - np.outer(mean, mean))
-            found += self.lift @ each @ self.lift.T / moments.people
-        return found
+            total += self.lift @ each @ self.lift.T / moments.people
+        return total
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """At most: of the k reports of a person no more than the sampling is counted in full.
+        """Upper bounds: the covariance of a person's k reports is at most that of the sampling.
 
         The variance of (v'x)^2 over people is at most its mean times its largest value.
         """
         weights = along @ self.lift
         total = np.zeros(len(weights))
-        for w, sent, found in zip(self._shares, self.sent, self._moments, strict=True):
-            value, square = self._forms(sent, weights)
-            each = (square - value**2) / found.people
-            people = np.maximum(value, 0) * self._columns.most(weights) / found.people
-            total += w**2 * np.minimum(each, each / sent.independent + people)
+        for w, message, moments in zip(self._shares, self.messages, self._moments, strict=True):
+            value, square = self._forms(message, weights)
+            each = (square - value**2) / moments.people
+            people = np.maximum(value, 0) * self._columns.most(weights) / moments.people
+            total += w**2 * np.minimum(each, each / message.independent + people)
         return total
 
     @cached_property
     def _shares(self) -> np.ndarray:
-        """How much each message weighs."""
-        weights = np.array([sent.weight for sent in self.sent])
+        """The relative weight of each message."""
+        weights = np.array([message.weight for message in self.messages])
         return np.asarray(weights / weights.sum())
 
-    def _weighted(self, found: Sequence[np.ndarray]) -> np.ndarray:
-        return np.asarray(sum(w * each for w, each in zip(self._shares, found, strict=True)))
+    def _weighted(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(sum(w * part for w, part in zip(self._shares, parts, strict=True)))
 
     @cached_property
     def _columns(self) -> Columns:
@@ -126,57 +196,58 @@ class Pairs(Evidence):
 
     @cached_property
     def _moments(self) -> list[Moments]:
-        return [self._moments_of(sent) for sent in self.sent]
-
-    def _moments_of(self, sent: MessageRows) -> Moments:
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
             return np.array(len(u)), self._columns.pairs(u), u.T @ (outcome @ self.scores)
 
-        reports, square, with_outcome = self._summed(sent, sums)
-        return Moments(float(reports) / sent.copies, square / reports, with_outcome / reports)
+        moments = []
+        for message in self.messages:
+            reports, square, with_outcome = self._summed(message, sums)
+            people = float(reports) / message.copies
+            moments.append(Moments(people, square / reports, with_outcome / reports))
+        return moments
 
-    def _score_squares(self, sent: MessageRows, beta: np.ndarray) -> Arrays:
+    def _score_squares(self, message: MessageRows, beta: np.ndarray) -> Arrays:
         """The means of s s' over reports, and of t t' over people."""
 
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
-            found = self._columns.score_squares(u, outcome, self.scores, beta)
-            return np.array(len(u)), *found
+            return np.array(len(u)), *self._columns.score_squares(u, outcome, self.scores, beta)
 
-        reports, per_report, per_person = self._summed(sent, sums)
+        reports, per_report, per_person = self._summed(message, sums)
         return per_report / reports, per_person / reports
 
-    def _forms(self, sent: MessageRows, weights: np.ndarray) -> Arrays:
+    def _forms(self, message: MessageRows, weights: np.ndarray) -> Arrays:
         """The means over reports of (w'u)^2, and of its square, for each w."""
 
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
             form = self._columns.forms(u, weights)
             return np.array(len(u)), form.sum(axis=0), (form**2).sum(axis=0)
 
-        reports, value, square = self._summed(sent, sums)
+        reports, value, square = self._summed(message, sums)
         return value / reports, square / reports
 
-    def _summed(self, sent: MessageRows, of: Callable[[np.ndarray, np.ndarray], Arrays]) -> Arrays:
-        """Sums over all reports; of: gives them of some, from u and the levels of the outcome."""
+    def _summed(
+        self, message: MessageRows, of: Callable[[np.ndarray, np.ndarray], Arrays]
+    ) -> Arrays:
+        """Sums over all reports; of: computes them for a chunk, from u and the outcome's levels."""
         totals: Arrays = ()
         levels = self.sizes[0]
-        for rows in sent.rows():
+        for rows in message.rows():
             u = np.hstack([np.ones((len(rows), 1)), rows[:, levels:]])
-            found = of(u, rows[:, :levels])
-            pairs = zip(totals, found, strict=True)
-            totals = tuple(total + each for total, each in pairs) if totals else found
+            sums = of(u, rows[:, :levels])
+            pairs = zip(totals, sums, strict=True)
+            totals = tuple(total + each for total, each in pairs) if totals else sums
         return totals
 
 
 def pairs_of_stratum(
-    model: Model, stratum: Levels, sent: Sequence[MessageRows], sampled: bool
+    model: Model, stratum: Levels, messages: Sequence[MessageRows], sampled: bool
 ) -> Pairs:
-    """What the reports of a stratum say, read in pairs.
+    """A stratum of a model, from pairs of questions.
 
-    model: linear, without people who are left out, with interactions of a question with noise and
-    questions in clear at most.
+    model: linear, with nobody left out, and with interactions of at most one noisy question.
     """
     sizes = tuple(len(each.levels) for each in model.randomized)
-    return Pairs(sent, sizes, np.array(model.scores), lift_of(model, stratum), sampled)
+    return Pairs(messages, sizes, np.array(model.scores), lift_of(model, stratum), sampled)
 
 
 def lift_of(model: Model, stratum: Levels) -> np.ndarray:
@@ -185,8 +256,8 @@ def lift_of(model: Model, stratum: Levels) -> np.ndarray:
 
 
 def _lifted(model: Model, term: Term, stratum: Levels) -> np.ndarray:
-    """The row of the lift of a term: its values on the levels of its question with noise, times
-    those of the stratum's answers in clear."""
+    """The row of a term: its values on the levels of its noisy question, times its values at the
+    stratum's answers to open questions."""
     factor, noisy = 1.0, {}
     for variable, level in term.levels:
         values, id = variable.values(level), variable.question.id
