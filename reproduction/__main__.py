@@ -1,4 +1,4 @@
-"""`python -m reproduction`: an interrupt ends it quietly, also while it is still loading."""
+"""`python -m reproduction`; an interrupt ends it without a traceback, even while it is loading."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 
 STYLES = {"agrees": "green", "misprint": "yellow", "wrong": "red"}
-WIDTHS = {"place": 3, "printed": 5, "formula": 3, "true": 5, "verdict": 4}  # of the line
+WIDTHS = {"place": 3, "printed": 5, "formula": 3, "true": 5, "verdict": 4}  # relative widths
 
 
 @app.command()
@@ -51,24 +51,24 @@ def papers(
         def progress(section: str) -> None:
             status.update(f"recomputing: {section}")
 
-        found = rows(progress)
+        all_rows = rows(progress)
         if output:
             from reproduction.drawing import write_papers
 
-            written = write_papers(output, found, progress)
+            written = write_papers(output, all_rows, progress)
             say(f"wrote {len(written)} files; begin with {output / 'papers.html'}")
     if json:
-        print_json({"rows": [dataclasses.asdict(row) for row in found]})
+        print_json({"rows": [dataclasses.asdict(row) for row in all_rows]})
     else:
-        _show(found)
+        _show(all_rows)
 
 
-def _show(found: tuple[Row, ...]) -> None:
-    """A table a paper, then how many rows have which verdict."""
-    for paper, lines in groupby(found, key=lambda row: row.paper):
+def _show(all_rows: tuple[Row, ...]) -> None:
+    """Print a table for each paper, and then the number of rows with each verdict."""
+    for paper, lines in groupby(all_rows, key=lambda row: row.paper):
         out.print(_table(paper, lines))
-    counted = Counter(row.kind for row in found)
-    say(f"{len(found)} rows: {', '.join(f'{counted[kind]} {kind}' for kind in STYLES)}")
+    counted = Counter(row.kind for row in all_rows)
+    say(f"{len(all_rows)} rows: {', '.join(f'{counted[kind]} {kind}' for kind in STYLES)}")
 
 
 def _table(paper: str, lines: Iterable[Row]) -> Table:

@@ -1,4 +1,4 @@
-"""The papers' way to noise: the smallest one at which a left side is at most lambda."""
+"""How the papers choose the noise: the smallest at which a left side is at most lambda."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incrowd.errors import PrivacyError
 
 
 def check_limit(limit: float) -> None:
-    """Raises PrivacyError unless lambda = e^epsilon, a ratio without a unit, is above 1."""
+    """Raises PrivacyError unless lambda = e^epsilon is above 1."""
     if not limit > 1:
         raise PrivacyError.of("lambda", limit, "should be greater than 1")
 
@@ -34,7 +34,7 @@ def smallest_noise(left_side: Callable[[BitFlip], float], limit: float) -> BitFl
 
 
 def _holds(left_side: Callable[[BitFlip], float], channel: BitFlip, limit: float) -> bool:
-    """Whether the condition holds; a left side too large for a float does not."""
+    """Whether the condition holds; it does not if the left side overflows."""
     try:
         return left_side(channel) <= limit
     except OverflowError:

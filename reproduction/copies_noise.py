@@ -21,7 +21,7 @@ SEED = 2016
 
 
 class Chance(NamedTuple):
-    """A probability with 95% limits; a computed one has none but itself."""
+    """A probability with 95% limits, which equal the value if it was computed."""
 
     value: float
     low: float
@@ -47,6 +47,7 @@ def exceeding_with_printed_noise(k: int) -> Chance:
     if k == 1:
         chance = exceeding(printed_noise(1), N, L, LIMIT)
         return Chance(chance, chance, chance, "on a lattice")
-    found = simulate(Merged(printed_noise(k), N, L, k), math.log(LIMIT), DRAWS[k], SEED)
-    how = f"{found.draws:,} simulated collections, 95%: {found.eta_low:.3g} to {found.eta_high:.3g}"
-    return Chance(found.eta, found.eta_low, found.eta_high, how)
+    result = simulate(Merged(printed_noise(k), N, L, k), math.log(LIMIT), DRAWS[k], SEED)
+    limits = f"95%: {result.eta_low:.3g} to {result.eta_high:.3g}"
+    how = f"{result.draws:,} simulated collections, {limits}"
+    return Chance(result.eta, result.eta_low, result.eta_high, how)

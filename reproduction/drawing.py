@@ -1,4 +1,4 @@
-"""The papers' figures drawn, and everything written into a folder: SVG, HTML and one page."""
+"""Draws the figures of the papers, and writes them and one page with all rows into a folder."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MOST_DOTS = 40  # points that are drawn one by one
 def write_papers(
     folder: Path, rows: Sequence[Row], progress: Callable[[str], None] | None = None
 ) -> list[Path]:
-    """Write papers.html, and each figure as .svg and .html, into a folder; returns the paths.
+    """Write papers.html, and each figure as .svg and .html, into a folder; return the paths.
 
-    progress: is told what is computed. Raises UsageError if a file cannot be written.
+    progress: called with the name of each figure. Raises UsageError if a file cannot be written.
     """
     drawn = [(figure, svg(figure)) for figure in figures(progress)]
     texts = {"papers.html": papers_page(rows, [(f, _inline(f, s)) for f, s in drawn])}
@@ -45,13 +45,13 @@ def write_papers(
 
 
 def svg(figure: Figure) -> str:
-    """A figure as an SVG document on white; drawn offline."""
+    """Return a figure as an SVG document on a white background, drawn offline."""
     spec = chart(figure).to_dict(validate=False)
     return str(vl_convert.vegalite_to_svg(spec, config=look(), allowed_base_urls=[]))
 
 
 def look() -> dict[str, Any]:
-    """The look of all charts, with grid and legend in colors that the page knows, on white."""
+    """Return the style of all charts: grid and legend in the page's colors, on white."""
     grid = {"grid": True, "gridColor": LINE, "labelFlush": False, "labelPadding": 7}
     axes = {name: CONFIG[name] | grid for name in ("axisX", "axisY")}
     legend = {"labelColor": INK, "labelFont": FONT, "labelFontSize": 12, "symbolOpacity": 1}
@@ -59,13 +59,13 @@ def look() -> dict[str, Any]:
 
 
 def _inline(figure: Figure, picture: str) -> Markup:
-    """The picture for a page, whose style sheet colors it; its names are its own there."""
+    """Return the picture for a page, with colors from its style sheet and unique ids."""
     named = re.sub(r'(\bid="|url\(#)', rf"\1{figure.stem}-", picture)
     return inline(named.replace('fill="white"', 'fill="none"', 1), figure.title)
 
 
 def chart(figure: Figure) -> Any:
-    """A figure as an Altair chart: lines for joined curves, dots for the others."""
+    """Return a figure as an Altair chart: lines for joined curves, dots for the others."""
     names = [curve.name for curve in figure.curves]
     layers = [_layer(figure, curve, names) for curve in figure.curves]
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
@@ -84,7 +84,7 @@ def _layer(figure: Figure, curve: Curve, names: list[str]) -> Any:
 
 
 def _marked(base: alt.Chart, curve: Curve) -> Any:
-    """Lines, with dots where they have few points; or dots alone."""
+    """Return lines, with dots if there are few points; or only dots."""
     if not curve.joined:
         size = 60 if len(curve.x) <= MOST_DOTS else 16
         return base.mark_circle(opacity=0.6, size=size, clip=True)
@@ -107,7 +107,7 @@ def _ticks(axis: Axis) -> Any:
 
 
 def _legend(channel: Any, names: list[str], values: Sequence[Any], symbol: str) -> Any:
-    """One legend for colors and dashes; none for a single curve."""
+    """Return one legend for colors and dashes, or none for a single curve."""
     scale = alt.Scale(domain=names, range=list(values[: len(names)]))
     legend = alt.Legend(orient="top", title=None, labelLimit=320, symbolType=symbol)
     return channel("curve", type="nominal", scale=scale, legend=legend if len(names) > 1 else None)

@@ -1,4 +1,4 @@
-"""Every outcome of randomizing a few records, with its probability: the truth for small cases."""
+"""Every outcome of randomizing a few records, with its probability: exact, for small cases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def all_records(L: int) -> list[Record]:
 def chance(channel: BitFlip, report: Record, record: Record) -> float:
     """P(report | record), bit by bit."""
     pairs = zip(report, record, strict=True)
-    return math.prod(channel.p if said == held else channel.q for said, held in pairs)
+    return math.prod(channel.p if shown == bit else channel.q for shown, bit in pairs)
 
 
 def outcomes(channel: BitFlip, records: Sequence[Record]) -> Iterator[tuple[float, Collection]]:
@@ -61,7 +61,7 @@ def count_law(channel: BitFlip, records: Sequence[Record]) -> list[float]:
 def outlier(N: int, L: int, k: int = 1) -> list[Record]:
     """k times the record of ones and k (N - 1) times that of zeros: a collection D_m with copies.
 
-    It is the papers' homogeneous collection with an outlier; each record stands once a report.
+    It is the papers' homogeneous collection with an outlier, with one record for each report.
     """
     return [(1,) * L] * k + [(0,) * L] * (k * (N - 1))
 

@@ -80,8 +80,8 @@ def probability(channel: BitFlip, records: np.ndarray, reports: np.ndarray) -> f
     sent.flat[0] = 1.0
     for person in chances:
         # What rolls over the edge has lost reports and never becomes the full multiset.
-        moved = (chance * np.roll(sent, 1, axis) for axis, chance in enumerate(person))
-        sent = sum(moved, np.zeros_like(sent))
+        shifted = (chance * np.roll(sent, 1, axis) for axis, chance in enumerate(person))
+        sent = sum(shifted, np.zeros_like(sent))
     return float(sent.flat[-1])
 
 

@@ -1,4 +1,4 @@
-"""Figures as data: curves over two axes. They are drawn elsewhere."""
+"""Figures as data: curves over two axes, which `drawing` draws."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Axis:
-    """What is measured, with its unit; a logarithmic scale or not; the range drawn.
+    """An axis: its title with the unit, its range, and whether the scale is logarithmic.
 
-    labels: names of the places 0, 1, 2, ... in the place of numbers.
+    labels: names of the places 0, 1, 2, ... instead of numbers.
     """
 
     title: str
@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (x, y), joined or not; arrays of one length."""
+    """Points (x, y), arrays of equal length. joined: whether they are connected by lines."""
 
     name: str
     x: np.ndarray
@@ -33,9 +33,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper, or of a claim of one, recomputed.
+    """A figure of a paper, or of a claim in it, recomputed.
 
-    stem: the name of its file. paper: whose rows it belongs to. caption: what is to be seen.
+    stem: the name of its file. paper: the paper whose rows it belongs to. caption: what it shows.
     """
 
     stem: str

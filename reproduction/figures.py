@@ -27,11 +27,11 @@ CORRECTED_COPIES = (1, 2, 3, 4, 5, 7, 10, 14, 20)  # time grows with k^3
 
 
 def figures(progress: Callable[[str], None] | None = None) -> tuple[Figure, ...]:
-    """All figures, in the order of the papers; some seconds.
+    """Compute all figures, in the order of the papers; a few seconds.
 
-    progress: is told the name of each before it is computed.
+    progress: called with the name of each one before it is computed.
     """
-    found: list[Figure] = []
+    all_figures: list[Figure] = []
     for name, make in (
         ("density plots", _densities),
         ("noise against deviation", _deviation),
@@ -41,8 +41,8 @@ def figures(progress: Callable[[str], None] | None = None) -> tuple[Figure, ...]
     ):
         if progress:
             progress(name)
-        found.extend(make())
-    return tuple(found)
+        all_figures.extend(make())
+    return tuple(all_figures)
 
 
 def _densities() -> list[Figure]:
@@ -54,7 +54,7 @@ def _densities() -> list[Figure]:
 def _density(stem: str, name: str, limit: float, x: Axis) -> Figure:
     """The exact law of R(S) at the noise of (3.12).
 
-    Averaged over what one report with four bits set adds, so that only the humps are left.
+    Averaged over the contribution of one report with four bits set, so only the humps remain.
     """
     at = np.linspace(x.low, x.high, 601)
     curves = []
@@ -113,7 +113,7 @@ def _spread(flip: BitFlip) -> float:
 def _copies() -> list[Figure]:
     setting = "L = 40, N = 10,000,000, λ = e²"
     printed = _noise_curve("rule (6.3) as printed", printed_noise, PRINTED_COPIES)
-    right = _noise_curve("the same with the right moments", corrected_noise, CORRECTED_COPIES)
+    right = _noise_curve("the same with the correct moments", corrected_noise, CORRECTED_COPIES)
     copies = [1, *DRAWS]
     chances = [exceeding_with_printed_noise(k).value for k in copies]
     k = Axis("reports from each person, k", 0.9, 220, log=True)

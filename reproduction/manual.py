@@ -1,4 +1,4 @@
-"""Writes the rows of docs/papers.md again, as computed: `python -m reproduction.manual`."""
+"""Rewrites the tables of docs/papers.md from the computed rows: `python -m reproduction.manual`."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
 HEADING = "## Paper by paper\n"
 
 
-def tables(found: Iterable[Row]) -> str:
-    """A table for each paper, of what does not agree."""
+def tables(all_rows: Iterable[Row]) -> str:
+    """Return a table for each paper, with the rows that do not agree."""
     parts = []
-    for paper, lines in groupby(found, key=lambda row: row.paper):
+    for paper, lines in groupby(all_rows, key=lambda row: row.paper):
         wrong = [row for row in lines if row.kind != "agrees"]
         body = "".join(line(row) for row in wrong)
-        head = "| place | it says | true | verdict |\n|---|---|---|---|\n"
+        head = "| place | printed | correct value | verdict |\n|---|---|---|---|\n"
         parts.append(f"\n### {paper}\n\n{head}{body}")
     return "".join(parts)
 
 
 def line(row: Row) -> str:
-    """One row of a table."""
+    """Return one row of a table."""
     cells = (row.place, row.printed, row.true, row.verdict)
     return "| " + " | ".join(map(literal, cells)) + " |\n"
 
 
 def literal(text: str) -> str:
-    """The text with everything escaped that Markdown would read."""
+    """Return the text with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_|\[\]])", r"\\\1", text).replace("<", "&lt;")
 
 

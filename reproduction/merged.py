@@ -1,8 +1,8 @@
-"""k-randomization exactly: the privacy ratio of one merged collection, and how often it is large.
+"""The exact privacy ratio of a merged collection of k reports each, and how often it is large.
 
 Each of N people sends k independent reports and all kN are mixed. Everybody holds the record of
-zeros, but perhaps one who holds its opposite, all ones. Like all of the papers' analysis this is
-exact for such homogeneous crowds and a lower bound on the worst case, so no guarantee.
+zeros, except possibly for one person, who holds ones. Like the papers' analysis in general, this is
+exact for such homogeneous crowds and a lower bound on the worst case, so not a guarantee.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Simulated:
-    """eta and delta of an order at epsilon, from so many simulated collections.
+    """eta and delta of an order at epsilon, from `draws` simulated collections.
 
     exceeded: in how many of them the privacy ratio was above e^epsilon.
     eta, eta_low, eta_high: that share, and its exact (Clopper-Pearson) confidence limits.
@@ -60,13 +60,12 @@ class Simulated:
 
 
 def log_ratio(channel: BitFlip, counts: np.ndarray, k: int) -> np.ndarray:
-    """ln R(S), how much likelier a merged collection is with the outlier than without.
+    """ln R(S), the likelihood ratio of a merged collection with the outlier to one without.
 
     R(S) = e_k(w) / C(kN, k), with w = (p/q)^(2l - L) for a report with l bits set and e_k the
     elementary symmetric polynomial of the kN weights: the t^k coefficient of the product over l
-    of (1 + w_l t)^(c_l). Every term is positive and logarithms are kept, so no digits are lost,
-    whatever N is. Sufficient DP (8.22), which as printed lacks the factor k!; for k = 1 it is
-    (3.4).
+    of (1 + w_l t)^(c_l). Every term is positive and stored as a logarithm, so no digits are lost
+    for any N. Sufficient DP (8.22), with the factor k! that is missing there; (3.4) for k = 1.
 
     counts: shape (..., L + 1), how many of the kN reports have 0..L bits set. Returns an array of
     shape (...). Raises PrivacyError if k is below 1 or a collection holds fewer than k reports.
@@ -85,9 +84,9 @@ def log_ratio(channel: BitFlip, counts: np.ndarray, k: int) -> np.ndarray:
 
 
 def _log_choose(count: np.ndarray, k: int) -> np.ndarray:
-    """ln C(count, j) for j = 0..k, on a new last axis; minus infinity where j > count.
+    """ln C(count, j) for j = 0..k, on a new last axis; minus infinity for j > count.
 
-    As a sum of logarithms: a difference of gammaln loses seven digits at a count of 1e8.
+    Computed as a sum of logarithms: a difference of gammaln loses seven digits at a count of 1e8.
     """
     factors = np.maximum(np.subtract.outer(count, np.arange(k)), 0).astype(float)
     logs = np.log(factors, where=factors > 0, out=np.full(factors.shape, -np.inf))
@@ -97,7 +96,7 @@ def _log_choose(count: np.ndarray, k: int) -> np.ndarray:
 
 
 def _log_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Logarithms of the coefficients of a product of two polynomials, cut to the same degree."""
+    """Logarithms of the coefficients of the product of two polynomials, up to their degree."""
     columns = [
         np.logaddexp.reduce(one[..., : j + 1] + other[..., j::-1], axis=-1)
         for j in range(one.shape[-1])
@@ -128,10 +127,10 @@ def _log_laws(crowd: Merged) -> tuple[np.ndarray, np.ndarray]:
 def _multinomial(
     trials: int, log_law: np.ndarray, draws: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Multinomial counts, category by category, each binomial among what is left.
+    """Multinomial counts, category by category, each binomial among the remaining trials.
 
-    The chance of a category among the later ones keeps its digits however rare they all are;
-    numpy's multinomial subtracts from one and would lose them.
+    The conditional probability of a category is accurate even if all remaining ones are rare;
+    numpy's multinomial subtracts from one and would lose the digits.
     """
     log_left = np.logaddexp.accumulate(log_law[::-1])[::-1]
     left = np.full(draws, trials)
@@ -180,7 +179,7 @@ def simulate(
 def _log_ratios(
     crowd: Merged, draws: int, generator: np.random.Generator, order: Order
 ) -> np.ndarray:
-    """ln of the ratio in that order, of so many random collections, some thousands at a time."""
+    """ln of the ratio in that order, for `draws` random collections, some thousands at a time."""
     outlier = order == "presence"
     sign = 1.0 if outlier else -1.0
     sizes = [min(MOST_AT_ONCE, draws - start) for start in range(0, draws, MOST_AT_ONCE)]

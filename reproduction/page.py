@@ -1,4 +1,4 @@
-"""The papers beside the truth as one HTML page that needs nothing else; and a page a figure."""
+"""One self-contained HTML page that compares the papers with correct values; a page per figure."""
 
 from __future__ import annotations
 

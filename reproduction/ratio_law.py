@@ -17,9 +17,9 @@ from incrowd.accountant.pairs import pair_eta
 
 
 def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
-    """P[R(S) > ratio]: eta in the order presence. Exact for few kinds of reports, else numerical.
+    """P[R(S) > ratio] for ratio > 0: eta in the order presence.
 
-    ratio: above 0.
+    Exact for few kinds of reports, otherwise numerical.
     """
     return pair_eta(outlier_ratios.ratios(channel, (L, 0, 0)), N, math.log(ratio))
 
@@ -27,9 +27,9 @@ def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
 def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> Lattice:
     """The law of R(S) on the multiples of a step up to `largest`, by Fourier transform.
 
-    Each weight is split between its neighbors so that the mean is kept, which adds at most
-    step^2 N / 4 to the variance. Mass beyond `largest` comes round from below: choose it so that
-    hardly any is there.
+    Each weight is split between its neighbors so that the mean is preserved, which adds at most
+    step^2 N / 4 to the variance. Mass beyond `largest` wraps around to small values: choose it so
+    large that this mass is negligible.
     """
     zeros = outlier_ratios.ratios(channel, (L, 0, 0))  # omega: from zeros; ln A: their weights
     weight = np.exp(zeros.log_a) / N

@@ -1,4 +1,4 @@
-"""The five papers, recomputed: every row, section by section."""
+"""All rows of the five papers, recomputed section by section."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ SECTIONS: tuple[tuple[str, Section], ...] = (
 
 
 def rows(progress: Callable[[str], None] | None = None) -> tuple[Row, ...]:
-    """Every printed value and statement of the five papers, recomputed; about a minute.
+    """Recompute every printed value and statement of the five papers; about a minute.
 
-    progress: is told the name of each section before it is computed.
+    progress: called with the name of each section before it is computed.
     """
-    found: list[Row] = []
+    all_rows: list[Row] = []
     for name, section in SECTIONS:
         if progress:
             progress(name)
-        found.extend(section())
-    return tuple(found)
+        all_rows.extend(section())
+    return tuple(all_rows)

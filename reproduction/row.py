@@ -1,4 +1,4 @@
-"""One line of the comparison: what a paper prints, what its formula gives, what is true."""
+"""One row of the comparison: the printed value, the result of its formula, the correct value."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Checked = tuple[str, str, str]  # formula, true and verdict of a row that was ch
 class Row:
     """One printed value or statement of a paper, recomputed.
 
-    paper: short name and year. place: section, equation, table or figure. printed: what stands
-    there. formula: what its own formula gives. true: what is true, and how that was obtained.
-    verdict: "agrees", "misprint" or "wrong: " and why.
+    paper: short name and year. place: section, equation, table, or figure. printed: the value or
+    statement in the paper. formula: the result of the paper's formula. true: the correct value, and
+    how it was obtained. verdict: "agrees", "misprint", or "wrong: " and the reason.
     """
 
     paper: str
@@ -33,30 +33,30 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """The verdict in a word: agrees, misprint or wrong."""
+        """The verdict in one word: agrees, misprint, or wrong."""
         return self.verdict.partition(":")[0]
 
     @property
     def formula_text(self) -> str:
-        """What the formula gives, a number with six digits."""
+        """The result of the formula; a number is shown with six digits."""
         return self.formula if isinstance(self.formula, str) else f"{self.formula:.6g}"
 
 
 def wrong(why: str) -> str:
-    """The verdict on what is not true."""
+    """Return the verdict for a value or statement that is wrong, with the reason."""
     return f"wrong: {why}"
 
 
 def by(value: float, how: str) -> str:
-    """A true number with how it was obtained."""
+    """Return a correct number with a description of how it was obtained."""
     return f"{value:.6g} ({how})"
 
 
 def equal(formula: npt.ArrayLike, true: npt.ArrayLike, over: str) -> Checked:
-    """The rest of a row whose formula is compared with the truth, number by number.
+    """Return the last fields of a row whose formula is compared with correct values one by one.
 
-    formula, true: numbers of one shape. over: how the truth was obtained, and over what grid. The
-    largest difference counts in units of the true number, or of 1 if that is smaller.
+    formula, true: arrays of equal shape. over: how the correct values were obtained, and for which
+    grid. The largest difference is relative to the correct value, or to 1 if that is smaller.
     """
     formula, true = np.asarray(formula, float), np.asarray(true, float)
     gap = float((abs(formula - true) / np.maximum(abs(true), 1.0)).max())
@@ -65,7 +65,7 @@ def equal(formula: npt.ArrayLike, true: npt.ArrayLike, over: str) -> Checked:
 
 
 def always(cases: Iterable[bool | np.bool_], over: str) -> Checked:
-    """The rest of a row that states something of every case. over: how, and over what grid."""
+    """Return the last fields of a row that makes a statement about every case of a grid."""
     held = [bool(case) for case in cases]
     failed = len(held) - sum(held)
     verdict = wrong(f"fails in {failed} cases") if failed else AGREES

@@ -1,9 +1,9 @@
 """Sufficient Differential Privacy, sections 3, 4 and appendix I: one report from each person.
 
-N people, L bits; everybody holds zeros but one, who holds ones. phi = (p^3 + q^3) / (pq), (3.14),
-is `channel.phi`. `limit` is lambda = e^epsilon. The conditions ask that the mean of the privacy
-ratio plus three deviations be at most lambda: a rule of thumb for one crowd and one order, not a
-guarantee. For k reports from each see `sufficient_dp_copies`.
+N people, L bits; everybody holds zeros except for one person, who holds ones. phi = (p^3 + q^3) /
+(pq), (3.14), is `channel.phi`. `limit` is lambda = e^epsilon. The conditions require the mean of
+the privacy ratio plus three deviations to be at most lambda: a rule of thumb for one crowd and one
+order, not a guarantee. For k reports from each person see `sufficient_dp_copies`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from reproduction.conditions import check_limit, smallest_noise
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean and variance of a random variable without a unit."""
+    """Mean and variance of a random variable."""
 
     mean: float
     variance: float
 
     def reach(self, deviations: float) -> float:
-        """The mean plus so many standard deviations."""
+        """The mean plus the given number of standard deviations."""
         return self.mean + deviations * math.sqrt(max(self.variance, 0.0))  # roundoff near q = 1/2
 
 
@@ -60,7 +60,7 @@ def condition_3_12(channel: BitFlip, N: int, L: int, deviations: float = 3.0) ->
 
 
 def condition_3_13(channel: BitFlip, N: int, L: int, deviations: float = 3.0) -> float:
-    """Left side of (3.13): above that of (3.12), with N in the place of N - 1 and no - 1."""
+    """Left side of (3.13): above that of (3.12), with N instead of N - 1 and without the - 1."""
     p, q = channel.p, channel.q
     third, fifth_power = ((p**3 + q**3) / (p * q)) ** L, ((p**5 + q**5) / (p * q) ** 2) ** L
     spread = third / N + (fifth_power - third**2) / N**2
@@ -76,8 +76,8 @@ def condition_3_15(phi: float, N: int, L: int, deviations: float = 3.0) -> float
 def noise_3_12(limit: float, N: int, L: int, deviations: float = 3.0) -> BitFlip:
     """The smallest noise n / 2^32 for which (3.12) holds.
 
-    The table of section 3.3 follows from it, but for N = 5000 and lambda = 2, where it gives
-    q = .1963 in the place of .1778. Raises PrivacyError unless lambda is above 1.
+    The table of section 3.3 follows from it, except for N = 5000 and lambda = 2, where it gives
+    q = .1963 instead of .1778. Raises PrivacyError unless lambda is above 1.
     """
     return smallest_noise(lambda channel: condition_3_12(channel, N, L, deviations), limit)
 
@@ -96,10 +96,10 @@ def noise_of_phi(phi: float) -> BitFlip:
 
 
 def lower_tail_bound(channel: BitFlip, N: int, L: int, deviations: float = 3.0) -> float:
-    """The bound (3.17) as printed, of P[E(X) - X > so many deviations], X = N R(S).
+    """The bound (3.17) as printed, of P[E(X) - X > `deviations` standard deviations], X = N R(S).
 
-    It is Maurer's bound of the lower tail; the paper uses it for the upper one, which it does not
-    bound. As printed it has phi^L where (3.17)'s own second line gives phi^(2L), so that it is too
+    It is Maurer's bound for the lower tail; the paper uses it for the upper one, which it does not
+    bound. As printed it has phi^L where the second line of (3.17) gives phi^(2L), so it is too
     small: see `lower_tail_bound_corrected`. With three deviations it gives .011 in each row of
     the paper's table (.052, .057, .062).
     """
@@ -107,7 +107,7 @@ def lower_tail_bound(channel: BitFlip, N: int, L: int, deviations: float = 3.0) 
 
 
 def lower_tail_bound_corrected(channel: BitFlip, N: int, L: int, deviations: float = 3.0) -> float:
-    """Maurer's bound exp(-t^2 / (2 sum E X_i^2)) of P[E(X) - X > t], t so many deviations of X.
+    """Maurer's bound exp(-t^2 / (2 sum E X_i^2)) of P[E(X) - X > t], t = `deviations` times sigma.
 
     (3.17) with phi^(2L) in the numerator. It bounds the lower tail only.
     """

@@ -1,7 +1,7 @@
 """Sufficient Differential Privacy, section 6 and appendix II: k reports from each of N people.
 
 The paper's moments, as printed and corrected. The exact ratio of a given collection is
-`merged.log_ratio`. As printed the noise falls with k; by the right moments it rises.
+`merged.log_ratio`. As printed, the noise falls with k; with the correct moments it rises.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from reproduction.sufficient_dp import Moments, fifth
 
 
 def mean_6_1(channel: BitFlip, N: int, L: int, k: int) -> float:
-    """(6.1) as printed, meant as an upper bound of E R(S^k): it is none for k > 1.
+    """(6.1) as printed, intended as an upper bound of E R(S^k), which it is not for k > 1.
 
-    It has kN where N belongs: (1 + (phi^L - 1) / N)^k is one by Hoeffding (1963, theorem 4), as
-    drawing without putting back spreads less than drawing with it, and phi^(rL) is convex in r.
+    It has kN instead of N: (1 + (phi^L - 1) / N)^k is a bound by Hoeffding (1963, theorem 4), since
+    drawing without replacement spreads less than with replacement, and phi^(rL) is convex in r.
     """
     return (1 + channel.phi**L / (k * N)) ** k
 
 
 def variance_6_2(channel: BitFlip, N: int, L: int, k: int) -> float:
-    """(6.2) as printed, meant as an upper bound of Var R(S^k): it is none for k > 1.
+    """(6.2) as printed, intended as an upper bound of Var R(S^k), which it is not for k > 1.
 
-    It adds up the variances of all subsets of k reports as if they were independent, though they
-    overlap. The right variance is `variance_of_ratio`.
+    It adds up the variances of all subsets of k reports as if they were independent, although they
+    overlap. The correct variance is `variance_of_ratio`.
     """
     n = k * N
     second = channel.phi**L / n + fifth(channel.phi) ** L / n**2
@@ -46,7 +46,7 @@ def condition_6_3(channel: BitFlip, N: int, L: int, k: int, deviations: float = 
 def noise_6_3(limit: float, N: int, L: int, k: int, deviations: float = 3.0) -> BitFlip:
     """The smallest noise n / 2^32 for which (6.3) holds, limit = lambda = e^epsilon.
 
-    Not enough for k > 1. Raises PrivacyError unless lambda is above 1, or if there is none.
+    Not enough for k > 1. Raises PrivacyError unless lambda is above 1, or if no noise is enough.
     """
     return smallest_noise(lambda channel: condition_6_3(channel, N, L, k, deviations), limit)
 
@@ -59,8 +59,8 @@ def subset_mean(channel: BitFlip, L: int, r: int) -> float:
 def subset_second_moment(channel: BitFlip, L: int, k: int, r: int) -> float:
     """E X_r^2, (8.28), of a set of k reports, r of them from ones.
 
-    phi^((k-r)L) (phi^2 + phi - 1)^(rL), the last member as printed. In the middle one the factor
-    (q/p)^(kL) should be (q/p)^(2kL), and M_k should be M_r; so in (8.27).
+    phi^((k-r)L) (phi^2 + phi - 1)^(rL), the last term as printed. In the middle term, the factor
+    (q/p)^(kL) should be (q/p)^(2kL), and M_k should be M_r, as in (8.27).
     """
     return float(channel.phi ** ((k - r) * L) * fifth(channel.phi) ** (r * L))
 
@@ -73,8 +73,8 @@ def subset_variance(channel: BitFlip, L: int, k: int, r: int) -> float:
 def mean_8_31(channel: BitFlip, N: int, L: int, k: int) -> float:
     """E R(S^k) as printed in (8.30) and (8.31): too small by the factor k!.
 
-    (kN - k)!/(kN)! counts the ordered choices of k reports, and the sum the unordered ones; (8.20)
-    to (8.22) have the same slip.
+    (kN - k)!/(kN)! is for ordered choices of k reports, and the sum for unordered ones; (8.20) to
+    (8.22) have the same error.
     """
     return mean_of_ratio(channel, N, L, k) / math.factorial(k)
 
@@ -122,22 +122,22 @@ def _log_pair_mean(channel: BitFlip, N: int, L: int, k: int, a: int, b: int) -> 
 def log_hypergeometric(population: int, marked: int, drawn: int) -> np.ndarray:
     """ln P[r marked among those drawn], r = 0..min(marked, drawn): C(m,r) C(n-m,d-r) / C(n,d).
 
-    Minus infinity where it cannot be.
+    Minus infinity if r is impossible.
     """
     log_all = _log_choose(population, drawn)
-    found = range(min(marked, drawn) + 1)
-    rest = [_log_choose(population - marked, drawn - r) for r in found]
-    return np.array([_log_choose(marked, r) for r in found]) + rest - log_all
+    counts = range(min(marked, drawn) + 1)
+    rest = [_log_choose(population - marked, drawn - r) for r in counts]
+    return np.array([_log_choose(marked, r) for r in counts]) + rest - log_all
 
 
 def _log_choose(n: int, r: int) -> float:
-    """From the integer itself, so that no digits are lost however large it is."""
+    """ln C(n, r), from the exact integer, so that no digits are lost for any n."""
     ways = math.comb(n, r)
     return math.log(ways) if ways else -math.inf
 
 
 def condition_corrected(channel: BitFlip, N: int, L: int, k: int, deviations: float = 3.0) -> float:
-    """(6.3) with the right mean and variance of R(S^k); for k = 1 it is (3.12)."""
+    """(6.3) with the correct mean and variance of R(S^k); for k = 1 it is (3.12)."""
     mean, variance = mean_of_ratio(channel, N, L, k), variance_of_ratio(channel, N, L, k)
     return Moments(mean, variance).reach(deviations)
 
@@ -145,7 +145,7 @@ def condition_corrected(channel: BitFlip, N: int, L: int, k: int, deviations: fl
 def noise_corrected(limit: float, N: int, L: int, k: int, deviations: float = 3.0) -> BitFlip:
     """The smallest noise n / 2^32 at which mean plus three deviations of R(S^k) is at most lambda.
 
-    It rises with k. Still the papers' rule of thumb and no guarantee. Raises PrivacyError unless
-    lambda is above 1.
+    It rises with k. It is still the papers' rule of thumb and not a guarantee. Raises PrivacyError
+    unless lambda is above 1.
     """
     return smallest_noise(lambda channel: condition_corrected(channel, N, L, k, deviations), limit)

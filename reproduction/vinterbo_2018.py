@@ -1,5 +1,7 @@
-"""Vinterbo 2018: the simple algorithm by explicit matrices, for small n; the package never builds
-them. n bits, each kept with probability a; a table has 2^n cells, the first bit changing slowest.
+"""Vinterbo 2018: the simple algorithm with explicit matrices, for small n.
+
+The package never builds these. There are n bits, each kept with probability a; a table has 2^n
+cells, and the first bit changes slowest.
 """
 
 from __future__ import annotations
@@ -60,9 +62,9 @@ def moments(a: float, n: int, m: int) -> tuple[Array, Array]:
     law = kronecker(a, n) @ rising_shares(n)
     samples = list(product(range(2**n), repeat=m))
     mass = np.array([math.prod(law[cell] for cell in cells) for cells in samples])
-    found = np.array([estimate(a, np.bincount(cells, minlength=2**n)) for cells in samples])
-    mean = mass @ found
-    gaps = found - mean
+    results = np.array([estimate(a, np.bincount(cells, minlength=2**n)) for cells in samples])
+    mean = mass @ results
+    gaps = results - mean
     return mean, np.asarray(gaps.T @ (mass[:, None] * gaps))
 
 

@@ -45,7 +45,7 @@ def _probability() -> Iterator[Row]:
         "P(S|D) = N! prod of p(s_i|0)",
         2 * FLIP.p**2,
         by(FLIP.p**2, "S = {0, 0}, N = 2, L = 1, q = .2"),
-        wrong("equal reports count as different; it cancels in (8.6)"),
+        wrong("counts equal reports as different; this cancels in (8.6)"),
     )
 
 
@@ -100,14 +100,14 @@ def set_weight(flip: BitFlip, reports: Collection) -> float:
 
 
 def _ratio() -> Iterator[Row]:
-    found = [(flip, s) for flip in FLIPS for _, s in outcomes(flip, outlier(3, 2))]
+    collections = [(flip, s) for flip in FLIPS for _, s in outcomes(flip, outlier(3, 2))]
     before, after = np.array(homogeneous(3, 2)), np.array(outlier(3, 2))
     yield row(
         "(8.6) to (8.8)",
         "R(S) = 1/N (q/p)^L sum of (p/q)^(2 l_i)",
         *equal(
-            [_sum_of_powers(*case) for case in found],
-            [privacy_ratio(flip, before, after, np.array(s)) for flip, s in found],
+            [_sum_of_powers(*case) for case in collections],
+            [privacy_ratio(flip, before, after, np.array(s)) for flip, s in collections],
             "the definition, enumerated for N = 3, L = 2; q = .05, .2, .4",
         ),
     )
@@ -120,7 +120,7 @@ def _ratio() -> Iterator[Row]:
         "(8.20)",
         "p(s_i|1) also for s_i not in S_j, and (kN - k)! / (kN)!",
         len(subsets) * every / zeros / (4 * 3),
-        f"{exact}: p(s_i|0) there, and k! more",
+        f"{exact}: p(s_i|0) there, and a factor k!",
         MISPRINT,
     )
     yield row(
@@ -128,7 +128,7 @@ def _ratio() -> Iterator[Row]:
         "R(S^k) = (kN - k)! / (kN)! sum of prod of p(s_i|1) / p(s_i|0)",
         sum(set_weight(FLIP, subset) for subset in subsets) / (4 * 3),
         exact,
-        wrong("lacks k!: the sum is over unordered subsets"),
+        wrong("k! is missing: the sum is over unordered subsets"),
     )
 
 

@@ -80,7 +80,7 @@ def _laws() -> Iterator[Row]:
 
 
 def _by_distance(flip: BitFlip, report: Record, record: Record) -> float:
-    distance = sum(said != held for said, held in zip(report, record, strict=True))
+    distance = sum(shown != bit for shown, bit in zip(report, record, strict=True))
     return flip.p ** (len(record) - distance) * flip.q**distance
 
 

@@ -73,8 +73,8 @@ def _checked(step: Step, joined: int, cumulative: bool = False) -> tuple[str, st
     after = [_counted(*case) for case in cases]
     if cumulative:
         before, after = [np.cumsum(law) for law in before], [np.cumsum(law) for law in after]
-    found = [step(case[0], law) for case, law in zip(cases, before, strict=True)]
-    return equal(np.concatenate(found), np.concatenate(after), GRID)
+    laws = [step(case[0], law) for case, law in zip(cases, before, strict=True)]
+    return equal(np.concatenate(laws), np.concatenate(after), GRID)
 
 
 def _consequences() -> Iterator[Row]:

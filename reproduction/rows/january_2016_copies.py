@@ -114,14 +114,14 @@ def _quotients() -> Iterator[Row]:
         "(A - e)/(B - e) < A/B for positive A < B and e",
         f"A/B = {1 / 2} for A = 1, B = 2",
         by((1 - 3) / (2 - 3), "the left side for e = 3"),
-        wrong("needs e < B"),
+        wrong("requires e < B"),
     )
     yield row(
         "(1.11)",
         "the quotient is below s^i (kN - s)^(k-i) / (kN)^k",
         float(Fraction(1 * 9, 10**2)),
         by(float(_products((10, 2, 1, 1))), "as fractions: kN = 10, k = 2, s = i = 1"),
-        wrong("(1.10) needs the same e above and below: .1 > .09"),
+        wrong("(1.10) requires the same e in numerator and denominator: .1 > .09"),
     )
 
 

@@ -47,7 +47,7 @@ def _gain() -> Iterator[Row]:
         "precision grown 8 fold",
         large / of_sum,
         by(large / small, "44.72 against 6.00"),
-        wrong("takes the deviation of S for that of the estimate"),
+        wrong("uses the deviation of S instead of that of the estimate"),
     )
 
 
@@ -77,7 +77,7 @@ def _moments() -> Iterator[Row]:
         "E(S_m) = q 1000 + p",
         1000 * flip.q + flip.p,
         by(one.mean, OF_SUM_WITH_ONE),
-        wrong("lacks -q: 999 zeros and a one give 999 q + p"),
+        wrong("-q is missing: 999 zeros and a one give 999 q + p"),
     )
     formula = "sigma(S_m) = sqrt(pq 999 + pq)"
     yield row("(0.25)", formula, deviation, by(one.deviation, OF_SUM_WITH_ONE), AGREES)
@@ -87,8 +87,8 @@ def _intervals() -> Iterator[Row]:
     classical, small = BitFlip.at_least(0.333), BitFlip.at_least(0.033)
     of_estimate = 3 * january.deviation_of_estimate(classical, N)
     of_sum = 3 * january.deviation_of_sum(small, N)
-    sigma = wrong("takes the sigma of the estimate for that of S")
-    follows = wrong("follows (0.24), which lacks -q")
+    sigma = wrong("uses the sigma of the estimate instead of that of S")
+    follows = wrong("follows (0.24), where -q is missing")
     for place, printed, flip, ones, half, verdict in (
         ("(0.26)", "S: [198.9, 467.1]", classical, 0, of_estimate, sigma),
         ("(0.27)", "S_m: [198.6, 467.8]", classical, 1, of_estimate, sigma),

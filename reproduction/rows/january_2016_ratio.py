@@ -123,9 +123,9 @@ def _estimate(flip: BitFlip, reports: Collection) -> float:
 
 
 def exact_noise() -> BitFlip:
-    """The least noise at which the ratio (0.4) is 2 three deviations below the mean, N = 1000.
+    """The smallest noise at which (0.4) is 2 at three deviations below the mean, N = 1000.
 
-    A negative ratio (a point below zero) is none; then there is too little noise.
+    If that point is below zero, the ratio is negative, and there is too little noise.
     """
 
     def ratio(flip: BitFlip) -> float:
@@ -143,8 +143,8 @@ def _protection() -> Iterator[Row]:
         "below (0.29)",
         "the ratio is kept for 99.98% of outcomes",
         100 * norm.cdf(3),
-        by(100 * (1 - eta), "per cent, exact law of S"),
-        wrong(f"99.96% for the draft's own pair, {100 * (1 - worst):.2f}% in the worst collection"),
+        by(100 * (1 - eta), "percent, exact law of S"),
+        wrong(f"99.96% for the draft's pair, {100 * (1 - worst):.2f}% in the worst collection"),
     )
     mixed = one_bit_crowd()
     yield row(

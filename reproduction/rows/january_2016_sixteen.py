@@ -1,4 +1,4 @@
-"""K-Randomization, 15 January 2016, section 1: (1.20) to (1.24), and what 16 reports bring."""
+"""K-Randomization, 15 January 2016, section 1: (1.20) to (1.24), and the gain from 16 reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANY = 10**6
 
 
 def rows() -> Iterator[Row]:
-    """The bound taken the wrong way round, and the example of section 1.3."""
+    """The bound that is used in the wrong direction, and the example of section 1.3."""
     one, sixteen = (january.noise_copies(LIMIT, N, k) for k in (1, COPIES))
     yield from _noise(sixteen)
     yield from _gain(one, sixteen)
@@ -33,14 +33,14 @@ def _noise(flip: BitFlip) -> Iterator[Row]:
         "(1 + 3 (p - q) / sqrt(qpkN))^k > 1/R_s >= 1/lambda",
         (2 - bound ** (1 / COPIES)) ** COPIES,
         by(exact, "1/R_s by (1.8), N = 1000, k = 16, q = .1668: the sign should be -"),
-        wrong(f"{bound:.4f}, the bound with its sign mended, is above 1/R_s, so it keeps no limit"),
+        wrong(f"{bound:.4f}, the bound with the sign corrected, is above 1/R_s: no limit is kept"),
     )
     yield row(
         "(1.22), (1.23)",
         "q = 0.1668 keeps R_s <= 2 three deviations below the mean",
         flip.q,
         by(1 / exact, "R_s by (1.8) at the first outcome above that point"),
-        wrong("takes the upper bound (1.12) for a lower one"),
+        wrong("uses the upper bound (1.12) as a lower one"),
     )
     printed = january.deviation_of_estimate(flip, N, COPIES)
     how = "sqrt(qpN / k) / (p - q), enumerated in (1.4)"
@@ -64,7 +64,7 @@ def _gain(one: BitFlip, sixteen: BitFlip) -> Iterator[Row]:
         "below (1.24)",
         "25% precision increase",
         100 * (1 - after / before),
-        by(100 * (before / after - 1), "per cent, 6.00 against 4.42"),
+        by(100 * (before / after - 1), "percent, 6.00 against 4.42"),
         wrong("the deviation falls by 26%; precision, its inverse, rises by 36%"),
     )
     yield row(
@@ -82,14 +82,14 @@ def _gain(one: BitFlip, sixteen: BitFlip) -> Iterator[Row]:
             january.deviation_of_estimate(january.noise_copies(LIMIT, N, MANY), N, MANY),
             "sigma by (1.23) for k = 10^6; its limit is 3 / ln 2 = 4.328",
         ),
-        wrong("for one bit its own condition never lets sigma fall below 3 / ln lambda"),
+        wrong("for one bit, its condition never allows a sigma below 3 / ln lambda"),
     )
 
 
 def exceeding(flip: BitFlip, k: int) -> float:
-    """P[R > 2] of collections of zeros, 1000 people with k reports each: exact.
+    """The exact P[R > 2] for collections of zeros, 1000 people with k reports each.
 
-    1/R rises with the ones shown, so that few of them are too many for the limit.
+    1/R rises with the number of ones that are reported, so R exceeds the limit if there are few.
     """
 
     def inverse(shown: int) -> float:

@@ -155,9 +155,9 @@ def _variance_2_17(flip: BitFlip, N: int, L: int, pairs: Iterable[tuple[int, ...
     """(2.17), the covariances summed over these pairs of different numbers of bits."""
     share = [_bit_laws(flip, L, bits)[1] for bits in range(L + 1)]
     size = [weight(flip, L, bits) for bits in range(L + 1)]
-    own = math.fsum(N * w**2 * c * (1 - c) for w, c in zip(size, share, strict=True))
+    single = math.fsum(N * w**2 * c * (1 - c) for w, c in zip(size, share, strict=True))
     shared = (N * share[i] * size[i] * share[j] * size[j] for i, j in pairs if i != j)
-    return own - 2 * math.fsum(shared)
+    return single - 2 * math.fsum(shared)
 
 
 def _noise() -> Iterator[Row]:

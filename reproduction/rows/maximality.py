@@ -43,7 +43,7 @@ def _maximality() -> Iterator[Row]:
         "... and if the others are all alike",
         max(every.eta[0], every.eta[-1]),
         by(every.worst_eta.value, "all collections of one bit: q = .0325, N = 1000, lambda = 2"),
-        wrong(f"{fewest} of the others unlike the rest are worse"),
+        wrong(f"{fewest} of the others that differ from the rest are worse"),
     )
     mixed = two_bits()
     yield row(
@@ -72,8 +72,8 @@ def _moments(flip: BitFlip, record: Record) -> list[float]:
     """E R, E R^2 and E R^3 where two hold the record and the third holds its opposite."""
     opposite = tuple(1 - bit for bit in record)
     before, after = np.array([record] * 3), np.array([opposite, record, record])
-    found = [
+    ratios = [
         (mass, privacy_ratio(flip, before, after, np.array(reports)))
         for mass, reports in outcomes(flip, [opposite, record, record])
     ]
-    return [math.fsum(mass * ratio**power for mass, ratio in found) for power in (1, 2, 3)]
+    return [math.fsum(mass * ratio**power for mass, ratio in ratios) for power in (1, 2, 3)]

@@ -32,7 +32,7 @@ def _one_bit() -> Iterator[Row]:
         "R(b) = (1 - b) X + b (1 - X), X ~ Ber(q), lies with probability q",
         *equal(
             [_by_definition(*case) for case in bits],
-            [chance(flip, (said,), (held,)) for flip, held, said in bits],
+            [chance(flip, (shown,), (bit,)) for flip, bit, shown in bits],
             f"enumerated for {NOISES}",
         ),
     )
@@ -76,15 +76,15 @@ def _vectors() -> Iterator[Row]:
     )
 
 
-def _by_definition(flip: BitFlip, held: int, said: int) -> float:
+def _by_definition(flip: BitFlip, bit: int, shown: int) -> float:
     """P[R(b) = s], summed over X."""
     return sum(
-        mass for x, mass in ((1, flip.q), (0, flip.p)) if (1 - held) * x + held * (1 - x) == said
+        mass for x, mass in ((1, flip.q), (0, flip.p)) if (1 - bit) * x + bit * (1 - x) == shown
     )
 
 
 def _by_agreement(flip: BitFlip, report: Record, record: Record) -> float:
-    agreeing = sum(said == held for said, held in zip(report, record, strict=True))
+    agreeing = sum(shown == bit for shown, bit in zip(report, record, strict=True))
     return flip.q ** (len(record) - agreeing) * flip.p**agreeing
 
 
@@ -102,7 +102,7 @@ def _collections() -> Iterator[Row]:
         "P[s in R(T)] = 1 - prod over v of (1 - P[R(v) = s])",
         *equal(
             [1 - math.prod(1 - chance(f, s, record) for record in records) for f, s in cases],
-            [sum(c for c, found in outcomes(f, records) if s in found) for f, s in cases],
+            [sum(c for c, reports in outcomes(f, records) if s in reports) for f, s in cases],
             f"enumerated for T = {{00, 01, 11}}; {NOISES}",
         ),
     )
@@ -111,5 +111,5 @@ def _collections() -> Iterator[Row]:
         "P[R(T) in S] / P[R(T_v) in S] <= e^epsilon, T_v = T without v",
         "P[R(T) in S] / 0 for collections S of N reports",
         by(math.inf, "T_v never sends N reports"),
-        wrong("a record left out shows in the number of reports; the later papers change one"),
+        wrong("removing a record changes the number of reports; the later papers replace one"),
     )

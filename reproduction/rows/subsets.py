@@ -55,7 +55,7 @@ def _sets() -> Iterator[Row]:
         "(8.27), middle",
         "(q/p)^(kL) M_k(2 ln p/q)",
         FLIP.phi ** (k * L),
-        by(paper.subset_mean(FLIP, L, r), "M_r in the place of M_k: L = 3, k = 3, r = 1, q = .2"),
+        by(paper.subset_mean(FLIP, L, r), "M_r instead of M_k: L = 3, k = 3, r = 1, q = .2"),
         MISPRINT,
     )
     inner = (p + q * (p / q) ** 4) ** (m * L) * (q + p * (p / q) ** 4) ** (r * L)
@@ -95,7 +95,7 @@ def _expectation() -> Iterator[Row]:
         "E R(S^k) = (kN - k)! / (kN)! sum of C(k, r) C(kN - k, k - r) phi^(rL)",
         paper.mean_8_31(FLIP, N, L, k),
         by(exact, "enumerated: N = L = k = 2, q = .2"),
-        wrong("lacks k!: the sum is over unordered subsets"),
+        wrong("k! is missing: the sum is over unordered subsets"),
     )
 
 

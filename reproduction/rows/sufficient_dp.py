@@ -50,7 +50,7 @@ def _single_reports() -> Iterator[Row]:
         "1.3",
         "s_i in {1, ..., N}",
         f"{2**5} reports at least for L = 5",
-        by(0, "the smallest count of a vector nobody sent"),
+        by(0, "the count of a vector that no one sent"),
         MISPRINT,
     )
     yield row(

@@ -33,7 +33,7 @@ def _formula() -> Iterator[Row]:
         paper.lower_tail_bound(flip, N, 5),
         by(
             paper.lower_tail_bound_corrected(flip, N, 5),
-            "N = 1000, q = .1692, beta = 3, with the phi^(2L) of its own second line",
+            "N = 1000, q = .1692, beta = 3, with phi^(2L), as in its second line",
         ),
         MISPRINT,
     )
@@ -44,7 +44,7 @@ def _formula() -> Iterator[Row]:
         "P[E(S) - S > t] bounds the mass of R(S) above mu + beta sigma",
         paper.lower_tail_bound_corrected(flip, 1000, 1, 6),
         by(upper, "exact upper tail: L = 1, N = 1000, q = .01, beta = 6"),
-        wrong("Maurer's bound is of the lower tail; the upper one is larger"),
+        wrong("Maurer's bound is for the lower tail; the upper tail is larger"),
     )
 
 
@@ -63,7 +63,7 @@ def _table() -> Iterator[Row]:
             f"bound = {printed}",
             paper.lower_tail_bound(flip, N, 5),
             by(paper.lower_tail_bound_corrected(flip, N, 5), CORRECTED),
-            wrong("follows neither from (3.17) nor from Maurer's bound; and for the lower tail"),
+            wrong("follows from neither (3.17) nor Maurer's bound, which are for the lower tail"),
         )
 
 
@@ -98,5 +98,5 @@ def _many_bits() -> Iterator[Row]:
         "the bound is justified for L > 20",
         paper.lower_tail_bound_corrected(flip, MANY, BITS),
         by(beyond, "P[R > e^2] on a lattice: L = 40, N = 10M, beta = 3"),
-        wrong("it lies above that, but nothing proves that it must: it is for the lower tail"),
+        wrong("it is larger, but not proved to be: it is for the lower tail"),
     )

@@ -32,8 +32,11 @@ def rows() -> Iterator[Row]:
         "5",
         "noise for 2 free bits protects exclusive bits",
         _delta((0, 2, 0)),
-        by(_delta((1, 1, 1)), "delta, the crowd on a third option: q = .1, N = 1000, epsilon = .8"),
-        wrong("a crowd on a third option is worse than that on x or x'"),
+        by(
+            _delta((1, 1, 1)),
+            "delta, the crowd holds a third option: q = .1, N = 1000, epsilon = .8",
+        ),
+        wrong("a crowd that holds a third option is worse than one that holds x or x'"),
     )
     flip = BitFlip.at_least(0.1)
     yield row(
@@ -72,14 +75,14 @@ def _at_most(bits: int) -> Row:
     """eta of the pair at the noise for 2k free bits, and with a crowd on other options."""
     N, epsilon = 1000, math.log(2)
     flip = paper.noise_3_12(2, N, 2 * bits)
-    own, third = (
+    opposite, third = (
         pair_eta(outlier_ratios.ratios(flip, relation), N, epsilon)
         for relation in ((2 * bits, 0, 0), (bits, bits, bits))
     )
     return row(
         f"5, at most k = {bits}",
         f"noise for {2 * bits} free bits is enough (lambda = 2, N = 1000, q = {flip.q:.4f})",
-        own,
-        by(third, "P[ratio > 2], the crowd on other options; numerical"),
-        wrong(f"{third / own:.0f} times as likely to exceed lambda"),
+        opposite,
+        by(third, "P[ratio > 2], the crowd holds other options; numerical"),
+        wrong(f"{third / opposite:.0f} times as likely to exceed lambda"),
     )

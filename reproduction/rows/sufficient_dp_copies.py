@@ -1,4 +1,4 @@
-"""Sufficient Differential Privacy, section 6: what k reports each are said to bring."""
+"""Sufficient Differential Privacy, section 6: the stated gain from k reports each."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _bounds() -> Iterator[Row]:
             "E R(S^k) <= (1 + phi^L / kN)^k",
             bound,
             by(exact, f"E R exactly, L = 40, N = 10M, q = {flip.q:.4f} of (6.3)"),
-            wrong("the bound is exceeded: it has kN where N belongs"),
+            wrong("the bound is exceeded: it has kN instead of N"),
         )
     for k in (2, 4, 10):
         flip = printed_noise(k)
@@ -67,7 +67,7 @@ def _bounds() -> Iterator[Row]:
             "Var R(S^k) <= [...]^k - [...]^k",
             paper.variance_6_2(flip, N, L, k),
             by(paper.variance_of_ratio(flip, N, L, k), f"Var R exactly, q = {flip.q:.4f} of (6.3)"),
-            wrong("adds up subsets that overlap as if they were independent"),
+            wrong("treats overlapping subsets as independent"),
         )
 
 
@@ -115,6 +115,6 @@ def _gain() -> Iterator[Row]:
         "6.1",
         "4 reports each halve the error: 0.5% of the population",
         before / printed,
-        by(before / right, "times as precise, with the noise of the right moments"),
+        by(before / right, "times as precise, with the noise from the correct moments"),
         wrong("1.92 times; with the printed noise the ratio exceeds lambda in 1% of collections"),
     )

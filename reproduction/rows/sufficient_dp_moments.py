@@ -53,12 +53,12 @@ def _compared(
 
 
 def _collections() -> Iterator[Row]:
-    found = [paper.moments_of_ratio(*case) for case in SIZES]
+    of_ratio = [paper.moments_of_ratio(*case) for case in SIZES]
     yield row(
         "3.1",
         "E R(S) = (N - 1)/N + phi^L / N",
         *equal(
-            [moments.mean for moments in found],
+            [moments.mean for moments in of_ratio],
             [mean(f, outlier(N, L), partial(total_weight, f)) / N for f, N, L in SIZES],
             GRID,
         ),
@@ -67,7 +67,7 @@ def _collections() -> Iterator[Row]:
         "3.1",
         "Var R(S) = ((N - 1) Var X_0 + Var X_1) / N^2",
         *equal(
-            [moments.variance for moments in found],
+            [moments.variance for moments in of_ratio],
             [variance(f, outlier(N, L), partial(total_weight, f)) / N**2 for f, N, L in SIZES],
             GRID,
         ),

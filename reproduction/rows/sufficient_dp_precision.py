@@ -90,7 +90,7 @@ def _five_bits() -> Iterator[Row]:
         "below (4.3)",
         "sigma = 0.6 sqrt(N) for N = 5000, q = .1778",
         spread(printed),
-        by(spread(right), "at q = .1963, which (3.12) asks for"),
+        by(spread(right), "at q = .1963, which (3.12) requires"),
         wrong("0.65 sqrt(N): q is wrong in the table"),
     )
     yield row(
@@ -132,6 +132,6 @@ def _forty_bits() -> Iterator[Row]:
         "below (4.3)",
         "1% of the population with 10% error",
         100 * 15_000 / (0.01 * MANY),
-        by(100 * error / (0.01 * MANY), "per cent, three deviations; 10% are two"),
-        wrong("15% with its own error of 15K"),
+        by(100 * error / (0.01 * MANY), "percent, three deviations; two give 10%"),
+        wrong("15% with the paper's error of 15K"),
     )

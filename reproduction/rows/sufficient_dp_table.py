@@ -22,7 +22,7 @@ TABLE = (  # lambda, its name, N, q and tail mass as printed
     (E2, "e^2", 3000, 0.1424, 0.0062),
     (E2, "e^2", 5000, 0.1310, 0.0074),
 )
-HOW = "(3.12), of exact moments; the formula's is (3.13), which the text says it uses"
+HOW = "(3.12), of exact moments; the formula is (3.13), which the text says it uses"
 
 
 def rows() -> Iterator[Row]:

@@ -46,13 +46,13 @@ def _introduction() -> Iterator[Row]:
 def _estimators() -> Iterator[Row]:
     cases = [(a, n, m) for a in KEPT for n, m in ((1, 5), (2, 3))]
     grid = "enumerated for (n, m) = (1, 5), (2, 3); a = .95, .8, .6"
-    found = [paper.moments(*case) for case in cases]
+    moments = [paper.moments(*case) for case in cases]
     yield row(
         "3.2",
         "E pi_hat = pi",
         *equal(
             np.concatenate([paper.rising_shares(n) for _, n, _ in cases]),
-            np.concatenate([mean for mean, _ in found]),
+            np.concatenate([mean for mean, _ in moments]),
             grid,
         ),
     )
@@ -61,7 +61,7 @@ def _estimators() -> Iterator[Row]:
         "cov pi_hat = (C^-1 diag(C pi) C^-T - pi pi^T) / m",
         *equal(
             np.concatenate([_covariance(*case).ravel() for case in cases]),
-            np.concatenate([covariance.ravel() for _, covariance in found]),
+            np.concatenate([covariance.ravel() for _, covariance in moments]),
             grid,
         ),
     )
@@ -71,9 +71,9 @@ def _estimators() -> Iterator[Row]:
         "m^-1 C^-1 y",
         by(
             float(binom.cdf(3, 20, _bit(0.8, 0.1))),
-            "chance of a negative entry, exact: n = 1, a = .8, pi = (.9, .1), m = 20",
+            "probability of a negative entry, exact: n = 1, a = .8, pi = (.9, .1), m = 20",
         ),
-        wrong("only where no entry is negative; unbiased, but then no distribution"),
+        wrong("only if no entry is negative; unbiased, but then not a distribution"),
     )
     yield row(
         "Proposition 3.1",

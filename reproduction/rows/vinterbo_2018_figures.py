@@ -31,15 +31,15 @@ def _figure_1a() -> Iterator[Row]:
         "figure 1 (a)",
         "L = 9.75",
         losses.approximate_loss(c, 4),
-        by((c - s) / (1 - s), "L with the figure's own pi, s = .365; c from the matrices"),
-        wrong("takes s = 2/(2^n + 1), the mean over random pi"),
+        by((c - s) / (1 - s), "L with the pi of the figure, s = .365; c from the matrices"),
+        wrong("uses s = 2/(2^n + 1), the mean over random pi"),
     )
     m = paper.FIGURE_REPORTS
     target = (1 - s) / m
     for name, reports in (("1000", m), ("L 1000", 9750)):
         exact = (c - s) / reports
-        found = paper.estimates(reports / m, 2000, SEED)
-        spread = float(((found - pi) ** 2).sum(axis=1).mean())
+        estimates = paper.estimates(reports / m, 2000, SEED)
+        spread = float(((estimates - pi) ** 2).sum(axis=1).mean())
         yield row(
             "figure 1 (a)",
             f"spread of pi_hat({name}) against that of pi_hat*(1000)",
@@ -66,7 +66,7 @@ def _figure_1b() -> Iterator[Row]:
 
 def _figure_1c() -> Iterator[Row]:
     for p, n in product(ASKED, (2, 12)):
-        found = paper.loss_quotients(p, n, 100, SEED)
+        quotients = paper.loss_quotients(p, n, 100, SEED)
         c = losses.noise_factor(paper.simmons_keeps(p), n)
         sd = math.sqrt(losses.greenwood_variance(2**n))
         slope = (c - 1) / (1 - losses.greenwood_mean(2**n)) ** 2
@@ -75,7 +75,7 @@ def _figure_1c() -> Iterator[Row]:
             f"figure 1 (c), n = {n}, p = {p}",
             "L over its approximation, 100 random pi: close to 1",
             f"1 -+ {expected:.2g}, from Var(pi^T pi) to first order",
-            f"{found.mean():.4f} -+ {found.std():.2g} (100 random pi)",
+            f"{quotients.mean():.4f} -+ {quotients.std():.2g} (100 random pi)",
             AGREES,
         )
 
