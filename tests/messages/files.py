@@ -285,7 +285,7 @@ MISTAKES = {
     ),
     "a draft of ids": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nsame\nsame\n")),
-        "no column can become a question; name another file: a: everyone who answered gave the same answer",
+        "name another file: a: everyone who answered gave the same answer",
     ),
 }
 # The same, typed at the command line.
