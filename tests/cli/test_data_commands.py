@@ -114,7 +114,7 @@ def test_a_first_survey_is_planned_and_used(call, tmp_path):
     survey, plan = tmp_path / "s.toml", tmp_path / "plan.json"
     code, out, err = call("init", ANSWERS, "-o", survey)
     assert (code, out) == (0, "") and "5 questions, a crowd of 20,000" in err
-    assert "to decide: options and edges are facts about the data" in err
+    assert "to decide: options and edges were taken from the data" in err
     assert call("plan", survey, "--no-side-by-side", "-o", plan)[0] == 0
     assert call("randomize", plan, ANSWERS, "-o", tmp_path / "r")[0] == 0
     before = survey.read_text()

@@ -98,8 +98,8 @@ REFUSED = [
     (lambda f: incrowd.load_words(f / "none"), "words: got ", "error: --words: got "),
     (
         lambda f: incrowd.note(f / "ledger", incrowd.plan(survey())),
-        "as many came as planned, as_planned=True",
-        "as many came as planned, --as-planned",
+        "as many people took part as planned, as_planned=True",
+        "as many people took part as planned, --as-planned",
     ),
 ]
 

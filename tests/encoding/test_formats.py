@@ -306,6 +306,11 @@ def workbook(path):
 def test_a_sheet_of_a_workbook_is_read_by_its_name(tmp_path):
     path = workbook(tmp_path / "a.xlsx")
     assert encoded(path, sheet="Wave 2") == by_hand()
-    assert {asked.id for asked in incrowd.draft(path, sheet="Wave 2").asked} >= {"a", "b", "c", "d"}
+    assert {each.id for each in incrowd.draft(path, sheet="Wave 2").questions} >= {
+        "a",
+        "b",
+        "c",
+        "d",
+    }
     with pytest.raises(incrowd.AnswersError, match="the columns are what"):
         encoded(path)

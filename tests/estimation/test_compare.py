@@ -195,9 +195,9 @@ def test_an_open_interval_is_words_for_people_and_null_with_a_flag_for_machines(
 @pytest.mark.parametrize(
     ("low", "high", "unbounded", "words"),
     [
-        (0.2, 0.3, "no", "0.2000 to 0.3000"),
-        (0.8, math.inf, "above", "above 0.8000"),
-        (-math.inf, 0.3, "below", "below 0.3000"),
+        (0.2, 0.3, "no", "0.2 to 0.3"),
+        (0.8, math.inf, "above", "above 0.8"),
+        (-math.inf, 0.3, "below", "below 0.3"),
         (0.0, math.inf, "everywhere", "anything"),
     ],
 )
@@ -210,7 +210,7 @@ def test_shares_are_in_percent_and_reasons_are_numbered():
     item = Comparison("a", 0.25, 0.1, 0.2, 0.3, "linear", 0.95, "noise")
     assert row(item, "share") == ("a", "25.0%", "20.0% to 30.0%")
     assert row(item, "difference") == ("a", "25.0 pp", "20.0 pp to 30.0 pp")
-    assert row(item) == ("a", "0.2500", "0.2000 to 0.3000")
+    assert row(item) == ("a", "0.25", "0.2 to 0.3")
     open_ended = replace(
         item, estimable=False, reason="rare", unbounded="above", standard_error=math.nan
     )

@@ -256,15 +256,15 @@ MISTAKES = {
     "a very long file of options": (too_many_options, "it is longer than 0 MiB; write a shorter"),
     "a draft of nothing": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nyes\n")),
-        "one row; at least two answered rows are needed",
+        "one row; at least two rows with answers are needed",
     ),
     "a draft of a header alone": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a,b\n")),
-        "no rows; at least two answered rows are needed",
+        "no rows; at least two rows with answers are needed",
     ),
     "a draft of a dictionary without fields": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "field_name,field_type\n")),
-        "no column makes a question; name another file",
+        "no column can become a question; name another file",
     ),
     "columns that are not there": (
         of(pandas.DataFrame({"Smoker": ["yes"]}), {"id": "smoker", "type": "yesno"}, NUMBER),
@@ -285,7 +285,7 @@ MISTAKES = {
     ),
     "a draft of ids": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nsame\nsame\n")),
-        "no column makes a question; name another file: a all who answered say the same",
+        "name another file: a: everyone who answered gave the same answer",
     ),
 }
 # The same, typed at the command line.

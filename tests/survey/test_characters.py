@@ -61,7 +61,7 @@ def test_a_survey_holds_none_and_the_message_shows_none(field, made, character):
     with pytest.raises(SurveyError) as refused:
         incrowd.Survey.of(made(f"a{character}b"))
     message = str(refused.value)
-    assert f"{field}: holds U+{ord(character):04X}" in message
+    assert f"{field}: contains U+{ord(character):04X}" in message
     assert not any(hidden(line) for line in message.split("\n"))
 
 
@@ -69,7 +69,7 @@ def test_paragraphs_are_for_wordings_and_help_alone():
     found = survey(text="One.\n\nTwo?", help="Three.\nFour.")
     assert found.text_of("town") == "One.\n\nTwo?"
     for wrong in ({"options": ["a\nb", "c"]}, {"labels": {"north": "a\nb"}}, {"text": "a\tb"}):
-        with pytest.raises(SurveyError, match=r"holds U\+000[9A]"):
+        with pytest.raises(SurveyError, match=r"contains U\+000[9A]"):
             survey(**wrong)
 
 

@@ -1,6 +1,6 @@
 import type { Draw } from "./random.js"
 
-/** The bits that an amount sets when it is rounded down and up, and 2^32 times the chance of the latter. */
+/** The bits that an amount sets if it is rounded down or up, and 2^32 times the probability of rounding up. */
 export interface Rounding {
   readonly down: number[]
   readonly up: number[]
@@ -8,8 +8,8 @@ export interface Rounding {
 }
 
 /**
- * The place of the edge below a number, and 2^32 times the chance of the next one, which keeps the mean; a number
- * outside of the edges is moved to the nearest (docs/protocol.md, "Amounts").
+ * The place of the edge below a number, and 2^32 times the probability of the edge above it that preserves the mean. A
+ * number outside the edges counts as the nearest edge (docs/protocol.md, "Amounts").
  */
 export function between(edges: readonly number[], number: number): [below: number, chance: number] {
   const inside = Math.max(edges[0], Math.min(number, edges.at(-1)!))
@@ -18,8 +18,8 @@ export function between(edges: readonly number[], number: number): [below: numbe
   return [below, whole(share * 2 ** 32)]
 }
 
-/** The nearest whole number, of two the even one: from 2^52 to 2^53 there are no other numbers. */
+/** The nearest integer, ties to even: all numbers from 2^52 to 2^53 are integers. */
 const whole = (number: number): number => number + 2 ** 52 - 2 ** 52
 
-/** Down or up, as the upper half of one word says: up with probability exactly `chance` / 2^32. */
+/** Rounds down or up by the upper half of one word: up with probability exactly `chance` / 2^32. */
 export const rounded = ({ down, up, chance }: Rounding, draw: Draw): number[] => (draw(1)[1] < chance ? up : down)

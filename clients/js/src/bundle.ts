@@ -14,7 +14,7 @@ const KEYS =
   "addresses closes codes colluding disposes format key_configuration local_only opens period plan plan_digest " +
   "reserve shuffler_key slots small_strata strata wanted wording"
 
-/** All that a device, a shuffler and a collector agree on, as the shuffler gives it out (docs/protocol.md). */
+/** Everything that a device, a shuffler and a collector agree on, as the shuffler publishes it (docs/protocol.md). */
 export interface Bundle {
   readonly plan: Plan
   readonly plan_digest: string
@@ -43,7 +43,7 @@ export interface Wording {
   readonly questions: { readonly [id: string]: string }
 }
 
-/** A bundle whose digest is the pinned one, checked. */
+/** A checked bundle with the pinned digest. */
 export interface Survey {
   readonly bundle: Bundle
   /** SHA-256 of the bundle's text. */
@@ -52,7 +52,7 @@ export interface Survey {
   readonly code: string
 }
 
-/** The survey that these bytes describe; refused unless they are the pinned ones and right in every part. */
+/** Reads a survey from the bytes of a bundle. They are refused unless they have the pinned digest and are valid. */
 export async function readBundle(bytes: Bytes, pinned: string): Promise<Survey> {
   if (bytes.length > LONGEST) refuse("it has more than 16 MiB")
   const digest = await sha256(bytes)
@@ -61,12 +61,12 @@ export async function readBundle(bytes: Bytes, pinned: string): Promise<Survey> 
   if (toHex(await sha256(utf8(canonical(bundle.plan as unknown as Json)))) !== bundle.plan_digest)
     refuse("plan_digest is not the digest of the plan")
   const hidden = hiddenIn(bundle)
-  if (hidden) refuse(`${hidden.slice(1)} holds a hidden character`)
+  if (hidden) refuse(`${hidden.slice(1)} contains a hidden character`)
   const wrong = await firstWrong(bundle).catch((error) => {
     if (error instanceof IncrowdError) throw error
     return "the plan"
   })
-  if (wrong) refuse(`${wrong} is not as the protocol says`)
+  if (wrong) refuse(`${wrong} does not follow the protocol`)
   return { bundle, digest, code: "" }
 }
 
@@ -76,12 +76,12 @@ function parse(bytes: Bytes): { [key: string]: Json } {
     const value = JSON.parse(text) as Json
     if (canonical(value) === text && hasKeys(value, KEYS)) return value
   } catch {
-    // no text, or no JSON
+    // it is not text, or not JSON
   }
   return refuse("it is not the canonical JSON of a bundle")
 }
 
-/** The first field of a bundle that is not as it should be. Throws where a plan is not even built like one. */
+/** The first invalid field of a bundle. Throws if the plan does not even have the structure of a plan. */
 async function firstWrong(bundle: Bundle & { readonly format?: unknown }): Promise<string | undefined> {
   const { plan, wording, strata, reserve, wanted, addresses, slots } = bundle
   const { survey } = plan
@@ -94,7 +94,7 @@ async function firstWrong(bundle: Bundle & { readonly format?: unknown }): Promi
     period: isName(bundle.period),
     closes: times[0] < times[1] && times[1] <= times[2],
     strata: Array.isArray(strata) && strata.length <= MOST && strata.length > 0 && strata.every(isName),
-    "the difference of strata": new Set(strata).size === strata.length,
+    "the names of strata": new Set(strata).size === strata.length,
     small_strata: ["delete", "merge"].includes(bundle.small_strata),
     codes: typeof bundle.codes === "boolean",
     local_only: typeof bundle.local_only === "boolean",
@@ -120,11 +120,11 @@ function isWording(wording: Wording, ids: string[]): boolean {
   if (!hasKeys(wording, "introduction language questions title")) return false
   const { language, title, introduction, questions } = wording as Wording
   const tag = /^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$/.test(language) && language.length <= 35
-  const said = Object.values(questions).every((text) => typeof text === "string" && text !== "")
-  return tag && isName(title) && typeof introduction === "string" && said && hasKeys(questions, ids.sort().join(" "))
+  const texts = Object.values(questions).every((text) => typeof text === "string" && text !== "")
+  return tag && isName(title) && typeof introduction === "string" && texts && hasKeys(questions, ids.sort().join(" "))
 }
 
-/** Milliseconds of a time that is written as 2026-11-22T08:00:00Z; NaN of any other text. */
+/** The milliseconds of a time such as 2026-11-22T08:00:00Z; NaN for any other text. */
 const timeOf = (text: string): number => {
   const time = Date.parse(text)
   return Number.isNaN(time) || new Date(time).toISOString().replace(".000", "") !== text ? NaN : time
@@ -150,6 +150,6 @@ const total = (slots: readonly number[]): number => slots.reduce((sum, count) =>
 /** The sealed length of every report of a survey. */
 export const sealedBytes = (plan: Plan): number => plaintextBytes(plan) + OVERHEAD
 
-/** The length that every upload of a survey has. */
+/** The length of every upload of a survey. */
 export const uploadBytes = ({ plan, slots }: Bundle): number =>
   50 + total(slots) * sealedBytes(plan)

@@ -1,4 +1,4 @@
-/** Bytes over a buffer of their own, which is what Web Crypto takes. */
+/** Bytes in a separate buffer, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -24,7 +24,7 @@ export function concat(...parts: Uint8Array[]): Bytes {
   return all
 }
 
-/** A number below 65,536, the highest byte first. */
+/** A number below 65,536 as two bytes, big-endian. */
 export const twoBytes = (number: number): Bytes => Uint8Array.of(number >> 8, number & 255)
 
 export const equal = (a: Uint8Array, b: Uint8Array): boolean =>
@@ -33,7 +33,7 @@ export const equal = (a: Uint8Array, b: Uint8Array): boolean =>
 export const sha256 = async (bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))
 
-/** Base 32, five bits a digit, the first bits first; the number of bits is a multiple of 5. */
+/** Base 32: five bits per digit, the first bits first. The number of bits is a multiple of 5. */
 export function toBase32(bytes: Uint8Array): string {
   const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, "0")).join("")
   return (bits.match(/.{5}/g) ?? []).map((five) => DIGITS[parseInt(five, 2)]).join("")
@@ -41,7 +41,7 @@ export function toBase32(bytes: Uint8Array): string {
 
 export const grouped = (text: string): string => (text.match(/.{1,4}/g) ?? []).join("-")
 
-/** What a person typed: hyphens and white space dropped, letters raised, I and L read as 1, O as 0. */
+/** Normalizes typed text: no hyphens or white space, capitals, I and L read as 1, O as 0. */
 export const cleanBase32 = (text: string): string =>
   text.replace(/[-\s]/g, "").toUpperCase().replace(/[IL]/g, "1").replace(/O/g, "0")
 

@@ -1,6 +1,6 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** The canonical text of RFC 8785: keys sorted by their UTF-16 units, no white space, ECMAScript's numbers. */
+/** The canonical JSON of RFC 8785: keys sorted by UTF-16 units, no white space, ECMAScript's numbers. */
 export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   if (typeof value === "string" && /\p{Surrogate}/u.test(value)) throw new TypeError("a lone surrogate")

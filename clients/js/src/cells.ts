@@ -1,7 +1,7 @@
 import type { Encoded } from "./encode.js"
 import { allowsSeveral, answersOf, bitsOf, isMemoized, type Question } from "./questions.js"
 
-/** Of a question of which one option at most can be chosen. */
+/** The answer without an option, for a question of which at most one option can be chosen. */
 export const NONE_CHOSEN = "none chosen"
 const MOST_CELLS = 2 ** 32
 const AT_ONCE = 2 ** 20
@@ -14,15 +14,15 @@ function cellAnswers(question: Question): string[] {
   return [...answersOf(question), ...(one ? [NONE_CHOSEN] : [])]
 }
 
-/** How many combinations of answers there are; one of no questions. */
+/** The number of combinations of answers; 1 without questions. */
 const combinations = (questions: Question[]): number =>
   questions.reduce((cells, question) => cells * cellAnswers(question).length, 1)
 
-/** Whether one question with two answers is a single bit, set for the second. */
+/** Whether the questions are one question with two answers: a single bit, set for the second answer. */
 const isSingle = (questions: Question[]): boolean =>
   questions.length === 1 && !allowsSeveral(questions[0]) && cellAnswers(questions[0]).length === 2
 
-/** Whether there are cells "any" behind those of the options: a person can choose none, and others are asked as well. */
+/** Whether cells "any" follow those of the options: for several questions, one of which allows several answers. */
 const hasAny = (questions: Question[]): boolean => questions.length > 1 && questions.some(allowsSeveral)
 
 /** Whether some questions have cells that this client can send. */
@@ -32,7 +32,7 @@ export const haveCells = (questions: Question[]): boolean =>
   questions.filter(allowsSeveral).length < 2 &&
   combinations(questions) <= MOST_CELLS
 
-/** Whether some questions have a bit for each pair, set if exactly one of both has its second answer. */
+/** Whether some questions can have a bit for each pair, set if exactly one of the two has its second answer. */
 export const haveParities = (questions: Question[]): boolean =>
   questions.length > 1 && questions.every((question) => haveCells([questions[0], question]) && isSingle([question]))
 
@@ -40,7 +40,7 @@ export const haveParities = (questions: Question[]): boolean =>
 const pairsOf = (questions: Question[]): Question[][] =>
   questions.flatMap((one, i) => questions.slice(i + 1).map((other) => [one, other]))
 
-/** How many bits a record has; parities: a bit for each pair of questions. */
+/** The number of bits of a record. parities: whether it has a bit for each pair of questions. */
 export const cellCount = (questions: Question[], parities = false): number =>
   parities
     ? pairsOf(questions).length
@@ -48,13 +48,13 @@ export const cellCount = (questions: Question[], parities = false): number =>
       ? 1
       : combinations(questions) + (hasAny(questions) ? combinations(others(questions)) : 0)
 
-/** How many cells one person is in at most; how many parities of hers are set. */
+/** The largest number of cells that one person is in, or of parities that one person sets. */
 export const mostCells = (questions: Question[], parities = false): number =>
   parities
     ? questions.length ** 2 >> 2
     : (questions.find(allowsSeveral)?.at_most ?? 1) + Number(hasAny(questions))
 
-/** The numbers of the cells that a person is in: of the answers, the last question's run fastest. */
+/** The numbers of the cells that a person is in; the answers to the last question change fastest. */
 export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Encoded>, parities = false): number[] {
   const places = (question: Question): number[] => {
     const set = encoded.get(question.id) as number[]
@@ -66,7 +66,7 @@ export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Enco
   if (isSingle(questions)) return places(questions[0])[0] ? [0] : []
   const numbers = (axes: Question[]): number[] =>
     axes.reduce(
-      (found, question) => found.flatMap((cell) => places(question).map((at) => cell * cellAnswers(question).length + at)),
+      (cells, question) => cells.flatMap((cell) => places(question).map((at) => cell * cellAnswers(question).length + at)),
       [0],
     )
   const any = hasAny(questions) ? numbers(others(questions)).map((cell) => combinations(questions) + cell) : []
@@ -74,26 +74,26 @@ export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Enco
 }
 
 /**
- * What a cell says: an answer to each of its questions. A cell "any" has none to the one that allows several. A parity
- * says that exactly one of two answers was given.
+ * The answers that a cell represents, one for each question. A cell "any" has none for the question that allows several.
+ * A parity represents that exactly one of two answers was given.
  */
-export function saidByCell(questions: Question[], cell: number, parities = false): { question: string; answers: [string] }[] {
-  if (parities) return pairsOf(questions)[cell].flatMap((question) => saidByCell([question], 0))
+export function answersOfCell(questions: Question[], cell: number, parities = false): { question: string; answers: [string] }[] {
+  if (parities) return pairsOf(questions)[cell].flatMap((question) => answersOfCell([question], 0))
   if (isSingle(questions)) return [{ question: questions[0].id, answers: [cellAnswers(questions[0])[1]] }]
   const options = combinations(questions)
   let rest = cell % options
-  return (cell < options ? questions : others(questions)).reduceRight<{ question: string; answers: [string] }[]>((said, question) => {
+  return (cell < options ? questions : others(questions)).reduceRight<{ question: string; answers: [string] }[]>((statements, question) => {
     const answers = cellAnswers(question)
     const at = rest % answers.length
     rest = (rest - at) / answers.length
-    return [{ question: question.id, answers: [answers[at]] }, ...said]
+    return [{ question: question.id, answers: [answers[at]] }, ...statements]
   }, [])
 }
 
-/** The cells below `count` for which `flips` says so, asked for a part of them at a time: there may be 2^32 and more. */
+/** The cells below `count` that `flips` returns, computed in parts, since there can be more than 2^32. */
 export async function inParts(count: number, flips: (first: number, size: number) => number[] | Promise<number[]>): Promise<number[]> {
-  const found: number[] = []
+  const flipped: number[] = []
   for (let first = 0; first < count; first += AT_ONCE)
-    for (const at of await flips(first, Math.min(AT_ONCE, count - first))) found.push(first + at)
-  return found
+    for (const at of await flips(first, Math.min(AT_ONCE, count - first))) flipped.push(first + at)
+  return flipped
 }

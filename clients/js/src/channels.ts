@@ -4,12 +4,12 @@ import type { Randomizer } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
 
 const WHOLE = 2 ** 32
-const ROUNDING = 2 ** -50 // of a logarithm of a ratio, towards more privacy
+const ROUNDING = 2 ** -50 // relative, of the logarithm of a ratio, towards more privacy
 
 /**
- * What happens to the bits of a question. `sound`: it reveals something and gives nothing away. `flip`: of a bit flip,
- * its probability over 2^32. `permanent`: of RAPPOR, the flip that a device may remember, `again` what is left of it
- * for each report.
+ * The randomization of the bits of a question. `sound`: whether reports carry information, and none reveals an answer.
+ * `flip`: the probability of a bit flip, times 2^32. `permanent`: the flip of RAPPOR that a device may remember; `again`:
+ * its other stage, which is drawn for each report.
  */
 export interface Channel {
   readonly sound: boolean
@@ -29,7 +29,7 @@ export const bitFlip = (flip: number) => ({
   respond: (rows: boolean[][], draw: Draw) => combined(rows, [flip], draw, (bit, [flipped]) => bit !== flipped),
 })
 
-/** A bit is sent as 1 with probability zero / 2^32 if it is 0, and one / 2^32 if it is 1; one stage after the other. */
+/** In each stage, a bit is sent as 1 with probability zero / 2^32 if it is 0, and one / 2^32 if it is 1. */
 const staged = (...stages: Bit[]) => ({
   stages,
   sound: differ(stages[0]) && stages[0].every((numerator) => inside(numerator, WHOLE)),
@@ -41,22 +41,22 @@ const staged = (...stages: Bit[]) => ({
     ),
 })
 
-/** One of so many options is kept with probability `keep` / 2^32; else another, 1 to options - 1 places on. */
+/** An option is kept with probability `keep` / 2^32; otherwise it moves on by 1 to options - 1 places. */
 const kAry = (keep: number, options: number) => ({
   keep,
   options,
   sound: options > 1 && inside(keep, WHOLE) && keep * options > WHOLE,
   respond: (rows: boolean[][], draw: Draw) => {
-    const kept = bernoulli(rows.length, keep, draw)
+    const unchanged = bernoulli(rows.length, keep, draw)
     const steps = uniformBelow(options - 1, rows.length, draw)
     return rows.map((row, copy) => {
-      const sent = bitOf(kept, copy) ? row.indexOf(true) : (row.indexOf(true) + 1 + steps[copy]) % options
+      const sent = bitOf(unchanged, copy) ? row.indexOf(true) : (row.indexOf(true) + 1 + steps[copy]) % options
       return row.map((_, i) => i === sent)
     })
   },
 })
 
-/** Every bit with fresh bits of these probabilities, all of the first drawn before the second. */
+/** Combines every bit with fresh bits of these probabilities; all bits of the first are drawn before the second. */
 function combined(
   rows: boolean[][],
   numerators: number[],
@@ -131,9 +131,9 @@ const bitEpsilon = ([zero, one]: Bit): number =>
 /** The first of the numerators from `start` whose report keeps `epsilon` by itself. */
 function firstWithin(epsilon: number, start: number, step: number, loss: (numerator: number) => number): number {
   for (let numerator = start; numerator > 0 && numerator < WHOLE; numerator += step) {
-    const found = loss(numerator)
-    if (found > 0 && found <= epsilon) return numerator
-    if (!(found > 0)) break
+    const lost = loss(numerator)
+    if (lost > 0 && lost <= epsilon) return numerator
+    if (!(lost > 0)) break
   }
   return NaN
 }

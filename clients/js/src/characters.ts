@@ -1,5 +1,5 @@
-// Characters that move the cursor, turn the direction of text around, or take no room: with them a text can hide what
-// stands beside it. By code points and not by category, so that every client agrees (docs/protocol.md, "Bundle").
+// Characters that move the cursor, change the direction of text, or have no width: they can hide other text. They are
+// listed by code point and not by category, so that all clients agree (docs/protocol.md, "Bundle").
 const HIDDEN = new RegExp(
   "[\\0-\\x1f\\x7f-\\x9f" + // C0, DEL, C1
     "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069" + // bidirectional
@@ -13,14 +13,14 @@ const HIDDEN = new RegExp(
 /** Where a text may have paragraphs, so that U+000A is allowed. */
 const PARAGRAPHS = /^\.(wording\.(introduction$|questions\b)|plan\.survey\.question\.\d+\.(text|help)\b)/
 
-/** The place of the first text in a bundle that holds such a character; codes of files are shown to nobody. */
+/** The place of the first text in a bundle with such a character. Codes of files are never shown. */
 export function hiddenIn(value: unknown, place = ""): string | undefined {
   if (place === ".plan.survey.codes") return undefined
   if (typeof value === "string") return HIDDEN.test(PARAGRAPHS.test(place) ? value.replaceAll("\n", "") : value) ? place : undefined
   if (!(value instanceof Object)) return undefined
   for (const [key, each] of Object.entries(value)) {
-    const found = hiddenIn(key, place || ".") ?? hiddenIn(each, `${place}.${key}`)
-    if (found) return found
+    const hidden = hiddenIn(key, place || ".") ?? hiddenIn(each, `${place}.${key}`)
+    if (hidden) return hidden
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { IncrowdError, type Problem } from "./errors.js"
 
-/** How long to try, in milliseconds: in all, a single try, and the first and the longest pause between tries. */
+/** How long to try, in milliseconds: in total, for one attempt, and the first and the longest pause between attempts. */
 export interface Patience {
   readonly whole: number
   readonly one: number
@@ -12,38 +12,38 @@ export const PATIENCE: Patience = { whole: 120_000, one: 30_000, first: 500, lon
 
 export const MEDIA_TYPE = "application/octet-stream"
 
-const NOT_TAKEN = "The shuffler does not take this upload."
+const REFUSED = "The shuffler does not accept this upload."
 
-// Of each problem its status, whether the same bytes may be taken later, and what it means to a person.
+// The status of each problem, whether the same bytes may be accepted later, and a message for people.
 const PROBLEMS: { readonly [name in Problem]: readonly [status: number, again: boolean, meaning: string] } = {
-  length: [400, false, NOT_TAKEN],
-  bundle: [422, false, NOT_TAKEN],
-  stratum: [422, false, NOT_TAKEN],
-  sealed: [422, false, NOT_TAKEN],
+  length: [400, false, REFUSED],
+  bundle: [422, false, REFUSED],
+  stratum: [422, false, REFUSED],
+  sealed: [422, false, REFUSED],
   "not-open": [403, true, "The survey has not opened yet."],
-  closed: [410, false, "The survey is closed; an upload sent before may be counted."],
-  withdrawn: [410, false, "This upload was withdrawn; answer anew."],
-  "code-used": [409, false, "The invitation was used; an upload sent with it may be counted."],
-  "code-unknown": [403, false, "There is no such invitation; check every character of it."],
+  closed: [410, false, "The survey is closed; an upload that was sent before may be counted."],
+  withdrawn: [410, false, "This upload was withdrawn; answer again."],
+  "code-used": [409, false, "The invitation was already used; an upload that was sent with it may be counted."],
+  "code-unknown": [403, false, "The invitation is not recognized; check each of its characters."],
   "not-found": [410, false, "It is too late to withdraw: the survey is closed."],
   "no-resource": [404, false, "There is no survey at this address."],
-  method: [405, false, NOT_TAKEN],
+  method: [405, false, REFUSED],
   slow: [408, true, "Sending took too long."],
-  "media-type": [415, false, NOT_TAKEN],
-  busy: [503, true, "Too many people are sending at once."],
-  full: [507, true, "There is no room left for now."],
-  fault: [500, true, "The shuffler has a fault."],
+  "media-type": [415, false, REFUSED],
+  busy: [503, true, "The service is busy."],
+  full: [507, true, "The shuffler is out of storage space."],
+  fault: [500, true, "The shuffler has a problem."],
 }
 
 const PREFIX = "urn:incrowd:problem:"
 
-/** An answer of a shuffler: bytes if it did what was asked, else the error that says why not, and a pause it wants. */
+/** The response of a shuffler: bytes if the request succeeded, otherwise the error and the pause that it asks for. */
 type Reply = { readonly status: number; readonly body: ArrayBuffer } | { readonly error: IncrowdError; readonly pause: number }
 
 /**
- * Asks until there is an answer that is final, sending the same bytes every time. A pause is what `Retry-After` asks
- * for, or twice the one before, shortened at random by up to half, so that those who were turned away together do not
- * come back together. Nothing is sent but the bytes: no cookie, no referrer; and no redirection is followed.
+ * Repeats a request with the same bytes until the response is final. A pause is that of `Retry-After`, or twice the
+ * previous one, shortened at random by up to half, so that clients that were refused together do not return together.
+ * Only the bytes are sent: no cookie and no referrer. Redirections are not followed.
  */
 export async function ask(method: string, url: string, body: BodyInit | null, patience: Patience): Promise<Reply & { body: ArrayBuffer }> {
   const end = Date.now() + patience.whole
@@ -72,18 +72,18 @@ async function once(method: string, url: string, body: BodyInit | null, { one }:
     if (response.ok) return { status: response.status, body: bytes }
     return { error: problemOf(response.status, bytes), pause: seconds(response.headers.get("Retry-After")) * 1000 }
   } catch {
-    const error = new IncrowdError("unreachable", "The shuffler did not answer; try again, the same bytes are sent then.", true)
+    const error = new IncrowdError("unreachable", "The shuffler did not respond; try again. The same bytes are sent.", true)
     return { error, pause: 0 }
   }
 }
 
-/** The error of a problem document (RFC 9457); of anything else the status decides whether to ask again. */
+/** The error of a problem document (RFC 9457); for anything else, the status decides whether to try again. */
 export function problemOf(status: number, body: ArrayBuffer): IncrowdError {
   const name = typeOf(body)
-  const known = Object.hasOwn(PROBLEMS, name) ? PROBLEMS[name as Problem] : undefined
-  if (known?.[0] === status) return new IncrowdError(name as Problem, known[2], known[1])
+  const problem = Object.hasOwn(PROBLEMS, name) ? PROBLEMS[name as Problem] : undefined
+  if (problem?.[0] === status) return new IncrowdError(name as Problem, problem[2], problem[1])
   const again = status === 408 || status === 429 || status >= 500
-  return new IncrowdError("response", `The address answered with ${status}, which is not an answer of a shuffler.`, again)
+  return new IncrowdError("response", `The address responded with status ${status}, which is not a response of a shuffler.`, again)
 }
 
 function typeOf(body: ArrayBuffer): string {
@@ -95,7 +95,7 @@ function typeOf(body: ArrayBuffer): string {
   }
 }
 
-/** Of a `Retry-After`: a number of seconds, or a time (RFC 9110, section 10.2.3); 0 if it is neither. */
+/** The seconds of a `Retry-After` header: a number or a time (RFC 9110, section 10.2.3); 0 for anything else. */
 export function seconds(text: string | null): number {
   if (text === null) return 0
   if (/^\d{1,9}$/.test(text)) return Number(text)

@@ -15,21 +15,21 @@ export interface Answers {
   readonly [id: string]: Answer
 }
 
-/** The bits that an answer sets; of a text question its word, whose bits depend on the cohort. */
+/** The bits that an answer sets; for text, the word, whose bits depend on the cohort. */
 export type Encoded = number[] | string
 
 /**
- * What all answers of a person set, her amounts rounded at random: drawn once, before all messages, copies and slots.
- * Nothing is drawn if an answer does not fit.
+ * Encodes all answers of a person. Amounts are rounded at random, once for all messages, copies and draws. Nothing is
+ * drawn if an answer does not fit.
  */
 export function encodeAll({ survey }: Plan, answers: Answers, draw: Draw): Map<string, Encoded> {
-  const found = survey.question.map((question) => [question.id, encode(question, answers[question.id])] as const)
-  return new Map(found.map(([id, each]) => [id, isRounding(each) ? rounded(each, draw) : each]))
+  const encoded = survey.question.map((question) => [question.id, encode(question, answers[question.id])] as const)
+  return new Map(encoded.map(([id, each]) => [id, isRounding(each) ? rounded(each, draw) : each]))
 }
 
 const isRounding = (each: Encoded | Rounding): each is Rounding => typeof each === "object" && "chance" in each
 
-/** What the answer sets. Throws an `IncrowdError` with the code "answer" if it does not fit the question. */
+/** The bits that an answer sets. Throws an `IncrowdError` with the code "answer" if it does not fit the question. */
 export function encode(question: Question, answer: Answer): Encoded | Rounding {
   if (answer === null || answer === undefined) return noAnswer(question)
   return (encoders[question.type] as Encoder<Question>)(question, answer)
@@ -58,7 +58,7 @@ function noAnswer(question: Question): Encoded | Rounding {
   return question.type === "amount" ? { down: last, up: last, chance: 0 } : last
 }
 
-/** The bit of an answer; of two answers in one bit the second sets it. */
+/** The bit of an answer; if two answers share one bit, the second one sets it. */
 const setBits = (question: Question, answer: number): number[] =>
   bitsOf(question) > 1 ? [answer] : answer ? [0] : []
 
@@ -93,7 +93,7 @@ function word(question: Text, answer: unknown): string {
   return text && !/\p{Surrogate}/u.test(text) ? text : wrong(question, "use a word")
 }
 
-/** The bits of a question in a record. cohort: which hash functions a word goes through. */
+/** The bits of a question in a record. cohort: the hash functions of a word. */
 export async function bitsFor(question: Question, encoded: Encoded, cohort: number): Promise<boolean[]> {
   const places = typeof encoded === "string" ? await wordPlaces(question as Text, encoded, cohort) : encoded
   const bits = new Array<boolean>(bitsOf(question)).fill(false)
@@ -101,10 +101,10 @@ export async function bitsFor(question: Question, encoded: Encoded, cohort: numb
   return bits
 }
 
-/** The digits of the cohort, the lowest first, then one bit in each block. */
+/** The digits of the cohort, the lowest first, then one bit per block. */
 async function wordPlaces(question: Text, word: string, cohort: number): Promise<number[]> {
   const digits = cohortBits(question)
-  const found = await placesOfWord(question, cohort, word)
+  const places = await placesOfWord(question, cohort, word)
   const set = Array.from({ length: digits }, (_, i) => i).filter((i) => (cohort >> i) & 1)
-  return [...set, ...found.map((place, block) => digits + block * question.block + place)]
+  return [...set, ...places.map((place, block) => digits + block * question.block + place)]
 }

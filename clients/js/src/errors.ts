@@ -1,15 +1,15 @@
-/** What the client itself finds wrong. */
+/** The errors that the client itself detects. */
 export type Fault =
   | "answer" // an answer does not fit its question
-  | "bundle-refused" // the bundle is not the pinned one, or not as the protocol says
-  | "code" // an invitation is needed, cannot be read, or is not asked for
-  | "key" // permanent responses need a store for the device's key
+  | "bundle-refused" // the bundle is not the pinned one, or does not follow the protocol
+  | "code" // an invitation is required, cannot be read, or is not used
+  | "key" // permanent responses require a store for the device's key
   | "link" // it is not the link of a survey
-  | "response" // what came back is no answer of a shuffler
-  | "stratum" // there are several parts of people, and none of them was named
-  | "unreachable" // nothing came back
+  | "response" // the response is not that of a shuffler
+  | "stratum" // there are several strata, and none of them was named
+  | "unreachable" // there was no response
 
-/** What a shuffler may answer a device (docs/protocol.md, "Problems"). */
+/** The problems that a shuffler can report to a device (docs/protocol.md, "Problems"). */
 export type Problem =
   | "length" | "bundle" | "stratum" | "sealed" | "not-open" | "closed" | "withdrawn" | "code-used" | "code-unknown"
   | "not-found" | "no-resource" | "method" | "slow" | "media-type" | "busy" | "full" | "fault"
@@ -18,10 +18,10 @@ export type Problem =
 export class IncrowdError extends Error {
   override name = "IncrowdError"
   constructor(
-    /** What went wrong. */
+    /** The kind of error. */
     readonly code: Fault | Problem,
     message: string,
-    /** Whether the same bytes may be taken later. */
+    /** Whether the same bytes may be accepted later. */
     readonly again = false,
     /** The id of the question whose answer is wrong. */
     readonly question?: string,

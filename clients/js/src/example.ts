@@ -1,47 +1,47 @@
 import type { Survey } from "./bundle.js"
-import { cellsOf, saidByCell } from "./cells.js"
+import { answersOfCell, cellsOf } from "./cells.js"
 import { encodeAll, type Answers } from "./encode.js"
-import { keptKey } from "./permanent.js"
+import { storedKey } from "./permanent.js"
 import { questionsOf, type Message } from "./plan.js"
 import { answersOf, bitsOf, cohortBits, type Question } from "./questions.js"
 import { systemWords } from "./random.js"
 import { reportsOf } from "./reports.js"
 
-/** What a report says of a question: the answers whose bits are set; of a text question the cohort and the bits. */
-export interface Said {
+/** What a report states about a question: the answers whose bits are set; for text, the cohort and the bits. */
+export interface Statement {
   readonly question: string
   readonly answers: readonly string[]
-  /** Of a cell: whether chance alone sent it, and no answer of this person. */
+  /** For cells: whether the noise alone sent it, and not an answer of this person. */
   readonly invented?: boolean
-  /** Of a piece with two answers: exactly one of them was given. */
+  /** For a piece with two answers: whether exactly one of them was given. */
   readonly either?: boolean
 }
 
 /**
- * What could be sent for these answers: of each message its reports, and of each report what it says of its questions.
- * It is drawn anew every time, with a key for permanent responses that is thrown away, and nothing of it is ever sent:
- * only so may it be shown and drawn again, since who looks before sending chooses.
+ * An example of what could be sent for these answers: for each message its reports, and for each report its statements
+ * about its questions. It is drawn anew every time, with a temporary key for permanent responses, and never sent: a person
+ * who could see and redraw the real reports could choose among them.
  */
-export async function drawExample({ bundle: { plan } }: Survey, answers: Answers): Promise<Said[][][]> {
+export async function drawExample({ bundle: { plan } }: Survey, answers: Answers): Promise<Statement[][][]> {
   const encoded = encodeAll(plan, answers, systemWords)
-  const key = await keptKey(async (fresh) => fresh)
-  const shown: Said[][][] = []
+  const key = await storedKey(async (fresh) => fresh)
+  const example: Statement[][][] = []
   for (const message of plan.messages) {
     const questions = questionsOf(plan, message)
     const reports = await reportsOf(plan, message, encoded, systemWords, key)
     const chosen = message.cells ? cellsOf(questions, encoded, message.parities) : []
-    shown.push(reports.map((report) => (message.cells ? pieceSaid(message, questions, chosen, report) : saidBy(questions, report))))
+    example.push(reports.map((report) => (message.cells ? ofPiece(message, questions, chosen, report) : ofReport(questions, report))))
   }
-  return shown
+  return example
 }
 
-function pieceSaid({ parities }: Message, questions: Question[], chosen: number[], report: Uint8Array): Said[] {
+function ofPiece({ parities }: Message, questions: Question[], chosen: number[], report: Uint8Array): Statement[] {
   const cell = report.reduceRight((number, byte) => number * 256 + byte, 0)
   const piece = { invented: !chosen.includes(cell), either: !!parities }
-  return saidByCell(questions, cell, parities).map((said) => ({ ...said, ...piece }))
+  return answersOfCell(questions, cell, parities).map((statement) => ({ ...statement, ...piece }))
 }
 
-function saidBy(questions: Question[], report: Uint8Array): Said[] {
+function ofReport(questions: Question[], report: Uint8Array): Statement[] {
   let start = 0
   return questions.map((question) => {
     const bits = Array.from({ length: bitsOf(question) }, (_, i) => (report[(start + i) >> 3] >> ((start + i) & 7)) & 1)

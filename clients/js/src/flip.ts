@@ -19,8 +19,8 @@ const halvesFor = (lanes: number): number => 2 * Math.ceil(lanes / 64)
 export function bernoulli(lanes: number, numerator: number, draw: Draw): Uint32Array {
   const result = new Uint32Array(halvesFor(lanes))
   if (numerator === 2 ** 32) return withoutRest(result.fill(ALL), lanes)
-  const digits = numerator === 0 ? 0 : Math.clz32(numerator & -numerator) + 1 // without zeros at the end
-  let racing: (number | undefined)[] | null = null // places in the result; null: as they are; undefined: only fill up
+  const digits = numerator === 0 ? 0 : Math.clz32(numerator & -numerator) + 1 // without trailing zeros
+  let racing: (number | undefined)[] | null = null // places in the result; null: identical; undefined: padding
   for (let first = 0; first < digits; first += BLOCK) {
     const open = new Uint32Array(racing === null ? result.length : halvesFor(racing.length)).fill(ALL)
     if (open.length === 0) break
@@ -33,7 +33,7 @@ export function bernoulli(lanes: number, numerator: number, draw: Draw): Uint32A
   return withoutRest(result, lanes)
 }
 
-/** Zeros in the lanes of the last word that nobody asked for. */
+/** Sets the unused lanes of the last word to zero. */
 function withoutRest(words: Uint32Array, lanes: number): Uint32Array {
   for (let lane = lanes; lane < 32 * words.length; lane++) words[lane >>> 5] &= ~(1 << (lane & 31))
   return words
@@ -53,7 +53,7 @@ function raceBlock(open: Uint32Array, numerator: number, first: number, end: num
   return ones
 }
 
-/** The places of the bits that are 1, rising. */
+/** The places of the bits that are 1, in ascending order. */
 export function lanesOf(words: Uint32Array): number[] {
   const places: number[] = []
   words.forEach((word, i) => {

@@ -2,7 +2,7 @@ import { AEAD_AES_128_GCM, KDF_HKDF_SHA256, KEM_DHKEM_X25519_HKDF_SHA256, Labele
 
 import { concat, utf8, type Bytes } from "./bytes.js"
 
-// The one suite, from its parts: the whole of `CipherSuite` would make this client a fifth larger.
+// Only the parts of the one suite: importing `CipherSuite` would make this client a fifth larger.
 const kem = KEM_DHKEM_X25519_HKDF_SHA256()
 const kdf = KDF_HKDF_SHA256()
 const aead = AEAD_AES_128_GCM()
@@ -12,7 +12,7 @@ const NONE = new Uint8Array(0)
 const extract = (salt: Uint8Array, label: string, secret: Uint8Array) =>
   LabeledExtract(kdf, SUITE, salt, utf8(label), secret)
 
-/** What seals for a public key under an `info`, single shot, base mode (RFC 9180, sections 5.1 and 6.1). */
+/** A function that seals for a public key and an `info`: single shot, base mode (RFC 9180, sections 5.1 and 6.1). */
 export async function sealer(publicKey: Bytes, info: Bytes): Promise<(plaintext: Bytes) => Promise<Bytes>> {
   const recipient = await kem.DeserializePublicKey(publicKey)
   const hashes = [await extract(NONE, "psk_id_hash", NONE), await extract(NONE, "info_hash", info)]

@@ -1,7 +1,7 @@
 export { fetchSurvey, sealAnswers, sendUpload, withdrawUpload, type SealOptions } from "./client.js"
 export { readBundle, type Bundle, type Survey, type Wording } from "./bundle.js"
 export { IncrowdError, type Fault, type Problem } from "./errors.js"
-export { drawExample, type Said } from "./example.js"
+export { drawExample, type Statement } from "./example.js"
 export { parseCode, parseLink, shortForm, type Link } from "./link.js"
 export { browserStore, type DeviceKey, type KeyStore } from "./permanent.js"
 export type { Answer, Answers } from "./encode.js"

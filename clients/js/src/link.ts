@@ -1,7 +1,7 @@
 import { cleanBase32, grouped, isBase32, toBase32, type Bytes } from "./bytes.js"
 import { IncrowdError } from "./errors.js"
 
-/** Where a survey is, which bundle it has to be, and the invitation, if the link holds one. */
+/** The address of a survey, the digest of its bundle, and the invitation, if the link contains one. */
 export interface Link {
   readonly address: string
   /** SHA-256 of the bundle, 64 hexadecimal digits. */
@@ -10,11 +10,11 @@ export interface Link {
   readonly code: string
 }
 
-/** The parts of a link: the shuffler's address, `#`, the digest, and behind a point an invitation. */
+/** Parses a link: the shuffler's address, `#`, the digest, and optionally a period and an invitation. */
 export function parseLink(text: string): Link {
   const [, address, digest, code] = /^([^#]*)#([0-9a-f]{64})(?:\.([0-9A-Z]{16}))?$/.exec(text.trim()) ?? []
   if (!digest || !isAddress(address) || !isBase32(code ?? ""))
-    throw new IncrowdError("link", "This is not the whole link of a survey: it ends with # and 64 characters.")
+    throw new IncrowdError("link", "This is not the complete link of a survey, which ends with # and 64 characters.")
   return { address, digest, code: code ?? "" }
 }
 
@@ -29,12 +29,12 @@ export function isAddress(text: unknown): text is string {
   }
 }
 
-/** What is printed of a digest and compared by eye: its first 20 bytes. */
+/** The short form of a digest that people compare: its first 20 bytes. */
 export const shortForm = (digest: Bytes): string => grouped(toBase32(digest.subarray(0, 20)))
 
-/** An invitation as a person typed it, as 16 characters. */
+/** Parses an invitation that a person typed; returns its 16 characters. */
 export function parseCode(typed: string): string {
   const code = cleanBase32(typed)
   if (code.length === 16 && isBase32(code)) return code
-  throw new IncrowdError("code", "An invitation has 16 letters and digits; check every one of them.")
+  throw new IncrowdError("code", "An invitation has 16 letters and digits; check each of them.")
 }

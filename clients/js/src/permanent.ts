@@ -8,12 +8,12 @@ import { eightBytes, framed } from "./words.js"
 const DOMAIN = utf8("incrowd permanent response 1")
 const SET = "incrowd permanent set 1"
 
-/** The secret of a device: 32 bytes, or an HMAC-SHA256 key that cannot be read out. */
+/** The secret of a device: 32 bytes, or an HMAC-SHA256 key that cannot be exported. */
 export type DeviceKey = Bytes | CryptoKey
 
 /**
- * Where a device keeps its secret. It is given a fresh one, keeps it unless it has one already, and gives back the
- * one that is kept.
+ * The store of a device's secret. It receives a fresh secret, stores it unless it already has one, and returns the one
+ * that is stored.
  */
 export type KeyStore = (fresh: Bytes) => Promise<DeviceKey>
 
@@ -22,19 +22,19 @@ export const hmacKey = async (key: DeviceKey): Promise<CryptoKey> =>
     ? crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"])
     : key
 
-/** The secret that a store keeps, as a key. */
-export const keptKey = async (store: KeyStore): Promise<CryptoKey> =>
+/** The secret in a store, as a key. */
+export const storedKey = async (store: KeyStore): Promise<CryptoKey> =>
   hmacKey(await store(crypto.getRandomValues(new Uint8Array(32))))
 
-/** Keeps the secret in this origin's IndexedDB, as a key that no script can read out. */
+/** Stores the secret in this origin's IndexedDB, as a key that scripts cannot export. */
 export const browserStore: KeyStore = async (fresh) => {
   const database = await done(opening())
   const key = await hmacKey(fresh)
   const table = database.transaction("keys", "readwrite").objectStore("keys")
-  const kept = (await done(table.get("device"))) as CryptoKey | undefined
-  if (kept === undefined) await done(table.add(key, "device"))
+  const stored = (await done(table.get("device"))) as CryptoKey | undefined
+  if (stored === undefined) await done(table.add(key, "device"))
   database.close()
-  return kept ?? key
+  return stored ?? key
 }
 
 function opening(): IDBOpenDBRequest {
@@ -49,20 +49,20 @@ const done = <T>(request: IDBRequest<T>): Promise<T> =>
     request.onerror = () => reject(request.error)
   })
 
-/** What names a series of reports that repeat each other's permanent responses. */
+/** The name of a series of reports with the same permanent responses. */
 export function seriesOf(plan: Plan, message: Message, numerator: number): string {
   const questions = questionsOf(plan, message).map((question) => `${question.id}: ${answersOf(question).join(", ")}`)
   const pairs = message.parities ? " in pairs" : ""
   return `${plan.survey.name}, noise ${numerator}, with ${questions.join("; ")}${pairs}`
 }
 
-/** The noise that is drawn once, over 2^32: the first stage of a randomizer, or that of the plan. */
+/** The numerator over 2^32 of the permanent noise: that of a randomizer's first stage, or the plan's. */
 export const permanentNoise = (message: Message, question: Question): number =>
   question.randomizer
     ? channelOf(question.randomizer, bitsOf(question), question.id).permanent!.flip!
     : message.noise_numerator!
 
-/** Which of so many cells a draw flips for a person who is in those of `chosen`; attempt: how many draws did not fit. */
+/** The cells that a draw flips for a person who is in the cells `chosen`. attempt: the number of draws that did not fit. */
 export async function permanentFlips(
   key: CryptoKey,
   series: string,
@@ -83,7 +83,7 @@ export async function permanentFlips(
   })
 }
 
-/** The bits of an answer, each flipped with probability numerator / 2^32, alike whenever the rest is. */
+/** The bits of an answer, each flipped with probability numerator / 2^32; the same arguments give the same bits. */
 export function permanentBits(key: CryptoKey, series: string, question: Question, bits: boolean[], numerator: number) {
   const prefix = framed(DOMAIN, utf8(series), utf8(question.id), utf8(toHex(highestFirst(bits))))
   return Promise.all(
@@ -94,7 +94,7 @@ export function permanentBits(key: CryptoKey, series: string, question: Question
   )
 }
 
-/** Bit i of an answer at place 7 - i % 8 of byte i // 8: only here, and only as a name of the answer. */
+/** Bit i at place 7 - i % 8 of byte i // 8: used only here, to name the answer. */
 function highestFirst(bits: boolean[]): Bytes {
   const bytes = new Uint8Array(Math.ceil(bits.length / 8))
   bits.forEach((bit, i) => bit && (bytes[i >> 3] |= 128 >> (i & 7)))

@@ -3,7 +3,7 @@ import { refuse } from "./errors.js"
 import { bitsOf, checkQuestion, isMemoized, type Question } from "./questions.js"
 
 /**
- * Questions that travel together in one report, or as the cells of their table, or as the parities of all pairs.
+ * Questions that travel together: in one joint report, as the cells of their table, or as the parities of all pairs.
  * `noise_numerator` is over 2^32.
  */
 export interface Message {
@@ -30,7 +30,7 @@ export interface Plan {
 export const questionsOf = (plan: Plan, message: Message): Question[] =>
   message.questions.map((id) => plan.survey.question.find((question) => question.id === id)!)
 
-/** The bits of a report: those of all answers, or of the number of a cell. */
+/** The number of bits of a report: those of all answers, or of the number of a cell. */
 export function reportBits(plan: Plan, message: Message): number {
   const questions = questionsOf(plan, message)
   if (message.cells) return (cellCount(questions, message.parities) - 1).toString(2).length
@@ -41,23 +41,23 @@ export function reportBits(plan: Plan, message: Message): number {
 export const plaintextBytes = (plan: Plan): number =>
   3 + Math.max(...plan.messages.map((message) => Math.ceil(reportBits(plan, message) / 8)))
 
-/** Refuses a plan that this client would not carry out as it says. */
+/** Refuses a plan that this client does not support. */
 export function checkPlan(plan: Plan): void {
-  if ((plan as unknown as Record<string, unknown>)["format"] !== "incrowd plan 1") refuse("the plan's format is unknown")
-  const known = new Set(plan.survey.question.map(({ id }) => id))
-  if (known.size !== plan.survey.question.length) refuse("two questions have one id")
+  if ((plan as unknown as Record<string, unknown>)["format"] !== "incrowd plan 1") refuse("the format of the plan is not supported")
+  const ids = new Set(plan.survey.question.map(({ id }) => id))
+  if (ids.size !== plan.survey.question.length) refuse("two questions have the same id")
   plan.survey.question.forEach(checkQuestion)
   plan.messages.forEach((message, i) => {
     const { noise_numerator: noise, copies, questions } = message
-    const own = new Set(questions)
-    const named = own.size === questions.length && own.size > 0 && questions.every((id) => known.has(id))
+    const different = new Set(questions)
+    const named = different.size === questions.length && different.size > 0 && questions.every((id) => ids.has(id))
     const noisy = noise === null || (Number.isInteger(noise) && noise > 0 && noise < 2 ** 31)
     if (!named || !noisy || !(Number.isInteger(copies) && copies > 0) || !fits(plan, message))
-      refuse(`message ${i} of the plan is not as the protocol says`)
+      refuse(`message ${i} of the plan does not follow the protocol`)
   })
 }
 
-/** Whether the questions of a message can travel as it says: a device for each, memoized ones by themselves. */
+/** Whether a message is valid for its questions: each has a randomizer, and memoized ones are not mixed with others. */
 function fits(plan: Plan, { questions, noise_numerator: noise, cells, copies, parities }: Message): boolean {
   const all = plan.survey.question.filter(({ id }) => questions.includes(id))
   if (all.some(({ open }) => open)) return false

@@ -1,7 +1,7 @@
 import { channelOf } from "./channels.js"
 import { refuse } from "./errors.js"
 
-/** A text, or one for each language by its tag. */
+/** A text, or texts by the tags of their languages. */
 export type Words = string | { readonly [language: string]: string }
 
 interface Common {
@@ -10,9 +10,9 @@ interface Common {
   readonly randomizer: Randomizer | null
   /** Whether the noise of the plan is drawn once for each device and answer, and repeated in every round. */
   readonly memoized?: boolean
-  /** Whether the answer travels in clear: it makes the person's stratum, and stands in no message. */
+  /** Whether the answer is sent in the clear: it determines the person's stratum, and is in no message. */
   readonly open?: boolean
-  /** What people read, where the survey says it; labels by the answers. */
+  /** The wording that people read, if the survey has one; labels by answer. */
   readonly text?: Words
   readonly help?: Words
   readonly labels?: { readonly [answer: string]: Words }
@@ -49,9 +49,9 @@ export interface Randomizer {
 export const NO_ANSWER = "no answer"
 
 /**
- * What this client has to know of a type of question; `encode.ts` has how an answer is written. answers: by name, in the
- * order of their bits. oneBit: of two answers the second sets the only bit. open: whether it may be. several: whether one
- * person can give several answers. wrong: why this client would not ask such a question as it says.
+ * The properties of a type of question; `encode.ts` encodes its answers. answers: by name, in the order of their bits.
+ * oneBit: whether two answers share one bit, which the second one sets. open: whether it can be open. several: whether one
+ * person can give several answers. wrong: why this client refuses the question.
  */
 interface Kind<Q> {
   readonly answers: (question: Q) => readonly string[]
@@ -71,14 +71,14 @@ const kinds: { readonly [T in Question["type"]]: Kind<Extract<Question, { type: 
     oneBit: true,
     wrong: (question) =>
       !(areEdges(question.edges) && !isMemoized(question)) &&
-      `the amount "${question.id}" has no rising edges, or is memoized, so that every round would tell another edge`,
+      `the amount "${question.id}" has no rising edges, or is memoized, so that every round would reveal another edge`,
   },
   text: { answers: () => [] },
 }
 
 const kindOf = (question: Question): Kind<Question> => kinds[question.type] as Kind<Question>
 
-/** The answers that a question knows, in the order of their bits; of a text question none. */
+/** The answers to a question, in the order of their bits; none for a text question. */
 export const answersOf = (question: Question): string[] => [
   ...kindOf(question).answers(question),
   ...(question.optional && question.type !== "text" ? [NO_ANSWER] : []),
@@ -90,7 +90,7 @@ export const allowsSeveral = (question: Question): question is Multi => kindOf(q
 const bins = (edges: string[]): string[] =>
   edges.map((edge, i) => (i + 1 < edges.length ? `${edge} to <${edges[i + 1]}` : `${edge} or more`))
 
-/** A number with 12 significant digits, without zeros at the end, as C's `%.12g` writes it. */
+/** A number with 12 significant digits and without trailing zeros, as in C's `%.12g`. */
 export function twelveDigits(number: number): string {
   const [digits, exponent] = toEven(number).split("e")
   const power = Number(exponent)
@@ -101,7 +101,7 @@ export function twelveDigits(number: number): string {
   return withoutZeros(Number(toEven(number)).toFixed(11 - power))
 }
 
-/** Twelve digits; halfway between two, the even one is taken (ECMAScript takes the larger). */
+/** Twelve digits, ties to even (ECMAScript rounds ties up). */
 function toEven(number: number): string {
   const exact = number.toExponential(60).replace(/e.*/, "").replace(/0+$/, "")
   const halfway = exact.replace(/[-.]/g, "").length === 13 && exact.endsWith("5")
@@ -111,7 +111,7 @@ function toEven(number: number): string {
 
 const withoutZeros = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text)
 
-/** The bits, sent as they are, that say which cohort the device drew, if it draws one. */
+/** The number of bits, sent without noise, for the cohort that the device drew. */
 export const cohortBits = (question: Question): number => (question.type === "text" ? 31 - Math.clz32(question.cohorts) : 0)
 
 /** The bits of a question in a record. */
@@ -123,17 +123,17 @@ export function bitsOf(question: Question): number {
 
 export const isMemoized = (question: Question): boolean => Boolean(question.memoized || question.randomizer?.memoized)
 
-/** Refuses a question that this client would not ask as it says. */
+/** Refuses a question that this client does not support. */
 export function checkQuestion(question: Question): void {
   const { type, id, open } = question
   if (!Object.hasOwn(kinds, type) || (open && !kindOf(question).open))
-    refuse(`question "${id}" is of type "${type}", which this client does not know`)
+    refuse(`question "${id}" is of type "${type}", which this client does not support`)
   const wrong = kindOf(question).wrong?.(question)
   if (wrong) refuse(wrong)
   if (question.randomizer) channelOf(question.randomizer, bitsOf(question), id)
 }
 
-/** At least two that rise, by numbers that can be computed with, and differ when they are written with twelve digits. */
+/** Whether there are at least two rising edges, with finite differences, that differ in their first twelve digits. */
 const areEdges = (edges: readonly number[]): boolean =>
   edges.length > 1 &&
   edges.every((edge, i) => i === 0 || (edge > edges[i - 1] && edge - edges[i - 1] < Infinity)) &&

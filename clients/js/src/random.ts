@@ -1,10 +1,10 @@
-/** So many 64-bit words of fresh random bits, each as two halves, the lower half first. */
+/** Draws 64-bit words of fresh random bits, each as two halves, the lower half first. */
 export type Draw = (words: number) => Uint32Array
 
 const RANGE = 2n ** 64n
 const AT_ONCE = 16384 // Web Crypto gives at most 65,536 bytes at a time
 
-/** Words of the operating system. */
+/** Random words of the operating system. */
 export const systemWords: Draw = (words) => {
   const halves = new Uint32Array(2 * words)
   for (let at = 0; at < halves.length; at += AT_ONCE) crypto.getRandomValues(halves.subarray(at, at + AT_ONCE))
@@ -14,11 +14,11 @@ export const systemWords: Draw = (words) => {
 /** Numbers below `limit`, all equally likely: a word in the incomplete last round of remainders is drawn again. */
 export function uniformBelow(limit: number, count: number, draw: Draw): number[] {
   const accepted = RANGE - (RANGE % BigInt(limit))
-  const found = bigWords(draw(count))
+  const words = bigWords(draw(count))
   for (;;) {
-    const again = found.flatMap((word, at) => (word < accepted ? [] : [at]))
-    if (again.length === 0) return found.map((word) => Number(word % BigInt(limit)))
-    bigWords(draw(again.length)).forEach((word, i) => (found[again[i]] = word))
+    const again = words.flatMap((word, at) => (word < accepted ? [] : [at]))
+    if (again.length === 0) return words.map((word) => Number(word % BigInt(limit)))
+    bigWords(draw(again.length)).forEach((word, i) => (words[again[i]] = word))
   }
 }
 

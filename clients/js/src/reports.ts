@@ -13,9 +13,9 @@ const VERSION = 1
 const DUMMY = 65535
 
 /**
- * What a person's device seals, before it is put in random order: reports of each message, and dummies in the slots
- * that they leave. If there are more reports than slots of any pool, all is drawn again, except
- * for permanent responses, which keep to the slots by themselves (docs/protocol.md, "Slots").
+ * The plaintexts that a person's device seals, before they are put in random order: the reports of each message, and
+ * dummies in the remaining slots. If any pool has more reports than slots, everything is drawn again, except for
+ * permanent responses, which fit their slots by themselves (docs/protocol.md, "Slots").
  */
 export async function plaintexts(
   plan: Plan,
@@ -35,7 +35,7 @@ export async function plaintexts(
   }
 }
 
-/** The reports of one message, all its copies. slots: how many of permanent responses there may be. */
+/** The reports of one message in all copies. slots: the largest number of reports of permanent cells. */
 export async function reportsOf(
   plan: Plan,
   message: Message,
@@ -59,7 +59,7 @@ export async function reportsOf(
   return reports
 }
 
-/** A record: the bits of all answers, of text in freshly drawn cohorts, of memoized questions as they stay. */
+/** A record: the bits of all answers, with freshly drawn cohorts for text and permanent responses if memoized. */
 async function record(
   plan: Plan,
   message: Message,
@@ -80,7 +80,7 @@ async function record(
   return (await Promise.all(parts)).flat()
 }
 
-/** The reports of cells: the numbers of those that are set after the noise. */
+/** The reports of cells: the numbers of the cells that are set after the noise. */
 async function reportsOfCells(
   plan: Plan,
   message: Message,
@@ -97,7 +97,7 @@ async function reportsOfCells(
   return asReports(plan, message, chosen, flips)
 }
 
-/** The same numbers whenever a device gives these answers: of the first draw that has room. */
+/** The same reports whenever a device gives these answers: those of the first draw that fits. */
 async function permanentCells(plan: Plan, message: Message, chosen: number[], key: CryptoKey, slots: number) {
   const series = seriesOf(plan, message, message.noise_numerator!)
   const cells = cellCount(questionsOf(plan, message), message.parities)
@@ -107,7 +107,7 @@ async function permanentCells(plan: Plan, message: Message, chosen: number[], ke
   }
 }
 
-/** The numbers of the cells that are set after flipping, rising. chosen: set before. */
+/** The numbers of the cells that are set after flipping, in ascending order. chosen: those that were set before. */
 export function asReports(plan: Plan, message: Message, chosen: number[], flips: number[]): Bytes[] {
   const length = Math.ceil(reportBits(plan, message) / 8)
   const set = new Set(chosen)
@@ -115,24 +115,24 @@ export function asReports(plan: Plan, message: Message, chosen: number[], flips:
   return [...set].sort((a, b) => a - b).map((cell) => lowestFirst(cell, length))
 }
 
-/** Bit i stands in byte i // 8 at place i % 8, counted from the lowest. */
+/** Bit i is in byte i // 8 at place i % 8, counted from the lowest bit. */
 export function packed(bits: boolean[]): Bytes {
   const bytes = new Uint8Array(Math.ceil(bits.length / 8))
   bits.forEach((bit, i) => bit && (bytes[i >> 3] |= 1 << (i & 7)))
   return bytes
 }
 
-/** By division: shifts would wrap at four bytes, and there may be more cells. A byte takes the remainder by itself. */
+/** Little-endian, by division: shifts would wrap at four bytes. A byte array takes remainders by itself. */
 const lowestFirst = (number: number, length: number): Bytes =>
   Uint8Array.from({ length }, (_, i) => Math.floor(number / 256 ** i))
 
-/** Reports of each message as plaintexts, and dummies behind them up to all slots. */
+/** The reports of each message as plaintexts, followed by dummies for the remaining slots. */
 export function padded(plan: Plan, slots: readonly number[], reports: Bytes[][]): Bytes[] {
   const length = plaintextBytes(plan)
-  const made = reports.flatMap((own, message) => own.map((report) => plaintext(message, report, length)))
+  const real = reports.flatMap((each, message) => each.map((report) => plaintext(message, report, length)))
   const dummy = plaintext(DUMMY, new Uint8Array(0), length)
   const places = slots.reduce((sum, count) => sum + count, 0)
-  return [...made, ...Array.from({ length: places - made.length }, () => dummy)]
+  return [...real, ...Array.from({ length: places - real.length }, () => dummy)]
 }
 
 const plaintext = (message: number, report: Bytes, length: number): Bytes =>

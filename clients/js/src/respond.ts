@@ -10,34 +10,34 @@ interface Segment {
   readonly channel: Channel
 }
 
-/** Records, each through the channels of a message. Memoized questions hold their permanent responses already. */
+/** Sends each record through the channels of a message. Memoized questions already have their permanent responses. */
 export function respond(rows: boolean[][], message: Message, questions: Question[], draw: Draw): boolean[][] {
-  const found = rows.map((row) => [...row])
+  const reports = rows.map((row) => [...row])
   for (const { start, stop, channel } of segmentsOf(message, questions)) {
     const answers = rows.map((row) => row.slice(start, stop))
     const sent = channel.respond(answers, draw)
-    found.forEach((row, copy) => row.splice(start, stop - start, ...sent[copy]))
+    reports.forEach((row, copy) => row.splice(start, stop - start, ...sent[copy]))
   }
-  return found
+  return reports
 }
 
-/** The cohort of a text question goes as it is; neighbors with the same flip are one. */
+/** The cohort of a text question is not randomized; neighboring segments with the same flip are joined. */
 function segmentsOf(message: Message, questions: Question[]): Segment[] {
-  const found: Segment[] = []
+  const segments: Segment[] = []
   let end = 0
   for (const question of questions) {
     const start = end + cohortBits(question)
     end += bitsOf(question)
-    const channel = left(message, question)
-    const last = found.at(-1)
+    const channel = remainingChannel(message, question)
+    const last = segments.at(-1)
     if (last && channel && last.stop === start && sameFlip(last.channel, channel)) last.stop = end
-    else if (channel) found.push({ start, stop: end, channel })
+    else if (channel) segments.push({ start, stop: end, channel })
   }
-  return found
+  return segments
 }
 
-/** What is left to be drawn of a question's randomness. */
-function left(message: Message, question: Question): Channel | null {
+/** The channel of a question that is still to be drawn; null if its response is permanent. */
+function remainingChannel(message: Message, question: Question): Channel | null {
   if (!question.randomizer) return isMemoized(question) ? null : bitFlip(message.noise_numerator!)
   const channel = channelOf(question.randomizer, bitsOf(question), question.id)
   return isMemoized(question) ? channel.again! : channel

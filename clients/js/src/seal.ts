@@ -5,10 +5,10 @@ const KEM = twoBytes(0x0020)
 const ALGORITHMS = Uint8Array.of(0, 1, 0, 1) // HKDF-SHA256, AES-128-GCM
 const LABEL = utf8("application/vnd.incrowd.report request\0")
 
-/** What a sealed report has more than its plaintext. */
+/** The number of bytes by which a sealed report is longer than its plaintext. */
 export const OVERHEAD = 55
 
-/** Seals plaintexts for the key of a bundle, each with an ephemeral key of its own. */
+/** Seals plaintexts for the key of a bundle, each with a separate ephemeral key. */
 export async function seal(configuration: string, digest: Bytes, plaintexts: readonly Bytes[]): Promise<Bytes[]> {
   const bytes = fromHex(configuration)
   const header = concat(bytes.subarray(0, 1), KEM, ALGORITHMS)
@@ -16,7 +16,7 @@ export async function seal(configuration: string, digest: Bytes, plaintexts: rea
   return Promise.all(plaintexts.map(async (plaintext) => concat(header, await sealed(plaintext))))
 }
 
-/** Whether it is a key configuration of the one known kind, with a key that gives secrets which are not zero. */
+/** Whether it is a key configuration of the supported kind, with a key whose shared secrets are not zero. */
 export async function isUsable(configuration: unknown): Promise<boolean> {
   if (!isHex(configuration, 41)) return false
   const bytes = fromHex(configuration)

@@ -1,13 +1,13 @@
 import { questionsOf, type Plan } from "./plan.js"
 import { isMemoized } from "./questions.js"
 
-/** A law on whole numbers: `chance[i]` belongs to `first + i`; what is left out is below 1e-40 of the largest. */
+/** A distribution of integers: `chance[i]` belongs to `first + i`; omitted values are below 1e-40 of the largest. */
 interface Law {
   readonly first: number
   readonly chance: Float64Array
 }
 
-/** The binomial law, from its mode outwards by the ratio of neighbors, which loses no digits. */
+/** The binomial distribution, from its mode outwards by ratios of neighbors, which loses no digits. */
 function binomial(trials: number, chance: number): Law {
   const mode = Math.min(trials, Math.floor((trials + 1) * chance))
   const odds = chance / (1 - chance)
@@ -20,7 +20,7 @@ function binomial(trials: number, chance: number): Law {
   return { first: mode - below.length, chance: Float64Array.from(weights, (weight) => weight / total) }
 }
 
-/** The law of the sum of two independent numbers. */
+/** The distribution of the sum of two independent numbers. */
 function sum(x: Law, y: Law): Law {
   const chance = new Float64Array(x.chance.length + y.chance.length - 1)
   x.chance.forEach((p, i) => y.chance.forEach((q, j) => (chance[i + j] += p * q)))
@@ -31,7 +31,7 @@ function sum(x: Law, y: Law): Law {
 const above = ({ first, chance }: Law, n: number): number =>
   chance.subarray(Math.max(0, n + 1 - first)).reduceRight((total, p) => total + p, 0)
 
-/** A message of cells: how many one person sets at most, how many there are, and the noise. */
+/** A message of cells: the largest number that one person sets, their number, and the noise. */
 export interface Sets {
   readonly most: number
   readonly cells: number
@@ -39,8 +39,8 @@ export interface Sets {
 }
 
 /**
- * Whether `slots` is the fewest that who sets most cells of all messages overflows with probability at most `chance`.
- * A relative 1e-6 is left for other ways to add the same numbers.
+ * Whether `slots` is the smallest number that a person who sets as many cells as possible exceeds with probability at
+ * most `chance`. A relative tolerance of 1e-6 allows for other orders of summation.
  */
 export function fewestSlots(slots: number, messages: readonly Sets[], chance: number): boolean {
   const law = messages.flatMap(({ most, cells, q }) => [binomial(most, 1 - q), binomial(cells - most, q)]).reduce(sum)
@@ -48,8 +48,8 @@ export function fewestSlots(slots: number, messages: readonly Sets[], chance: nu
 }
 
 /**
- * The numbers of the messages whose reports share slots: each permanent set has its own, since it is drawn once and has
- * to fit whatever else is drawn; all other messages share the first pool.
+ * The numbers of the messages whose reports share slots. Each permanent set has a separate pool, since it is drawn once
+ * and has to fit no matter what else is drawn; all other messages share the first pool.
  */
 export function pools(plan: Plan): number[][] {
   const sets = [...plan.messages.keys()].filter((i) => isPermanentSet(plan, i))

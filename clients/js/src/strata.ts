@@ -3,8 +3,8 @@ import type { Plan } from "./plan.js"
 import { answersOf, bitsOf } from "./questions.js"
 
 /**
- * The name of a person's stratum, by her answers to open questions (docs/protocol.md, "Strata"); empty without such
- * questions. A plain "no" sets no bit.
+ * The name of a person's stratum, from the answers to open questions (docs/protocol.md, "Strata"); empty if there are
+ * none. A plain "no" sets no bit.
  */
 export const stratumOf = ({ survey }: Plan, answers: Answers): string =>
   survey.question

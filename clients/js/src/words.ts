@@ -3,24 +3,24 @@ import type { Text } from "./questions.js"
 
 const DOMAIN = utf8("incrowd word 1")
 
-/** White space of Unicode 3.0 and later as Python's `str.strip` knows it, which ECMAScript's `trim` does not. */
+/** White space as Python's `str.strip` removes it; ECMAScript's `trim` differs. */
 const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
 const AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g")
 
-/** A word as it is hashed: Unicode NFC, no white space around it; letter case counts. */
+/** A word as it is hashed: in Unicode NFC, without white space around it, case-sensitive. */
 export const normalize = (word: string): string => word.normalize("NFC").replace(AROUND, "")
 
-/** A number of eight bytes, the highest first. */
+/** A number as eight bytes, big-endian. */
 export function eightBytes(number: number): Bytes {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(number))
   return bytes
 }
 
-/** Each part behind its length, so that no two sequences of parts are written alike. */
+/** Each part after its length, so that different sequences of parts give different bytes. */
 export const framed = (...parts: Bytes[]): Bytes => concat(...parts.flatMap((part) => [eightBytes(part.length), part]))
 
-/** Which bit of each block a normalized word sets in a cohort. A block is a power of two up to 1,024. */
+/** The bit of each block that a normalized word sets in a cohort. A block is a power of two up to 1,024. */
 export const placesOfWord = (question: Text, cohort: number, word: string): Promise<number[]> =>
   Promise.all(
     Array.from({ length: question.hashes }, async (_, block) => {

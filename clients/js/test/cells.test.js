@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { readBundle } from "../lib/bundle.js"
 import { sha256, toHex, utf8 } from "../lib/bytes.js"
 import { canonical } from "../lib/canonical.js"
-import { cellCount, cellsOf, inParts, saidByCell } from "../lib/cells.js"
+import { cellCount, cellsOf, inParts, answersOfCell } from "../lib/cells.js"
 import { encodeAll } from "../lib/encode.js"
 import { drawExample } from "../lib/index.js"
 import { checkPlan, questionsOf } from "../lib/plan.js"
@@ -26,7 +26,7 @@ given.people.forEach(({ answers, messages }, number) =>
       const questions = questionsOf(plan, message)
       assert.equal(cellCount(questions, message.parities), given.counts[at])
       assert.deepEqual(rising(cellsOf(questions, encodeAll(plan, typedOf(answers), anyEdge), message.parities)), chosen)
-      const said = chosen.map((cell) => saidByCell(questions, cell, message.parities).map(({ question, answers }) => [question, answers[0]]))
+      const said = chosen.map((cell) => answersOfCell(questions, cell, message.parities).map(({ question, answers }) => [question, answers[0]]))
       assert.deepEqual(said.map(Object.fromEntries), says)
       assert.deepEqual(asReports(plan, message, chosen, flipped).map(toHex), reports)
     }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { bernoulli, lanesOf } from "../lib/flip.js"
-import { browserStore, hmacKey, keptKey } from "../lib/permanent.js"
+import { browserStore, hmacKey, storedKey } from "../lib/permanent.js"
 import { randomOrder, systemWords, uniformBelow } from "../lib/random.js"
 import { reportsOf } from "../lib/reports.js"
 import { fewestSlots } from "../lib/slots.js"
@@ -98,8 +98,8 @@ test("a store keeps the first key that it is given", async () => {
   let kept
   const store = async (fresh) => (kept ??= fresh)
   const sign = async (key) => Buffer.from(await crypto.subtle.sign("HMAC", key, new Uint8Array(1))).toString("hex")
-  const first = await sign(await keptKey(store))
-  assert.equal(await sign(await keptKey(store)), first)
+  const first = await sign(await storedKey(store))
+  assert.equal(await sign(await storedKey(store)), first)
   assert.equal(await sign(await hmacKey(kept)), first)
   assert.equal(kept.length, 32)
   assert.equal((await hmacKey(kept)).extractable, false)
@@ -127,8 +127,8 @@ function database(tables = new Map()) {
 
 test("a browser keeps one key, which cannot be read out", async () => {
   globalThis.indexedDB = database()
-  const first = await keptKey(browserStore)
-  assert.equal(await keptKey(browserStore), first)
+  const first = await storedKey(browserStore)
+  assert.equal(await storedKey(browserStore), first)
   assert.equal(first.extractable, false)
   assert.deepEqual(first.usages, ["sign"])
   delete globalThis.indexedDB

@@ -51,7 +51,7 @@ First = Annotated[
     str,
     typer.Argument(
         metavar="FIRST",
-        help="Question that defines the groups; or a share, as smokes=yes.",
+        help="Question that defines the groups; or a share, such as smokes=yes.",
         autocompletion=question,
     ),
 ]
@@ -59,7 +59,7 @@ Second = Annotated[
     str,
     typer.Argument(
         metavar="SECOND",
-        help="Question to compare; or a share, as sick=yes,sex=f.",
+        help="Question to compare; or a share, such as sick=yes,sex=f.",
         autocompletion=question,
     ),
 ]
@@ -249,7 +249,9 @@ def _candidates(plan: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ..
 
 def postprocess(
     plan: PlanFile,
-    reports: ReportsFiles,
+    reports: Annotated[
+        list[Path], typer.Argument(metavar="REPORTS", help="Reports, from `incrowd randomize`.")
+    ],
     table: Tables = None,
     method: Annotated[
         PostprocessingMethod,
@@ -384,7 +386,7 @@ def _shares(
     for name, text in (("FIRST", first), ("SECOND", second)):
         pairs = [part.partition("=") for part in text.split(",")]
         if not all(id and answer for id, _, answer in pairs):
-            allowed = "should be a share like the other one, as smokes=yes or smokes=yes,sex=f"
+            allowed = "should be a share like the other one, such as smokes=yes or smokes=yes,sex=f"
             raise UsageError.of(name, text, allowed)
         shares.append({id.strip(): answer.strip() for id, _, answer in pairs})
     return shares[0], shares[1]

@@ -62,7 +62,7 @@ Tables = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
-        help="Questions of a table, as a,b; repeatable.",
+        help="Questions of a table, such as a,b; repeatable.",
         autocompletion=questions,
     ),
 ]
@@ -116,14 +116,14 @@ def share(name: str, help: str) -> Any:
         except ValueError:
             value = 0.0
         if rest.strip() or not 0 < value < 1:
-            raise UsageError.of(name, text, "should be a share of people, as 2% or 0.02")
+            raise UsageError.of(name, text, "should be a share of people, such as 2% or 0.02")
         return value
 
     return typer.Option(help=help, parser=proportion, metavar="<share>")
 
 
 def keep(output: Path, *inputs: Path) -> None:
-    """Raises UsageError if the output would overwrite an input."""
+    """Raise UsageError if the output would overwrite an input."""
     for path in inputs:
         if output.resolve() == path.resolve():
             raise UsageError.of(
@@ -145,7 +145,7 @@ def _is_standard_output(path: Path) -> bool:
 
 
 def check_answers(path: Path) -> None:
-    """Raises UsageError, before any work is done, if the file does not exist."""
+    """Raise UsageError, before any work is done, if the file does not exist."""
     if is_standard_input(path):
         return
     if path.is_dir() or not path.exists():
@@ -171,10 +171,12 @@ def source(path: Path, format: str | None, encoding: str | None, sheet: str | No
 
 
 def check_reports(*paths: Path) -> None:
-    """Raises UsageError, before any work is done, for a path that does not exist."""
+    """Raise UsageError, before any work is done, for a path that does not exist."""
     for path in paths:
         if not path.exists():
-            allowed = "it does not exist; name what `incrowd randomize` or `incrowd tally` wrote"
+            allowed = (
+                "it does not exist; name a file that `incrowd randomize` or `incrowd tally` wrote"
+            )
             raise UsageError.of("reports", str(path), allowed)
 
 
@@ -206,7 +208,7 @@ def certified(path: Path, merge: Sequence[str] | None = None) -> incrowd.Plan:
 
 
 def check_certificate(plan: incrowd.Plan, path: Path) -> None:
-    """Raises PlanError if the noise of a plan does not give the guarantee that it states.
+    """Raise PlanError if the noise of a plan does not give the guarantee that it states.
 
     The digest does not show that: anybody can compute one.
     """

@@ -32,11 +32,11 @@ Solve = Annotated[
     ),
 ]
 WantedError = Annotated[
-    float | None, share("--error", "Target standard error of the tables, as 1% or 0.01.")
+    float | None, share("--error", "Target standard error of the tables, such as 1% or 0.01.")
 ]
 Margin = Annotated[
     float | None,
-    share("--margin", "Target margin of error instead: half of a 95% interval, as 2% or 0.02."),
+    share("--margin", "Target margin of error instead: half of a 95% interval, such as 2%."),
 ]
 WriteFrontier = Annotated[
     bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")

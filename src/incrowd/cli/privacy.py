@@ -287,9 +287,9 @@ def _show(
 
     sent = setting.sent(channel)
     with working("computing"):
-        asked = assess(analysis, sent, setting.crowd, epsilon)
+        requested = assess(analysis, sent, setting.crowd, epsilon)
     if json:
-        print_json(facts(asked, channel))
+        print_json(facts(requested, channel))
         return
     shown = number_text.noise(channel.q, 8)
     title = f"noise {shown}, crowd {setting.crowd:,}, copies {setting.copies}"
@@ -297,17 +297,17 @@ def _show(
     comparison.add_column("kind")
     with working("comparing the analyses"):
         for other in REGISTERED:
-            comparison.add_row(*_row(other, asked, sent, epsilon_of))
+            comparison.add_row(*_row(other, requested, sent, epsilon_of))
     out.print(comparison)
-    for name, order in (("presence", asked.presence), ("absence", asked.absence)):
+    for name, order in (("presence", requested.presence), ("absence", requested.absence)):
         if order:
             bounds = (number_text.bound(value, 6) for value in (order.delta, order.eta))
             say("the papers' own pair, {}: delta {}, eta {}".format(name, *bounds))
-    say(f"{asked.analysis}: {worst_pair(asked.worst)}")
-    say(analysis_assumption(asked.assumption))
+    say(f"{requested.analysis}: {worst_pair(requested.worst)}")
+    say(analysis_assumption(requested.assumption))
 
 
-def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
+def _row(analysis: str, requested: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
     """One analysis as a row of the table, or the reason why it gives no figure."""
     from incrowd.accountant.analyses import analysis as registered
     from incrowd.accountant.certificates import assess
@@ -315,12 +315,12 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
     from incrowd.presentation.sentences import figure_kind
 
     try:
-        if analysis == asked.analysis:
-            assessment = asked
+        if analysis == requested.analysis:
+            assessment = requested
         else:
             solvable = epsilon_of and registered(analysis).scalable
-            epsilon = epsilon_of(analysis) if solvable else asked.epsilon
-            assessment = assess(analysis, sent, asked.crowd, epsilon)
+            epsilon = epsilon_of(analysis) if solvable else requested.epsilon
+            assessment = assess(analysis, sent, requested.crowd, epsilon)
     except IncrowdError as error:
         return (analysis, "", "", "", str(error.problems[0].allowed))
     figures = (assessment.epsilon, assessment.delta.upper, assessment.eta)

@@ -103,7 +103,7 @@ def randomize(
 
 
 def _check_reports_path(plan: incrowd.Plan, output: Path) -> None:
-    """Raises UsageError, before any work is done, for a path of the wrong kind."""
+    """Raise UsageError, before any work is done, for a path of the wrong kind."""
     if len(plan.messages) > 1 or plan.survey.open:
         if output.suffix:
             several = "strata" if plan.survey.open else f"{len(plan.messages)} messages"

@@ -48,8 +48,8 @@ Outcome = Annotated[
 On = Annotated[
     list[str] | None,
     typer.Option(
-        help="Predictors, as a,b,c; a=yes for one answer; score(a) for one slope over all answers; "
-        "a:b for an interaction.",
+        help="Predictors, such as a,b,c; a=yes for one answer; score(a) for one slope over all "
+        "answers; a:b for an interaction.",
         autocompletion=questions_joined(BETWEEN),
     ),
 ]
@@ -67,7 +67,7 @@ Chosen = Annotated[
 ]
 Scores = Annotated[
     str | None,
-    typer.Option(help="Value of each answer to the outcome of a linear model, as 0,1,2."),
+    typer.Option(help="Value of each answer to the outcome of a linear model, such as 0,1,2."),
 ]
 PredictorScores = Annotated[
     list[str] | None,
@@ -200,7 +200,7 @@ def _check_files(
     margins: Path | None,
     share: list[str],
 ) -> None:
-    """Raises UsageError, before any work is done, for options that do not go together."""
+    """Raise UsageError, before any work is done, for options that do not go together."""
     from incrowd.presentation import regression_page
 
     if output:
@@ -258,13 +258,13 @@ def _numbers(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError.of(option, text, "should be numbers, as in 0,1,2") from None
+        raise UsageError.of(option, text, "should be numbers, such as 0,1,2") from None
 
 
 Among = Annotated[
     str | None,
     typer.Option(
-        help="Questions, as a,b,c; by default all yes/no and number questions.",
+        help="Questions, such as a,b,c; by default all yes/no and number questions.",
         autocompletion=questions_joined(TABLE_SEPARATOR),
     ),
 ]

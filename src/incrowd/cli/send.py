@@ -112,19 +112,19 @@ def send(
         )
     _show(device, quiet=json or withdraw)
     facts = _facts(device)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if withdraw:
             device.withdraw()
             facts["outcome"] = "withdrawn"
         elif show or answers is None:
             facts["outcome"] = "nothing was sent"
         elif each_row:
-            key = held.enter_context(stored_key(device_key))
+            key = stack.enter_context(stored_key(device_key))
             facts |= _crowd(device, answers, stratum, _codes(device, codes), id, key, at_once)
         else:
             if not (yes or json) and sys.stdin.isatty():
                 typer.confirm("Send?", abort=True, err=True)
-            key = held.enter_context(stored_key(device_key))
+            key = stack.enter_context(stored_key(device_key))
             facts |= _one(device, answers, stratum, code, key, keep)
     _report(facts, json)
 

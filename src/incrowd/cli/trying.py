@@ -70,7 +70,7 @@ def simulate(
     check_answers(answers)
     loaded_survey = incrowd.Survey.load(survey)
     table = incrowd.load_answers(source(answers, format, encoding, sheet), loaded_survey)
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "trials": trials,
         "fixed_people": fixed_people,
         "simultaneous": simultaneous,
@@ -78,9 +78,9 @@ def simulate(
         "of_those_who_answered": of_those_who_answered,
     }
     with progress("simulating", trials) as advance:
-        result = incrowd.simulate(loaded_survey, table, **asked, seed=seed, progress=advance)
-    del asked["trials"], asked["fixed_people"]
-    show.result(simulated.view(result, **asked), json)
+        result = incrowd.simulate(loaded_survey, table, **options, seed=seed, progress=advance)
+    del options["trials"], options["fixed_people"]
+    show.result(simulated.view(result, **options), json)
 
 
 def demo(
@@ -160,7 +160,7 @@ def _precision(plan: incrowd.Plan) -> str:
 
 
 def _check_live(live: bool, join: bool, people: int | None, wait: float | None) -> None:
-    """Raises UsageError for an option that lacks the one it needs, and for an impossible time."""
+    """Raise UsageError for an option that lacks the one it needs, and for an impossible time."""
     for name, given, needed, there in (
         ("people", people, "--live", live),
         ("--open", InWords("is given without --live") if join else None, "--live", live),

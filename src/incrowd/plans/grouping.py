@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from incrowd.survey import Group, Survey
-from incrowd.survey.written import untold
+from incrowd.survey.written import without_margin
 
 Ids = tuple[str, ...]
 
@@ -59,7 +59,7 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
         yield f"a person would send more than {budget} reports"
     for ids in survey.not_held(groups):
         yield f"no message contains the table {', '.join(ids)}"
-    for id in (id for group in groups for id in untold(group, groups)):
+    for id in (id for group in groups for id in without_margin(group, groups)):
         yield f"no message sends the cells of {id} alone, which parities need"
     remembered = {q.id for q in survey.randomized if q.memoized}
     if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):

@@ -1,6 +1,6 @@
-"""A guarantee card: what a plan asks, sends and promises, for people who approve surveys.
+"""A guarantee card: what a plan asks, sends and guarantees, for people who approve surveys.
 
-Everything here is plain text; the templates turn it into HTML or Markdown, and escape it.
+Everything here is plain text; the templates convert it to HTML or Markdown, and escape it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.verification import verify
 
-MOST_ROWS = 40  # rows of a table on the card; the plan has all
+MOST_ROWS = 40  # of a table on the card; the plan has all of them
 
 
 class Certified(NamedTuple):
@@ -48,14 +48,14 @@ class Certified(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table; its head may be empty. The first cell of a row is its label."""
+    """A table; its head can be empty. The first cell of each row is its label."""
 
     head: Row
     rows: tuple[Row, ...]
 
 
 class Section(NamedTuple):
-    """A heading, paragraphs, and then a table, or lines to type or to compare."""
+    """A heading, paragraphs, and a table, or lines to type or to compare."""
 
     title: str
     paragraphs: tuple[str, ...] = ()
@@ -78,12 +78,12 @@ class Card(NamedTuple):
 
 
 def html(card: Card) -> str:
-    """A self-contained page: no network, no script, no other file. Prints on a page or two."""
+    """A self-contained page: no network, no script, no other file; one or two pages in print."""
     return rendered("card.html", title=card.title, card=card)
 
 
 def markdown(card: Card) -> str:
-    """The card as Markdown with tables (GitHub's); text that looks like Markdown stays text."""
+    """The card as Markdown with tables (GitHub's); text that looks like markup is escaped."""
     return rendered("card.md", card=card)
 
 
@@ -92,8 +92,7 @@ def card(
 ) -> Card:
     """The card of a plan that was just certified. name: of the plan's file, for the command.
 
-    promise: what holds for a collection over a network, if that is known; by default the plan's
-    own.
+    promise: the guarantee of a collection over a network, if that is known; by default the plan's.
     """
     sealed, promise = promise is not None, promise or plan.guarantee
     kind = "Guarantee card, certified" if promise.proved else "Privacy card, computed"
@@ -184,7 +183,7 @@ def _several(promise: Guarantee) -> str:
 
 
 def _cut(head: Row, rows: Iterator[Row]) -> Grid:
-    """The first rows of a table; of a long table the last row says how many are left out."""
+    """The first rows of a table; in a long table, the last row states how many are left out."""
     first = tuple(rows)
     if len(first) <= MOST_ROWS:
         return Grid(head, first)
@@ -235,15 +234,12 @@ def _question_facts(question: AnyQuestion) -> dict[str, Any]:
     return {"id": question.id, "answers": question.in_words()} | words
 
 
-# Plan -> guarantee card, certified now.
-
-
 def certified_card(plan: Plan, name: str = "plan.json", promise: Guarantee | None = None) -> Card:
-    """The guarantee card of a plan, its certificate recomputed and dated today.
+    """The guarantee card of a plan, with its certificate recomputed and dated today.
 
-    name: of the plan's file, for the command on the card. promise: what holds for a collection by
-    the plan, as `guarantee_of` has it, if that is known. Raises PlanError if the plan does not
-    hold: there is no card of a promise that is not kept.
+    name: of the plan's file, for the command on the card. promise: the guarantee of a collection by
+    the plan, from `guarantee_of`, if that is known. Raises PlanError if the plan does not keep its
+    guarantee.
     """
     verification = verify(plan)
     if not verification.plan_holds:

@@ -22,10 +22,10 @@ from incrowd.presentation.number_text import bound, short_percent
 from incrowd.presentation.shell import INK, LINE, MUTED, rendered
 from incrowd.presentation.shown import Shown
 
-# The style sheet asks for fonts as wide as the one Vega measures the labels with.
+# The fonts of the style sheet are as wide as this one, with which Vega measures labels.
 FONT = "sans-serif"
 MOST_CELLS = 200
-MOST_LETTERS = 40  # of a question, in a chart
+MOST_LETTERS = 40  # of the wording of a question in a chart
 
 _TEXT = {"labelFont": FONT, "labelFontSize": 12, "titleFont": FONT, "titleFontSize": 12}
 _QUIET = {"domain": False, "ticks": False, "titleColor": MUTED, "titleFontWeight": "normal"}
@@ -39,14 +39,14 @@ CONFIG: dict[str, Any] = {
     "axisX": {**_TEXT, **_QUIET, "labelColor": MUTED, "gridColor": LINE},
     "axisY": {**_TEXT, **_QUIET, "labelColor": INK, "grid": False},
 }
-# The empty frames that Vega draws around every group: a third of the text, nothing to see.
-_UNSEEN = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
-# Of a picture that is named as a whole its parts need no names.
-_UNSAID = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
+# The empty frames that Vega draws around every group: a third of the text, and invisible.
+_INVISIBLE = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
+# A picture with one label needs no roles for its parts.
+_ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
 
 class Size(NamedTuple):
-    """Pixels: the whole width of a chart, and what the labels down the side may take of it."""
+    """In pixels: the width of a chart, and the largest part of it for the labels at the side."""
 
     total: int
     most_labels: int
@@ -59,11 +59,12 @@ NARROW = Size(total=346, most_labels=130)
 def chart_svg(item: Shown, size: Size, label: str) -> Markup:
     """One table as an <svg> element: point and interval for each cell, and the truth if known.
 
-    The last question runs down the side; the answers to the others head small multiples that
-    share one axis. label: what a screen reader says, plain text. Needs no script and no network.
+    The answers to the last question are at the side; those to the others are the headings of small
+    multiples with a common axis. label: plain text for screen readers. Needs no script and no
+    network.
     """
     answers = list(dict.fromkeys(cell.answer[-1] for cell in item.cells))
-    # Room for the longest name, as far as it goes; 7 pixels are a roomy character.
+    # Room for the longest label, up to the limit; a wide character has 7 pixels.
     labels = min(max(map(cell_len, answers)) * 7 + 26, size.most_labels)
     groups = list(dict.fromkeys(cell.answer[:-1] for cell in item.cells))
     questions = tuple(map(shortened, item.table.questions))
@@ -81,13 +82,13 @@ def chart_svg(item: Shown, size: Size, label: str) -> Markup:
         plot=size.total - labels,
         domain=_domain(item),
         has_truth=item.has_truth,
-        # Groups are numbered, not named, so that two answers that read alike never share a plot.
+        # Groups are numbered, so that two answers with the same label never share a plot.
         headings=f"{json.dumps(headings)}[datum.value]" if len(item.table.questions) > 1 else "",
     )
 
 
 def _domain(item: Shown) -> list[float]:
-    """Zero, everything that is drawn, and a little room at both ends."""
+    """The range of zero and everything that is drawn, with some space at both ends."""
     ends = [v for c in item.cells for v in (c.low, c.high, c.truth) if v is not None]
     low, high = min(0.0, *ends), max(0.0, *ends)
     room = 0.03 * (high - low) or 0.01
@@ -95,27 +96,27 @@ def _domain(item: Shown) -> list[float]:
 
 
 def group_heading(questions: tuple[str, ...], group: tuple[str, ...]) -> str:
-    """What heads a small multiple: the answers to all questions but the last."""
+    """The heading of a small multiple: the answers to all questions but the last."""
     pairs = zip(questions, group, strict=False)
     return ", ".join(f"{question}: {answer}" for question, answer in pairs)
 
 
 def shortened(wording: str) -> str:
-    """The beginning of a wording, so that the answer behind it is seen as well."""
+    """The beginning of a wording, so that there is room for the answer after it."""
     return textwrap.shorten(wording, MOST_LETTERS, placeholder=" …")
 
 
 def drawn(template: str, label: str, **parts: Any) -> Markup:
-    """A template of Vega-Lite's JSON as an <svg> element, with that label."""
+    """Draw a Vega-Lite template as an <svg> element with a label."""
     spec = json.loads(rendered(template, **parts))
     return inline(vl_convert.vegalite_to_svg(spec, config=CONFIG, allowed_base_urls=[]), label)
 
 
 def inline(svg: str, label: str) -> Markup:
-    """Make the picture scale with the page, and name it for those who cannot see it."""
+    """Make a picture scale with the page, and label it for screen readers."""
     view = re.search(r'viewBox="[^"]*"', svg)
     width = re.search(r'width="([\d.]+)"', svg)
-    body = _UNSAID.sub("", _UNSEEN.sub("", svg[svg.index(">") + 1 :]))
+    body = _ROLES.sub("", _INVISIBLE.sub("", svg[svg.index(">") + 1 :]))
     name = escape(label)
     return Markup(
         f'<svg {view and view[0]} style="width:{width and width[1]}px" role="img" '
@@ -123,17 +124,16 @@ def inline(svg: str, label: str) -> Markup:
     )
 
 
-# Curves as HTML pages: delta against epsilon, and error against what it costs.
-
+# Curves as HTML pages: delta against epsilon, and error against its costs.
 
 Points = Sequence[tuple[float, float]]
-FLOOR = 1e-16  # smaller bounds are left out of the picture, not of the csv
+FLOOR = 1e-16  # smaller bounds are not drawn; the .csv file has them
 
 
 def curve_page(title: str, epsilons: np.ndarray, bounds: dict[str, np.ndarray]) -> str:
-    """A self-contained page: one line an analysis, delta on a logarithmic scale, and the numbers.
+    """A self-contained page: a curve for each analysis, delta on a log scale, and the numbers.
 
-    epsilons: shape (points,). bounds: certified bounds of delta of each analysis, same shape.
+    epsilons: shape (points,). bounds: certified bounds on delta by each analysis, same shape.
     """
     rows = [
         (f"{epsilon:.4g}", *(bound(deltas[i], 4) for deltas in bounds.values()))
@@ -151,11 +151,12 @@ def curve_page(title: str, epsilons: np.ndarray, bounds: dict[str, np.ndarray]) 
 
 
 class FrontierCurves(NamedTuple):
-    """Certified plans around that of a survey, each a value and the standard error, a proportion.
+    """Curves of certified plans; each point is a value and the standard error, a proportion.
 
-    reports, epsilons, local_epsilons: reports a person may send, epsilon, and what is left without
-    the shuffler; no points of the last where none is relied on. sent, epsilon, error: of the
-    survey's own plan. objective: whether errors are the largest or the mean over wanted tables.
+    reports, epsilons, local_epsilons: the values are the reports that a person may send, epsilon,
+    and the epsilon that is left without the shuffler (no points if the analysis relies on none).
+    sent, epsilon, error: those of the survey's plan. objective: whether errors are the largest or
+    the mean over the wanted tables.
     """
 
     reports: Points
@@ -168,7 +169,7 @@ class FrontierCurves(NamedTuple):
 
 
 class _Curve(NamedTuple):
-    """across: the name of its values; more: added to it on the axis. chosen: the survey's value."""
+    """across: the name of its values. more: an addition on the axis. chosen: the survey's value."""
 
     heading: str
     caption: str
@@ -204,7 +205,7 @@ def _curves(curves: FrontierCurves) -> Iterator[_Curve]:
 
 
 def frontier_table(curves: FrontierCurves) -> pa.Table:
-    """The points of all curves: curve, value, and the standard error as a proportion."""
+    """A row for each point: curve, value, and the standard error as a proportion."""
     rows = [(curve.across, float(x), y) for curve in _curves(curves) for x, y in curve.points]
     names = ("curve", "value", "standard_error")
     return pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)})
@@ -224,22 +225,14 @@ def frontier_page(title: str, curves: FrontierCurves) -> str:
         chosen = curve.chosen, curves.error
         svg = drawn("frontier.json", label, points=curve.points, chosen=chosen, **axes)
         charts.append((curve.heading, curve.caption, svg))
-        tables.append(
-            (
-                curve.across,
-                [
-                    (f"{x:,.3g}" if x < 1000 else f"{x:,.0f}", short_percent(y))
-                    for x, y in curve.points
-                ],
-            )
-        )
+        tables.append((curve.across, [(_value(x), short_percent(y)) for x, y in curve.points]))
     return rendered("frontier.html", title=title, up=up, charts=charts, tables=tables)
 
 
 def write_frontier(
     plan: Plan, error: float, reports: Points, epsilons: Points, local: Points, path: Path
 ) -> None:
-    """Write the curves as a page, and a .csv beside it. error: of the survey's own plan."""
+    """Write the curves as a page, and a .csv beside it. error: of this plan."""
     survey = plan.survey
     sent = sum(message.reports_each for message in plan.messages)
     chosen = sent, survey.privacy.epsilon, error, survey.objective

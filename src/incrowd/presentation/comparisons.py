@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import digits, finite, percent
+from incrowd.presentation.regressions import times
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.view import Numbers, View
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from incrowd.estimation.ratios import Comparison
 
 HEADINGS = ("figure", "estimate", "95% interval")
-UNITS = {"share": "%", "difference": " pp"}  # other kinds of figures are plain numbers
+UNITS = {"share": "%", "difference": " pp"}  # other figures have three significant digits
 POINTS = "pp: percentage points"
 POSSIBLE = {"share": (0.0, 1.0), "difference": (-1.0, 1.0)}  # other kinds have no limits
 CUT = "*"
@@ -116,7 +117,7 @@ def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str
 def _say(item: Comparison, kind: str) -> Callable[[float], str]:
     """The function that formats the values of a kind of figure."""
     if kind not in UNITS:
-        return "{:.4f}".format
+        return times
     return partial(_percent, places=digits([item]), unit=UNITS[kind])
 
 
@@ -152,8 +153,8 @@ def notes(items: Sequence[Comparison]) -> list[str]:
     return [*(f"({n}) {reason}" for n, reason in enumerate(_reasons(items), 1)), misses]
 
 
-def interval_words(item: Comparison, say: Callable[[float], str] = "{:.4f}".format) -> str:
-    """ "0.2000 to 0.3000", "above 0.8000", "below 0.3000" or "anything"."""
+def interval_words(item: Comparison, say: Callable[[float], str] = times) -> str:
+    """ "0.2 to 0.3", "above 0.8", "below 0.3" or "anything"."""
     if item.unbounded == "everywhere":
         return "anything"
     ends = {"above": item.low, "below": item.high}

@@ -16,7 +16,7 @@ from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, takes_words
 from incrowd.survey.crossings import Block, cell_answers
 
-BETWEEN = " / "  # the answers that one piece says
+BETWEEN = " / "  # between the answers of one piece
 SHOWN_BITS = 24  # longer records are described by their set bits
 WORD = "example"  # the answer to a text question
 
@@ -24,9 +24,9 @@ WORD = "example"  # the answer to a text question
 class Example(NamedTuple):
     """The part of a joint report that is about one question, or a piece from a message of cells.
 
-    answers: one to each question. record: the bits of the answer, or the piece that says them.
-    report: what is sent in their place. log_ratio: how many times as often these same bits come
-    from the likeliest answer as from the unlikeliest, as a logarithm.
+    answers: one to each question. record: the bits of the answer, or the piece that contains it.
+    report: what is sent instead. log_ratio: the logarithm of the ratio of the probabilities of this
+    report given the most likely and the least likely answer.
     """
 
     questions: tuple[str, ...]
@@ -42,12 +42,12 @@ class Example(NamedTuple):
 
 
 def examples(plan: Plan) -> tuple[Example, ...]:
-    """The first answer to each question, and what may be sent in its place.
+    """The first answer to each question, and what may be sent instead.
 
-    For each question of a joint report, but of those that have the same kind of records and the
-    same noise only for the first, in the first message that holds it; and for each message of
-    cells. The flips are pseudorandom numbers of the plan's digest, with the plan's own
-    probabilities: they are the same every time.
+    There is an example for each message of cells and for each question of a joint report; of
+    questions with the same kind of records and the same noise, only for the first one, in the first
+    message that contains it. The flips are pseudorandom numbers from the plan's digest with the
+    plan's probabilities: they are the same every time.
     """
     seen: set[object] = set()
     shown = []
@@ -68,7 +68,7 @@ def _example(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
     if channel.of_answers:
         return _whole_answer(plan, question, channel)
     answer, record = _record(question)
-    ones = channel.matrix[1][record]  # the chance of each bit to be sent as 1
+    ones = channel.matrix[1][record]  # the probability that each bit is sent as 1
     report = (_draws(plan, question.id, len(record)) < ones).astype(int)
     ends = np.cumsum([domain.bits for domain in question.domains])
     parts = zip(question.domains, np.split(report, ends[:-1]), strict=True)  # are independent
@@ -80,8 +80,9 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
     """max over allowed records x, x' of ln P(report | x) - ln P(report | x').
 
     matrix: P(report r | answer x) of a bit, shape (2, 2). report: 0 or 1, shape (bits,). Setting
-    bit i of a record multiplies P by C[r_i, 1] / C[r_i, 0]; of records with so many set bits the
-    likeliest has those with the largest of these factors, the unlikeliest those with the smallest.
+    bit i of a record multiplies P by C[r_i, 1] / C[r_i, 0]; among records with the same number of
+    set bits, the most likely one has the bits with the largest of these factors, and the least
+    likely one those with the smallest.
     """
     falling = -np.sort(-np.log(matrix[report, 1] / matrix[report, 0]))
     sizes = slice(domain.fewest, domain.most + 1)
@@ -91,9 +92,10 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
 
 
 def _pieces(plan: Plan, message: Cells) -> Example:
-    """The piece that says the first answers (of a single bit the second one, as the first sends
-    nothing; of parities that exactly one of two is given), and one that the noise invents now and
-    then."""
+    """The piece with the first answers, and one that the noise invents now and then.
+
+    A single bit has a piece for the second answer only; a parity is for exactly one of two.
+    """
     block, noise = message.crossing.blocks[0], message.noise
     single, others = block.shape == (1,), message.record_bits - 1
     answers = tuple(cell_answers(plan.survey.question(id))[int(single)] for id in block.questions)

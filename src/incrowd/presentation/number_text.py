@@ -1,4 +1,4 @@
-"""Proportions as text for people, with as many digits as the errors deserve."""
+"""Proportions as text for people, with as many digits as the errors justify."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def short_percent(proportion: float) -> str:
 
 
 def bound(value: float, significant: int = 3) -> str:
-    """A bound on what is lost, as epsilon or delta: never below the real one, "1e-06" for 1e-6."""
+    """A bound on a loss, such as epsilon or delta, rounded up: "1e-06" for 1e-6."""
     return rounded_up(value, significant)
 
 
@@ -67,24 +67,24 @@ def chance(delta: float) -> str:
 
 
 def factor(log_ratio: float) -> str:
-    """e^log_ratio for people, rounded up: "7.39", "2,981", "10^20" where it is too long to read."""
+    """e^log_ratio for people, rounded up: "7.39", "2,981"; "10^20" if it is too long to read."""
     if log_ratio < math.log(1e6):
         return written_out(math.exp(log_ratio))
     return f"10^{math.ceil(log_ratio / math.log(10))}"
 
 
 def written_out(value: float) -> str:
-    """A bound with three digits or all of its whole ones, never below the real one: "2,981"."""
+    """A bound, rounded up, with three digits or all before the decimal point: "2,981"."""
     return rounded_up(value, 3, whole=True)
 
 
 def noise(q: float, significant: int = 4) -> str:
-    """A chance that protects, as q: never above the real one."""
+    """A probability that protects, such as q, rounded down."""
     return rounded_down(q, significant)
 
 
 def finite(value: Any) -> Any:
-    """JSON-ready: null for nan and infinity, which JSON does not have, no numbers of numpy."""
+    """Make a value JSON-ready: null for nan and infinity, and plain numbers instead of numpy's."""
     value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
     if isinstance(value, dict):
         return {key: finite(inner) for key, inner in value.items()}

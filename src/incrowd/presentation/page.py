@@ -26,7 +26,7 @@ from incrowd.presentation.shown import (
     shown_of,
 )
 
-# In units of one cell's share of the page: they keep it under 2 MB, and drawing under a minute.
+# In cells: they keep the page below 2 MB, and drawing below a minute.
 _MOST_CHARTED = 800
 _MOST_LISTED = 2500
 _FIGURES = ("estimate", "std. error", "low", "high")
@@ -35,9 +35,9 @@ _FIGURES = ("estimate", "std. error", "low", "high")
 def page(estimates: Estimates) -> str:
     """A self-contained HTML page: the guarantee, every table as a chart and as numbers, a guide.
 
-    Of each stratum the numbers, folded away. Under 2 MB, unless names are longer than sentences: of
-    many or large tables, those that come too late are not drawn, later not listed, and the page
-    says so.
+    The numbers of each stratum are folded. The page is smaller than 2 MB unless labels are longer
+    than sentences: if there are many or large tables, the last ones are not drawn or not even
+    listed, and the page says so.
     """
     items, survey, seed = list(shown(estimates)), estimates.plan.survey, estimates.seed
     before = accumulate(map(_weight, items), initial=0)
@@ -48,7 +48,7 @@ def page(estimates: Estimates) -> str:
         estimates=estimates,
         sentences=sentences,
         receipts=receipts,
-        about=[  # who counts as a person is in the guide
+        about=[  # the guide explains who counts as a person
             fact for fact in about(estimates, "at the end of this page") if fact.name != "People"
         ],
         of_strata=list(_of_strata(estimates, _MOST_LISTED - sum(map(_weight, items)))),
@@ -71,7 +71,7 @@ def page(estimates: Estimates) -> str:
 
 
 def _of_strata(estimates: Estimates, left: int) -> Iterator[dict[str, Any]]:
-    """The numbers of each stratum; none of those that come when the page is full."""
+    """The numbers of each stratum; none once the page is full."""
     for stratum in estimates.strata:
         items = list(shown_of(estimates, stratum))
         left -= sum(map(_weight, items))
@@ -80,12 +80,12 @@ def _of_strata(estimates: Estimates, left: int) -> Iterator[dict[str, Any]]:
 
 
 def _weight(item: Shown) -> int:
-    """What a table takes of the page; each small multiple comes with axes and a heading."""
+    """The size of a table on the page, in cells; small multiples have axes and headings."""
     return len(item.cells) + 2 * (len(item.cells) // len(item.table.answers[-1])) + 2
 
 
 def _table(item: Shown, used: int) -> dict[str, Any]:
-    """One table; `used` is what the tables before it have taken of the page."""
+    """One table. used: the size of the tables before it."""
     drawn = 0 < len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
     listed = item.cells[: max(_MOST_LISTED - used, 0)]
     label = f"Estimates with intervals: {' × '.join(item.table.questions)}. The table has them all."
@@ -110,7 +110,7 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
 
 
 def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, Any]:
-    """Mean, total and quantiles, where a table is of numbers, and what they are of."""
+    """Mean, total and quantiles if a table is of numbers, with a note."""
     figures = amounts.amounts_of(item.names, estimates.amounts)
     if figures is None:
         return {"amounts": ()}
@@ -119,7 +119,7 @@ def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, 
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:
-    """The cells that share the answers to all questions but the last, under those answers."""
+    """Group the cells by their answers to all questions but the last."""
     for group, cells in groupby(listed, lambda cell: cell.answer[:-1]):
         yield group_heading(item.table.questions, group), list(cells)
 

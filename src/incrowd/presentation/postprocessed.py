@@ -1,4 +1,4 @@
-"""Biased shares beside the unbiased ones, for people and programs."""
+"""Post-processed shares next to the unbiased ones, for people and programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A regression as a page: the promise, the forest plot, the numbers, and how to read them."""
+"""A regression as a page: the guarantee, the forest plot, the numbers, and how to read them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from incrowd.survey.formulas import OTHERS
 
 TOGETHER = " × "
 ENDS = ("estimate", "low", "high")
-LETTERS = 7  # pixels of a roomy character of the names at the side of a plot
+LETTERS = 7  # pixels of a wide character in the labels at the side of a plot
 
 
 class Group(NamedTuple):
     """The coefficients of one predictor, or of an interaction.
 
-    ids: of its questions. against: the answers that its own are compared with; "" of a slope.
-    answers: for each coefficient. places: of its coefficients among all.
+    ids: of its questions. against: the reference answers; "" for a slope. answers: those of each
+    coefficient. places: the places of its coefficients among all.
     """
 
     ids: tuple[str, ...]
@@ -64,7 +64,7 @@ def _level_text(survey: Survey, id: str, level: str) -> str:
 
 
 def _reference(model: Regression, id: str) -> str:
-    """The answer to a predictor that others are compared with."""
+    """The reference answer of a predictor."""
     levels = (*model.plan.survey.question(id).answers, OTHERS)
     return next(level for level in levels if f"{id}={level}" in model.references)
 
@@ -74,9 +74,9 @@ def _label(model: Regression, id: str, level: str) -> str:
 
 
 def forest_plot(model: Regression, width: int = 560, most_labels: int = 200) -> Markup:
-    """Point and interval of each coefficient as an <svg> element; odds ratios on their own scale.
+    """Point and interval of each coefficient as an <svg> element; odds ratios on a log scale.
 
-    The intercept, which comes first, is left out: it is compared with nothing.
+    The intercept, which comes first, is left out, since it is not a comparison.
     """
     from incrowd.presentation.charts import drawn  # drawing is slow to import
 
@@ -91,7 +91,7 @@ def forest_plot(model: Regression, width: int = 560, most_labels: int = 200) -> 
     ]
     labels = min(max(cell_len(str(v["answer"])) for v in values) * LETTERS + 26, most_labels)
     plot = width - labels
-    headings = [_heading(model, group, plot // (LETTERS + 1)) for group in shown]  # they are bold
+    headings = [_heading(model, group, plot // (LETTERS + 1)) for group in shown]  # in bold
     return drawn(
         "forest.json",
         f"{regressions.title(model)}, drawn",
@@ -108,19 +108,19 @@ def forest_plot(model: Regression, width: int = 560, most_labels: int = 200) -> 
 
 
 def _heading(model: Regression, group: Group, letters: int) -> str:
-    """The wordings of its questions, or how they begin."""
+    """The wordings of its questions, shortened if necessary."""
     texts, most = map(model.plan.survey.text_of, group.ids), letters // len(group.ids)
     return TOGETHER.join(textwrap.shorten(text, most, placeholder=" …") for text in texts)
 
 
 def _drawn(ends: Sequence[float], domain: Sequence[float]) -> dict[str, float]:
-    """Point and ends; one that is open lies at the edge of the plot."""
+    """The point and the ends of an interval; an open end lies at the edge of the plot."""
     low, high = domain
     return dict(zip(ENDS, (min(max(each, low), high) for each in ends), strict=True))
 
 
 def _domain(ends: Sequence[float], log: bool) -> list[float]:
-    """All that is drawn, and where nothing differs, with a little room at both ends."""
+    """The range of everything that is drawn and of no difference, with space at both ends."""
     drawn = [end for end in ends if math.isfinite(end) and (end > 0 or not log)]
     low, high = min(drawn), max(drawn)
     if log:
@@ -179,7 +179,7 @@ def _figures(model: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
 
 
 def reading(model: Regression) -> Iterator[str]:
-    """What a figure of the table says, with the one that differs most clearly as an example."""
+    """Explain a figure of the table; the clearest difference is the example."""
     shown = groups(model)
     single = [(group, place) for group in shown if len(group.ids) == 1 for place in group.places]
     crossed = any(len(group.ids) > 1 for group in shown)
@@ -239,14 +239,14 @@ _WRITERS: Mapping[str, Any] = {
 
 
 def check_regression_ending(path: Path) -> None:
-    """Raises UsageError if a regression cannot be written with that ending."""
+    """Raise UsageError if a regression cannot be written with the ending of the path."""
     checked_ending(path, _WRITERS)
 
 
 def save_regression(model: Regression, path: Path) -> bool:
     """Write a regression as .html, .csv or .json, whole or not at all.
 
-    A .csv has a row for each coefficient: without any it is not written, and the answer is False.
+    A .csv file has a row for each coefficient. Without any, it is not written; returns False then.
     """
     ending = checked_ending(path, _WRITERS)
     if ending == ".csv" and not model.estimable:

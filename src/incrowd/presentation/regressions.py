@@ -115,7 +115,7 @@ def _text(value: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio with three significant digits, or all digits before the decimal point."""
+    """A number with three significant digits, or all digits before the decimal point."""
     return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
 
 

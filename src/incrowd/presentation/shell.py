@@ -9,16 +9,16 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-# The colors of the light page. The dark page's style sheet finds an element by the one it has.
+# The colors of the light page, by which the style sheet of the dark page selects elements.
 INK, MUTED, LINE, ACCENT = "#1b1f24", "#59636e", "#dfe3e8", "#0b5cad"
 
-# An underscore within a word marks nothing up, and names are full of them.
+# An underscore within a word, as in many names, is not markup.
 _MARKS = re.compile(r"[\\`*\[\]<>&#|~$]|(?<![^\W_])_|_(?![^\W_])")
 
 
 @cache
 def templates(package: str = __package__) -> Environment:
-    """The templates of a package, which may extend those here; HTML escapes what it is given."""
+    """The templates of a package, which can extend those here; HTML is escaped."""
     loaders = (PackageLoader(name) for name in dict.fromkeys((package, __package__)))
     environment = Environment(
         loader=ChoiceLoader(list(loaders)),
@@ -44,15 +44,15 @@ def rendered(template: str, package: str = __package__, /, **parts: Any) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """A line may break after each underscore."""
+    """Allow a line break after each underscore."""
     return escape(name).replace("_", Markup("_<wbr>"))
 
 
 def plain(text: str) -> str:
-    """Text with a backslash before everything that Markdown would read as markup."""
+    """Escape everything that Markdown would read as markup."""
     return _MARKS.sub(r"\\\g<0>", one_line(text))
 
 
 def one_line(text: str) -> str:
-    """Text without its line breaks, which would begin something else in Markdown."""
+    """Replace line breaks by spaces, since a new line can start other markup in Markdown."""
     return " ".join(text.splitlines())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incrowd.estimation.quality import TableQuality
     from incrowd.simulation import Simulation
 
-FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
+FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "actual", "theory", "eff.")
 SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
 
 
@@ -109,6 +109,6 @@ def _explained(trials: int, simultaneous: str | None) -> str:
         "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
         f"of all cells of a table at once{by}; each is accurate to ±{accuracy:.1f}. bias: the "
         "largest of any cell; beyond its limit it would be real (5% false alarms per table). "
-        "stated, found, theory: standard errors, means over the cells. eff.: theoretical "
-        "over found variance."
+        "stated, actual, theory: standard errors, means over the cells. eff.: theoretical "
+        "over actual variance."
     )

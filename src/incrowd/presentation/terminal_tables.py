@@ -74,7 +74,7 @@ def message_table(plan: Plan) -> Table:
         )
         if message.cells:
             which = "pairs of answers" if message.parities else "cells"
-            kind = f"{message.record_bits:,} {which}"
+            kind = f"{message.record_bits:,} {which}" if message.record_bits > 1 else "1 cell"
             reports = f"about {message.reports_each:,.1f}, one for each set cell"
         shown.add_row(Text(", ".join(message.ids)), kind, noise, reports)
     return shown

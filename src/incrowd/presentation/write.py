@@ -1,4 +1,4 @@
-"""Estimates and cards into files; the ending says what kind."""
+"""Write estimates and cards to files, in the format of their endings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CARD_WRITERS: Writers = {
 
 
 def check_ending(path: str | Path) -> str:
-    """The ending of the path, in lower case; to call before the work starts.
+    """Return the ending of a path, in lower case; call it before the work starts.
 
     Raises UsageError if estimates cannot be written with that ending.
     """
@@ -51,8 +51,8 @@ def check_ending(path: str | Path) -> str:
 def save_estimates(estimates: Estimates, path: str | Path) -> None:
     """Write the estimates as .csv, .json, .parquet or .html.
 
-    The file appears whole or not at all. Raises UsageError if the ending is another, or if the
-    file cannot be written.
+    The file is written whole or not at all. Raises UsageError for any other ending, or if the file
+    cannot be written.
     """
     _save(estimates, path, _WRITERS)
 

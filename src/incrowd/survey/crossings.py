@@ -1,10 +1,10 @@
-"""Cells: the combinations of answers to one or more questions, and records of them.
+"""Cells: the combinations of answers to one or more questions, and a person's record of them.
 
-A person's record has a bit for each cell. It is one-hot where every question has exactly one
-answer. Of a `multi` question, crossed with others, there is a cell for each option together with
-each combination of the other answers, and a cell "any" for each such combination: without it the
-people who chose nothing would be in no cell. One question with two answers needs a single bit, as
-the number of people is known, and a `multi` question alone needs no cell "any".
+A person's record has a bit for each cell. It is one-hot if every question has exactly one answer.
+If a `multi` question is crossed with others, there is a cell for each option together with each
+combination of the other answers, and a cell "any" for each such combination: otherwise, people who
+chose nothing would be in no cell. One question with two answers needs only a single bit, since the
+number of people is known, and a `multi` question alone needs no cell "any".
 Parities are the record for all pairs of questions with two answers each: a bit for each pair, set
 if the answers differ. Proof: docs/mathematics.md#cells, docs/mathematics.md#parities.
 """

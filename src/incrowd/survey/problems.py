@@ -1,7 +1,7 @@
 """All mistakes in a survey at once, as problems.
 
-Pydantic finds the mistakes within a part. Mistakes between parts are searched for among all parts
-that are valid by themselves.
+Pydantic finds the mistakes within each part. Inconsistencies between parts are checked among all
+parts that are valid by themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from incrowd.survey.randomizers import fields
 from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import word_problems
-from incrowd.survey.written import MOST_PEOPLE, Group, Written, untold
+from incrowd.survey.written import MOST_PEOPLE, Group, Written, without_margin
 
 Named = tuple[str, tuple[str, ...]]  # a field that names questions, and their ids
 
@@ -205,9 +205,9 @@ def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> It
     every = [question.id for question in survey.questions if question.memoized]
     if every and survey.rows_per_person != 1:
         allowed = (
-            f"{every[0]!r} is memoized, and the equal responses of one person's rows would tell "
-            "which of her answers are equal; leave rows_per_person out, and name people by an id, "
-            "of whom each counts once; or leave memoized out"
+            f"{every[0]!r} is memoized, and equal responses in one person's rows would reveal "
+            "which of the answers are equal; leave rows_per_person out and identify people by an "
+            "id, so that each counts once; or leave memoized out"
         )
         yield Problem("rows_per_person", survey.rows_per_person, allowed)
 
@@ -251,8 +251,8 @@ def _message_problems(survey: Written) -> Iterator[Problem]:
         if group.parities and not group.cells:
             allowed = "parities are a kind of cells; add cells = true"
             yield Problem(f"{field}.parities", True, allowed)
-        for id in untold(group, survey.messages):
-            allowed = "parities do not give its answers alone; add a message of cells for it"
+        for id in without_margin(group, survey.messages):
+            allowed = "parities do not show its answers; add a message of cells for it"
             yield Problem(f"{field}.parities", id, allowed)
         for question in questions:
             if question.wide and not group.cells:

@@ -19,10 +19,8 @@ SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
 TABLE_SEPARATOR = ","  # between the questions of a table on the command line
 MERGED = " + "  # between answers that are merged, in the name of all of them
 SHOWN = 12  # answers, in a message
-MOST_TOGETHER = 1000  # options of a question in a joint report; a wider one is sent as cells
-CLOSE = 0.01  # to 1: a sum of rounded shares, such as three times 0.33
-
-
+MOST_TOGETHER = 1000  # options of a question in a joint report; with more it is sent as cells
+CLOSE = 0.01  # to 1, for a sum of rounded shares, such as three times 0.33
 MOST_LISTED = 12  # answers to a question, for people
 
 Read = TypeVar("Read", covariant=True)
@@ -69,23 +67,24 @@ class Merged(NamedTuple):
 
 
 class AnyQuestion(Frozen):
-    """What all questions have. Each type is a class in a module of its own.
+    """The properties that all questions have. Each type is a class in a separate module.
 
-    optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
-    the place of the planner's bit flip. memoized: the planner's bit flips are drawn once for each
-    device and answer, and repeated in every round. open: the answer is not randomized and travels
-    in clear. text, help, labels: what people read, the last by answers; what is left out is left
-    out of files as well. shares: the expected share of each answer, on which forecasts rest, and
-    nothing else: neither noise nor promise nor anything that a device does.
+    optional: whether "no answer" is one more answer. randomizer: a device with fixed probabilities,
+    instead of the planner's bit flip. memoized: whether the planner's bit flips are drawn once for
+    each device and answer, and repeated in every round. open: whether the answer is sent in the
+    clear instead of being randomized. text, help, labels: the wording that people read; labels by
+    answer. shares: the expected share of each answer; only forecasts use it, neither the noise nor
+    the guarantee nor a device.
 
-    What is here is right for a question with exactly one of some named answers. A type says what
-    is different about it, once; the rest of the package asks the question.
+    The defaults are those of a question with exactly one of some named answers. A type states its
+    differences once, and the rest of the package asks the question.
 
-    exclusive: everybody gives exactly one of the answers. of_numbers: the answers are numbers, or
-    ranges of them, in order. rounded: the answers are numbers to which amounts are rounded at
-    random, which keeps the mean and nothing else. hashed: the answers are words that nobody listed.
-    named: files of answers name the answers, and codes stand for them. one_value: a cell of such a
-    file holds one value, so that an empty one is missing. any_case: in capitals as well.
+    exclusive: whether everybody gives exactly one of the answers. of_numbers: whether the answers
+    are numbers, or ranges of numbers, in order. rounded: whether the answers are numbers to which
+    amounts are rounded at random, which preserves only the mean. hashed: whether the answers are
+    words that are not listed. named: whether files contain the names of the answers, or codes for
+    them. one_value: whether a cell of such a file has one value, so that an empty cell is missing.
+    any_case: whether names are also recognized in capitals.
     """
 
     type: str
@@ -98,8 +97,8 @@ class AnyQuestion(Frozen):
     any_case: ClassVar[bool] = False
     not_open: ClassVar[str] = ""  # why it cannot be open, and what would work; "" if it can be
     not_merged: ClassVar[str] = ""  # why its answers cannot be merged
-    not_crossed: ClassVar[str] = ""  # what it is, if it has no cells
-    not_explained: ClassVar[str] = ""  # why it can be in no regression
+    not_crossed: ClassVar[str] = ""  # the kind of question, if it cannot be sent as cells
+    not_explained: ClassVar[str] = ""  # why it cannot be in a regression
 
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
@@ -122,7 +121,9 @@ class AnyQuestion(Frozen):
     @classmethod
     def _one_word(cls, id: str) -> str:
         if TABLE_SEPARATOR in id or id != id.strip():
-            raise ValueError(f"should have no {TABLE_SEPARATOR!r} in it and no space around it")
+            raise ValueError(
+                f"should not contain {TABLE_SEPARATOR!r}, or begin or end with a space"
+            )
         return id
 
     @property

@@ -62,7 +62,7 @@ class Readable(Protocol):
 
 
 def in_language(words: str | Mapping[str, str], language: str, survey: str) -> str:
-    """The text in a language, else in its base language ("de" of "de-AT"), else the survey's."""
+    """The text in a language, in its base language ("de" for "de-AT"), or in the survey's."""
     if isinstance(words, str):
         return words
     tags = (language, language.partition("-")[0], survey)
@@ -102,7 +102,7 @@ def hidden_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
         if place[:1] != ("codes",) and (characters := hidden(text, paragraphs)):
             numbered = (f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in place)
             field = "".join(numbered).lstrip(".") or "survey"
-            yield Problem(field, InWords(f"holds {characters}"), VISIBLE)
+            yield Problem(field, InWords(f"contains {characters}"), VISIBLE)
 
 
 def look_alike_warnings(questions: Iterable[Any], strata: Iterable[str] = ()) -> Iterator[str]:

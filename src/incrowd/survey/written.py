@@ -1,4 +1,4 @@
-"""The fields of a survey, and what follows from them.
+"""The fields of a survey, and the properties that follow from them.
 
 Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 """
@@ -28,14 +28,13 @@ def _none(value: object) -> bool:
 
 
 class Privacy(Frozen):
-    """The wanted guarantee. `delta` is not used by the analysis `local`.
+    """The requested guarantee. The analysis `local` does not use `delta`.
 
-    The accountant defines the analyses; planning looks `analysis` up.
-
-    `shuffle` is a guarantee for every collection in which enough honest people take part, by the
-    smallest of all proved bounds; `blanket` and `seat` by one of them alone. `outlier` is the
-    papers' analysis, exact for homogeneous crowds and no guarantee. local_epsilon: the
-    largest epsilon allowed if the reports are not mixed.
+    analysis: the name of an analysis, which the accountant defines. `shuffle` is a guarantee for
+    every collection in which enough honest people take part, by the smallest of all proved bounds;
+    `blanket` and `seat` use only one of them. `outlier` is the papers' analysis: exact for
+    homogeneous crowds, but not a guarantee. local_epsilon: the largest allowed epsilon if the
+    reports are not mixed.
     """
 
     epsilon: FiniteFloat = Field(gt=0, strict=True)
@@ -53,8 +52,8 @@ class Table(Frozen):
 
 
 class Group(Table):
-    """Questions that form a message: as a joint report, which a person may send several times, or
-    as the cells of the table of all of them, or as the parities of all pairs."""
+    """Questions that form a message: a joint report, which a person may send several times; the
+    cells of the table of all questions; or the parities of all pairs."""
 
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
     cells: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
@@ -66,31 +65,31 @@ class Group(Table):
         return wanted <= set(self.questions) and (len(wanted) == 2 or not self.parities)
 
 
-def untold(group: Group, groups: Iterable[Group]) -> Iterator[str]:
-    """The questions of a message of parities whose answers no message of cells gives."""
+def without_margin(group: Group, groups: Iterable[Group]) -> Iterator[str]:
+    """The questions of a message of parities that are in no message of cells."""
     alone = {id for other in groups if other.cells and not other.parities for id in other.questions}
     yield from (id for id in group.questions if group.parities and id not in alone)
 
 
 class Written(Frozen):
-    """The questions, the crowd, the wanted guarantee and the wanted tables.
+    """The questions, the crowd, the requested guarantee and the requested tables.
 
-    crowd: how many people take part; where questions are open, the people of the smallest stratum
-    that is released. small_strata: what becomes of smaller ones: deleted, or merged.
-    colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
-    The planner chooses the messages so that the largest (or the mean) inflation of the wanted
-    tables is smallest: their variance over that of sampling. tables: "pairs" wants the tables of
-    all pairs of questions as well; "any" keeps all questions in joint reports, from which any table
-    can be made. explore: the share of the privacy that a joint report of all questions gets, for
-    tables that nobody wants yet. weights: questions that are crossed with every wanted table, so it
-    can be weighted by them. reports_per_person: expected, at most. upload_bytes: the most that one
-    person uploads. messages: or the grouping, fixed; or copies: of one report that holds all
-    questions.
-    rows_per_person: how many rows of the answers may be one person's; all of them are protected.
-    rounds: how often the same people are asked these questions; the promise covers all of them.
-    language: of what stands in one language only, and where another is wanted and missing.
-    regressions: what is to be explained by what.
-    codes: how files of answers write them; in a TOML file keys of the questions.
+    crowd: the number of people who take part; with open questions, the number of people in the
+    smallest stratum that is released. small_strata: whether smaller strata are deleted or merged.
+    colluding: the number of people in the crowd who are assumed to work with the analyst, and who
+    therefore hide nobody. objective: whether the planner minimizes the largest or the mean
+    inflation of the requested tables, which is their variance over that of sampling alone. tables:
+    "pairs" also requests the tables of all pairs of questions; "any" keeps all questions in joint
+    reports, from which any table can be estimated. explore: the share of the privacy that a joint
+    report of all questions gets, for tables that are not requested yet. weights: questions that are
+    crossed with every requested table, so that it can be weighted by them. reports_per_person: the
+    largest expected number. upload_bytes: the largest size of one person's upload. messages: fixed
+    messages instead of the planner's. copies: of one joint report of all questions.
+    rows_per_person: the number of rows of the answers that may belong to one person; all of them
+    are protected. rounds: how often the same people are asked these questions; the guarantee covers
+    all rounds. language: of texts that have only one language, and of those that lack the language
+    of a reader. regressions: the requested models. codes: the codes in files of answers; in a TOML
+    file they are keys of the questions.
     """
 
     name: str = Field(min_length=1)
@@ -123,7 +122,7 @@ class Written(Frozen):
     codes: tuple[Codes, ...] = Field(default=(), exclude_if=_none)
 
     def question(self, id: str) -> AnyQuestion:
-        """The question of that id. Raises KeyError."""
+        """The question with an id. Raises KeyError if there is none."""
         for question in self.questions:
             if question.id == id:
                 return question
@@ -131,16 +130,16 @@ class Written(Frozen):
 
     @property
     def honest(self) -> int:
-        """The people a guarantee may count on: the crowd less those who may collude.
+        """The number of people on whom a guarantee can rely: the crowd without colluding people.
 
-        If R rows can be one person's, the crowd is counted in rows, and colluding people have R
-        each. A person's R reports then hide among the others' as in R collections of crowd / R
-        rows, one report in each, of which the whole collection is a mixture.
+        If R rows can belong to one person, the crowd is counted in rows, and each colluding person
+        has R rows. A person's R reports then hide among those of others as in R collections of
+        crowd / R rows, with one report in each; the whole collection is a mixture of these.
         """
         return self.hidden(self.crowd)
 
     def hidden(self, rows: int) -> int:
-        """The people a guarantee may count on, given a number of rows of answers."""
+        """The number of people on whom a guarantee can rely, given a number of rows of answers."""
         return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
 
     @property
@@ -160,7 +159,7 @@ class Written(Frozen):
 
     @property
     def counted(self) -> tuple[tuple[str, ...], ...]:
-        """The tables that reports are counted for: the randomized questions of the wanted ones."""
+        """The tables that reports are counted for: the randomized questions of wanted tables."""
         return tuple(dict.fromkeys(ids for ids in map(self.closed, self.wanted) if ids))
 
     @property
@@ -172,8 +171,8 @@ class Written(Frozen):
 
     @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:
-        """The tables to show: one-way tables first, in the order of the questions; then those that
-        the survey lists, all pairs if it wants them, and those for which it fixes cells."""
+        """The tables to show: first the table of each question, in order; then the tables that the
+        survey lists, all pairs if it requests them, and the tables for which it fixes cells."""
         fixed = chain.from_iterable(
             combinations(group.questions, 2) if group.parities else [group.questions]
             for group in self.messages

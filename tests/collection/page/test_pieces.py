@@ -111,7 +111,7 @@ def test_the_promise_says_what_really_hides_people(seen):
     assert f"about {min(seen['hidden']):g} or more identical ones are made up" in pieces
     assert "Your other answers are changed at random" in rest
     assert any("could tell which pieces came from you" in line for line in seen["cheat"])
-    assert "pieces that say your answers" in seen["example"]
+    assert "pieces with your answers" in seen["example"]
 
 
 def test_in_german_narrow_and_for_everybody(seen):

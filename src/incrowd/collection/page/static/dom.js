@@ -1,18 +1,18 @@
-/** An element with attributes, listeners (named "on…") and children. Texts stay text: nothing here reads markup. */
+/** An element with attributes, listeners (named "on…") and children. Text is never parsed as markup. */
 export function el(name, attributes = {}, ...children) {
-  const made = document.createElement(name)
+  const element = document.createElement(name)
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value)
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value === true ? "" : value)
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value)
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value === true ? "" : value)
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""))
-  return made
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""))
+  return element
 }
 
-/** Text in an element of its own, marked if it is in another language than what stands around it. */
-export const said = (name, { text, lang }, attributes = {}) => el(name, { ...attributes, lang }, text)
+/** Text in a separate element, which is marked if its language differs from that of its surroundings. */
+export const phrase = (name, { text, lang }, attributes = {}) => el(name, { ...attributes, lang }, text)
 
-/** Brings an element into view and to whoever reads by ear. */
+/** Scrolls to an element and moves the focus to it, so that screen readers read it. */
 export function show(element) {
   element.tabIndex = -1
   element.focus()

@@ -1,5 +1,5 @@
 import { combobox } from "./combobox.js"
-import { el, said } from "./dom.js"
+import { el, phrase } from "./dom.js"
 
 const MOST_LISTED = 12 // options that are shown at once; of more a field finds them
 const NO_ANSWER = "no answer"
@@ -22,9 +22,9 @@ export function fieldOf(question, number, words, draft, changed) {
   const described = `${id}-help ${id}-error`
   const part = { question, id, words, draft, changed, described }
   const { controls, grouped, read, first } = KINDS[kindOf(question)](part)
-  const text = said(grouped ? "legend" : "label", words.question(question), { class: "asked", for: grouped ? null : id })
+  const text = phrase(grouped ? "legend" : "label", words.question(question), { class: "asked", for: grouped ? null : id })
   const error = el("p", { class: "wrong", id: `${id}-error` })
-  const hints = [said("span", words.help(question)), " ", hint(question, words)]
+  const hints = [phrase("span", words.help(question)), " ", hint(question, words)]
   const element = el(
     grouped ? "fieldset" : "div",
     { class: "question", "aria-describedby": grouped ? described : null },
@@ -45,8 +45,8 @@ export function fieldOf(question, number, words, draft, changed) {
 function hint(question, words) {
   const limit = question.type === "multi" ? words.say("at_most", { most: question.at_most }) : ""
   const openly = question.open ? words.say("openly") : ""
-  const told = { number: "range_only", amount: "rounded_only" }[question.type]
-  return [openly, limit, told ? words.say(told) : "", question.optional ? words.say("optional") : ""]
+  const hintOfType = { number: "range_only", amount: "rounded_only" }[question.type]
+  return [openly, limit, hintOfType ? words.say(hintOfType) : "", question.optional ? words.say("optional") : ""]
     .filter((text) => text)
     .join(" ")
 }
@@ -82,7 +82,7 @@ function radios({ question, id, words, draft, changed }) {
 
 function tick(type, id, name, label, checked, onchange) {
   const input = el("input", { type, id, name, checked, onchange })
-  return el("div", { class: "line" }, input, said("label", label, { for: id }))
+  return el("div", { class: "line" }, input, phrase("label", label, { for: id }))
 }
 
 function boxes({ question, id, words, draft, changed }) {
@@ -147,7 +147,7 @@ function findSeveral({ question, id, words, draft, changed, described }) {
   const entry = (value) => {
     const name = words.answer(question, value)
     const off = { type: "button", onclick: () => (draft.several.delete(value), list(), input.focus()) }
-    return el("li", {}, said("span", name), el("button", { ...off, "aria-label": words.say("remove", { name: name.text }) }, "×"))
+    return el("li", {}, phrase("span", name), el("button", { ...off, "aria-label": words.say("remove", { name: name.text }) }, "×"))
   }
   const choose = (value) => {
     if (value === null) return
@@ -168,7 +168,7 @@ function findSeveral({ question, id, words, draft, changed, described }) {
 }
 
 function numberField({ question, id, words, draft, changed, described }) {
-  const told = el("output", { class: "quiet", for: id })
+  const preview = el("output", { class: "quiet", for: id })
   const input = el("input", {
     id,
     type: "number",
@@ -177,11 +177,11 @@ function numberField({ question, id, words, draft, changed, described }) {
     "aria-describedby": described,
     oninput: () => {
       draft.typed = input.value
-      told.textContent = toldOf(question, input.valueAsNumber, words)
+      preview.textContent = shownAs(question, input.valueAsNumber, words)
       changed()
     },
   })
-  told.textContent = toldOf(question, Number.parseFloat(draft.typed), words)
+  preview.textContent = shownAs(question, Number.parseFloat(draft.typed), words)
   const read = () => {
     if (input.validity.badInput) throw new Wrong("no_number")
     if (input.value === "") return missing(question)
@@ -189,11 +189,11 @@ function numberField({ question, id, words, draft, changed, described }) {
       throw new Wrong("too_low", { least: question.edges[0] })
     return input.valueAsNumber
   }
-  return { controls: [input, told], grouped: false, read, first: () => input }
+  return { controls: [input, preview], grouped: false, read, first: () => input }
 }
 
-/** What is told of a number: the range that holds it, or the edges beside it, of which chance takes one. */
-export const toldOf = (question, number, words) =>
+/** How a number counts: the range that contains it, or the two edges around it, one of which is drawn at random. */
+export const shownAs = (question, number, words) =>
   (question.type === "amount" ? edgesBeside : rangeOf)(question, number, words)
 
 function edgesBeside({ edges }, number, words) {

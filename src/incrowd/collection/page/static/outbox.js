@@ -1,10 +1,10 @@
-// How long sending goes on by itself, in milliseconds; a person can go on after that.
+// How long sending is repeated automatically, in milliseconds; after that, a person can repeat it.
 const PATIENCE = { whole: 20_000, one: 10_000, first: 500, longest: 4_000 }
-const CODE_AT = 32 // in an upload, behind the digest
+const CODE_AT = 32 // the place in an upload, after the digest
 
 /**
- * The way of one person's answers out of the page. What is drawn to be looked at is never what is sent: who can look,
- * and draw again until she likes it, would bias the result.
+ * Sends one person's answers. An example that is shown is never what is sent: people who could see the noise and draw
+ * again until they like it would bias the result.
  */
 export class Outbox {
   #sdk
@@ -18,17 +18,17 @@ export class Outbox {
     this.#patience = patience
   }
 
-  /** What could be sent for these answers: drawn anew every time, and thrown away. */
+  /** An example of what could be sent for these answers, drawn anew every time and discarded. */
   example(answers) {
     return this.#sdk.drawExample(this.#survey, answers)
   }
 
-  /** Whether the noise was drawn: from then on these answers, and the same bytes, are sent again. */
+  /** Whether the noise was drawn; from then on, the same bytes are sent again. */
   get drawn() {
     return this.#upload !== null
   }
 
-  /** Draws the noise, once, and sends; whoever mistyped her invitation sends the same reports with another one. */
+  /** Draws the noise, once, and sends. After a mistyped invitation, the same reports are sent with another one. */
   async send(answers, options) {
     if (this.#upload === null) this.#upload = await this.#sdk.sealAnswers(this.#survey, answers, options)
     else if (options.code) this.#upload.set(new TextEncoder().encode(this.#sdk.parseCode(options.code)), CODE_AT)

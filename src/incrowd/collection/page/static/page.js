@@ -1,4 +1,4 @@
-import { el, said, show } from "./dom.js"
+import { el, phrase, show } from "./dom.js"
 import { fieldOf, Wrong } from "./fields.js"
 import * as sdk from "./incrowd-sdk.js"
 import { arrive } from "./arriving.js"
@@ -99,9 +99,9 @@ const failed = () => [
 /** A sentence about what went wrong that says what to do. */
 function helpOf(error, when) {
   const keys = [`error_${error.code}_${when}`, `error_${error.code}`]
-  const known = keys.find((key) => words.has(key))
+  const key = keys.find((each) => words.has(each))
   const values = { shuffler: config.shuffler, closes: arrived ? words.time(arrived.survey.bundle.closes) : "" }
-  return known ? words.say(known, values) : words.say("error_other", { said: error.message })
+  return key ? words.say(key, values) : words.say("error_other", { message: error.message })
 }
 
 // --- the page --------------------------------------------------------------------------------------------------------
@@ -109,10 +109,10 @@ function helpOf(error, when) {
 function page({ survey, short, pinned }) {
   const { bundle } = survey
   const parts = [
-    said("h1", words.stated(bundle.wording.title)),
-    said("p", words.stated(bundle.period), { class: "quiet" }),
+    phrase("h1", words.stated(bundle.wording.title)),
+    phrase("p", words.stated(bundle.period), { class: "quiet" }),
     times(bundle),
-    said("p", words.stated(bundle.wording.introduction), { class: "introduction" }),
+    phrase("p", words.stated(bundle.wording.introduction), { class: "introduction" }),
     ...promise(config, bundle, words),
   ]
   const form = stage === "sent" ? sent() : questions()
@@ -193,7 +193,7 @@ const mistakes = (wrong) =>
 
 function toField(field) {
   const go = (event) => (event.preventDefault(), field.first().focus())
-  return el("a", { href: `#${field.element.id}`, onclick: go }, said("span", words.question(field.question)))
+  return el("a", { href: `#${field.element.id}`, onclick: go }, phrase("span", words.question(field.question)))
 }
 
 // --- looking, and sending --------------------------------------------------------------------------------------------

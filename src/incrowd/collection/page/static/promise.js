@@ -3,7 +3,7 @@ import { areMixed, inventedPieces } from "./pieces.js"
 
 const figure = (text, words) => (Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
 
-/** What is promised to whoever answers: worked out when the page was made, from the plan that it is for. */
+/** The guarantee for the person who answers, computed from the plan when the page was created. */
 export function promise(config, bundle, words) {
   const { repeated } = config.promise
   const alone = bundle.local_only || config.promise.local_only
@@ -26,7 +26,7 @@ export function promise(config, bundle, words) {
   ]
 }
 
-/** What hides an answer: the noise in a joint report, and of cells above all what they are mixed with. */
+/** What hides an answer: noise in a joint report; for cells, mainly the pieces of other people. */
 function claims(config, { local_only, plan }, words) {
   const cells = plan.messages.filter((message) => message.cells)
   if (!cells.length) return [words.say("noise")]
@@ -35,7 +35,7 @@ function claims(config, { local_only, plan }, words) {
   return cells.length < plan.messages.length ? [travels, words.say("noise_rest")] : [travels]
 }
 
-/** Who could break the promise, and how: this page's own host among them. */
+/** Who could break the guarantee, and how, including the host of this page. */
 export function whoCouldCheat(config, bundle, short, pinned, words) {
   const values = {
     shuffler: bundle.addresses.shuffler,

@@ -1,15 +1,15 @@
-import { el, said } from "./dom.js"
-import { toldOf } from "./fields.js"
+import { el, phrase } from "./dom.js"
+import { shownAs } from "./fields.js"
 import { pieces } from "./pieces.js"
 
-/** What a person answered, beside an example of what could be sent. mixed: with what others send. */
+/** A person's answers next to an example of what could be sent. mixed: whether pieces are mixed with those of others. */
 export function review({ bundle: { plan } }, answers, example, mixed, words) {
   const heads = ["question", "your_answer", "example"].map((key) => el("th", { scope: "col" }, words.say(key)))
   const rows = plan.survey.question.map((question) =>
     el(
       "tr",
       {},
-      said("th", words.question(question), { scope: "row" }),
+      phrase("th", words.question(question), { scope: "row" }),
       el("td", { "data-head": words.say("your_answer") }, answered(question, answers[question.id], words)),
       el("td", { "data-head": words.say("example") }, couldBeSent(plan, question, { answer: answers[question.id], example, mixed }, words)),
     ),
@@ -18,17 +18,17 @@ export function review({ bundle: { plan } }, answers, example, mixed, words) {
 }
 
 const listed = (question, answers, words) =>
-  answers.flatMap((answer, i) => [i ? "; " : "", said("span", words.answer(question, answer))])
+  answers.flatMap((answer, i) => [i ? "; " : "", phrase("span", words.answer(question, answer))])
 
 function answered(question, answer, words) {
   if (answer === null) return listed(question, ["no answer"], words)
   if (typeof answer === "boolean") return listed(question, [answer ? "yes" : "no"], words)
-  if (typeof answer === "number") return `${words.number(answer)} (${toldOf(question, answer, words)})`
+  if (typeof answer === "number") return `${words.number(answer)} (${shownAs(question, answer, words)})`
   if (Array.isArray(answer)) return answer.length ? listed(question, answer, words) : words.say("none")
   return question.type === "text" ? answer : listed(question, [answer], words)
 }
 
-/** Of every message of cells beside the first of its questions; a joint report is told once. */
+/** The example for a question. A message of cells is shown at the first of its questions. */
 function couldBeSent(plan, question, { answer, example, mixed }, words) {
   const holding = plan.messages.flatMap((message, at) => (message.questions.includes(question.id) ? [{ message, reports: example[at] }] : []))
   if (!holding.length) return answered(question, answer, words) // open
@@ -47,10 +47,10 @@ function inReport(question, { message: { copies }, reports: [first] }, words) {
   return [ticked(question, answers, words), copies > 1 ? ` ${words.say("more_copies", { rest: copies - 1 })}` : ""]
 }
 
-/** Where the pieces of a message stand. */
+/** A reference to the question at which the pieces of a message are shown. */
 function beside(plan, { questions }, words) {
   const first = plan.survey.question.find(({ id }) => id === questions[0])
-  return el("div", { class: "quiet" }, words.say("together_with"), " ", said("span", words.question(first)))
+  return el("div", { class: "quiet" }, words.say("together_with"), " ", phrase("span", words.question(first)))
 }
 
 function ticked(question, answers, words) {

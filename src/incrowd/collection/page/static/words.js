@@ -1,4 +1,4 @@
-/** The page's own texts and the survey's, in one language; where a survey lacks it, in the survey's own. */
+/** The texts of the page and of the survey in one language; those that the survey lacks are in its own language. */
 export class Words {
   /** tables: the page's texts by language. wording: of the bundle, and in `survey` the language of its survey. */
   constructor(language, tables, wording = null) {
@@ -10,7 +10,7 @@ export class Words {
     this.locale = wanted.find((tag) => main(tag) === main(language) && isKnown(tag)) ?? language
   }
 
-  /** A text of the page, with values in the places of {names}. */
+  /** A text of the page, with values in place of {names}. */
   say(key, values = {}) {
     const shown = (_, name) => (typeof values[name] === "number" ? this.number(values[name]) : String(values[name]))
     return this.table[key].replace(/\{(\w+)\}/g, shown)
@@ -29,12 +29,12 @@ export class Words {
     return new Intl.DateTimeFormat(this.locale, style).format(new Date(text))
   }
 
-  /** What the bundle says in its own language. */
+  /** A text of the bundle, in its language. */
   stated(text) {
     return { text, lang: this.#mark(this.wording.language) }
   }
 
-  /** The wording of a question: the bundle's, unless the survey has it in this language and the bundle has not. */
+  /** The wording of a question: the bundle's, unless only the survey has it in this language. */
   question({ id, text }) {
     const { language, questions } = this.wording
     const tag = typeof text === "object" && language !== this.language ? this.#tagIn(text) : undefined
@@ -47,12 +47,12 @@ export class Words {
 
   answer({ type, labels }, answer) {
     if (labels && Object.hasOwn(labels, answer)) return this.#of(labels[answer])
-    const own = { yes: "yes", no: "no", "no answer": "no_answer", ...(type === "multi" && { "none chosen": "none" }) }[answer]
-    if (own) return { text: this.say(own), lang: null }
+    const key = { yes: "yes", no: "no", "no answer": "no_answer", ...(type === "multi" && { "none chosen": "none" }) }[answer]
+    if (key) return { text: this.say(key), lang: null }
     return type === "amount" ? { text: this.number(Number(answer)), lang: null } : this.#of(this.#range(answer))
   }
 
-  /** A text of the survey, or of its table of languages: in this language, its main one, or the survey's. */
+  /** A text of the survey: in this language, in its base language, or in the survey's. */
   #of(words) {
     const { survey } = this.wording
     if (typeof words === "string") return { text: words, lang: this.#mark(survey) }
@@ -74,7 +74,7 @@ export class Words {
   }
 }
 
-/** Whether dates can be written so: some browsers name languages that are none. */
+/** Whether dates can be written in a language: some browsers list invalid tags. */
 function isKnown(tag) {
   try {
     return Intl.DateTimeFormat.supportedLocalesOf([tag]).length > 0
@@ -83,12 +83,12 @@ function isKnown(tag) {
   }
 }
 
-/** The language to begin with: the survey's if the page knows it, else the first that the browser wants, else any. */
+/** The first language: the first wanted one that the page has, or any. */
 export function firstLanguage(tables, wanted) {
-  const known = Object.keys(tables)
+  const tags = Object.keys(tables)
   for (const tag of wanted) {
-    const found = [tag, tag.split("-")[0]].find((each) => known.includes(each))
-    if (found) return found
+    const match = [tag, tag.split("-")[0]].find((each) => tags.includes(each))
+    if (match) return match
   }
-  return known[0]
+  return tags[0]
 }
