@@ -9,7 +9,7 @@ from bench.measure import row
 from incrowd.accountant.certificates import certify, smallest_noise
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.pairs import outlier_candidates
-from incrowd.accountant.schema import FREE_BIT, Domain, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema
 from incrowd.accountant.worst import worst_delta
 
 FORTY = [FREE_BIT] * 40
@@ -43,7 +43,7 @@ def composed_by_pld(copies=100):
 
 def same_noise(domains, copies=1):
     """All questions in one report, with one noise."""
-    return lambda flip: Sent.of(Schema.uniform(domains, flip), copies)
+    return lambda flip: Contribution.of(Schema.uniform(domains, flip), copies)
 
 
 def one_by_one(reference):
@@ -52,7 +52,7 @@ def one_by_one(reference):
     for number, domain in enumerate(TWELVE):
         more = int(reference.numerator * (0.5 + 0.04 * number))
         channel = BitFlip(min(max(more, 1), DENOMINATOR // 2 - 1))
-        report = Sent.of(Schema.uniform([domain], channel))
+        report = Contribution.of(Schema.uniform([domain], channel))
         sent = report if sent is None else sent.also(report)
     return sent
 
@@ -83,7 +83,7 @@ def rows():
         yield row(f"calibration, {what}", lambda wanted=wanted: smallest_noise(*wanted), runs=1)
     yield row(
         "100-fold local composition",
-        lambda: certify("local", Sent.of(free(0.4, 1), 100), 2, 1.0),
+        lambda: certify("local", Contribution.of(free(0.4, 1), 100), 2, 1.0),
         "dp-accounting, composed in a loop",
         composed_by_pld,
         runs=1,

@@ -12,7 +12,7 @@ from bench.measure import Row, medians
 from bench.whole import estimated, wide_plan, written
 from incrowd.accountant.certificates import smallest_noise
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
 from incrowd.sampling.flips import flip_mask
@@ -42,7 +42,7 @@ def joint(columns, reports=10**7):
 
 def noise(exponent, bits=40):
     def calibrate():
-        report = lambda flip: Sent.of(Schema.uniform([FREE_BIT] * bits, flip))  # noqa: E731
+        report = lambda flip: Contribution.of(Schema.uniform([FREE_BIT] * bits, flip))  # noqa: E731
         return smallest_noise("blanket", report, 10**exponent, 1.0, 1e-8)
 
     return calibrate

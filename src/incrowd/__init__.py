@@ -16,7 +16,7 @@ _PUBLIC = {
     ),
     "accountant.channels.bit_flip": "BitFlip",
     "accountant.composition": "PrivacyCurve",
-    "accountant.schema": "Domain Part Schema Sent",
+    "accountant.schema": "Contribution Domain Part Schema",
     "drafts.data": "draft",
     "drafts.draft": "Draft",
     "encoding.answers": "load_answers",

@@ -11,10 +11,10 @@ from incrowd.accountant.certificates import smallest_epsilon as smallest_epsilon
 from incrowd.accountant.certificates import smallest_noise as smallest_noise
 from incrowd.accountant.channels.bit_flip import BitFlip as BitFlip
 from incrowd.accountant.composition import PrivacyCurve as PrivacyCurve
+from incrowd.accountant.schema import Contribution as Contribution
 from incrowd.accountant.schema import Domain as Domain
 from incrowd.accountant.schema import Part as Part
 from incrowd.accountant.schema import Schema as Schema
-from incrowd.accountant.schema import Sent as Sent
 from incrowd.drafts.data import draft as draft
 from incrowd.drafts.draft import Draft as Draft
 from incrowd.encoding.answers import load_answers as load_answers

@@ -18,7 +18,9 @@ _WORKS = {
     "Reports": 'should be what incrowd.load_reports("reports") gives',
     "Given": 'should be what incrowd.load_margins("margins.toml") gives',
     "Estimates": "should be what incrowd.estimate(plan, reports) gives",
-    "Sent": "should be an incrowd.Sent or incrowd.Schema, as incrowd.Schema.of(parts) gives",
+    "Contribution": (
+        "should be an incrowd.Contribution or incrowd.Schema, as incrowd.Schema.of(parts) gives"
+    ),
     "DeviceKey": "should be what incrowd.DeviceKey.create() or .load(path) gives",
     "str": "should be a text",
     "int": "should be a whole number",
@@ -71,8 +73,8 @@ def _accepts(kind: str, value: object) -> bool:
     """
     if kind in ("Plan", "Survey", "Estimates", "DeviceKey", "Tally"):
         return _is(kind, value)
-    if kind in ("Sent", "Schema"):
-        return _is("Sent", value) or _is("Schema", value)
+    if kind in ("Contribution", "Schema"):
+        return _is("Contribution", value) or _is("Schema", value)
     if kind.startswith(_MAPPING) or kind == "Given":
         return isinstance(value, Mapping) or (kind == "Given" and not _is_path(value))
     if kind == "Reports" or kind.startswith("Sequence["):

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 from incrowd.accountant.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accountant.certificates import Certificate, certify, redrawn, smallest_epsilon
 from incrowd.accountant.codes import AssumptionCode
-from incrowd.accountant.schema import AnySent
+from incrowd.accountant.schema import AnyContribution
 from incrowd.errors import PlanError, PlanFileError, PrivacyError
 from incrowd.plans import EarlierPlan, Guarantee, Message, Plan
 from incrowd.plans.claims import Claims, Release
@@ -357,7 +357,7 @@ def check_left(ledger: Ledger, plan: Plan) -> None:
         raise PlanError.of("plan", plan.digest, allowed)
 
 
-def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
+def _epsilon(by: str, everything: AnyContribution, crowd: int, delta: float) -> float:
     """Return the smallest epsilon at that delta; the local one if no crowd hides a person."""
     local = everything.local_epsilon
     if not analysis(by).shuffled or crowd < 2:
@@ -378,7 +378,7 @@ def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
     privacy, to_come = last.survey.privacy, last.survey.rounds - ledger.rounds_of(last.digest)
     others = [asked for asked in ledger.asked if asked.digest != last.digest]
 
-    def after(more: int) -> AnySent:
+    def after(more: int) -> AnyContribution:
         return sent_before([*ledger.asked, *[last] * more])
 
     def is_kept(more: int) -> bool:

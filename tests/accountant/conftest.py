@@ -11,7 +11,7 @@ from incrowd.accountant.channels.rappor import Rappor, TwoStage
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.numerics.positive_part import Bounds
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 
 
 def flip(q):
@@ -27,8 +27,8 @@ def choice(options):
 
 
 def everything(*reports):
-    """Sent, from pairs of a schema and its copies."""
-    first, *others = (Sent.of(schema, copies) for schema, copies in reports)
+    """A contribution, from pairs of a schema and its copies."""
+    first, *others = (Contribution.of(schema, copies) for schema, copies in reports)
     for sent in others:
         first = first.also(sent)
     return first
@@ -45,7 +45,7 @@ def a_person(bounds, crowd):
 
 def same_noise(domains, copies=1):
     """The family of reports with one noise on every bit."""
-    return lambda flip: Sent.of(Schema.uniform(domains, flip), copies)
+    return lambda flip: Contribution.of(Schema.uniform(domains, flip), copies)
 
 
 probabilities = st.integers(1, 19).map(lambda n: n / 20)

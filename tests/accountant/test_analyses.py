@@ -13,7 +13,7 @@ from incrowd.accountant.analyses import ANALYSES, Analysis, analysis, plannable
 from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.positive_part import Bounds
-from incrowd.accountant.schema import FREE_BIT, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.accountant.search import smallest
 from incrowd.cli.app import main
 from incrowd.errors import PrecisionError
@@ -43,7 +43,7 @@ class Twice(Analysis):
     name = "twice"
     assumption = "whole-crowd"
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
         delta, worst, _ = ANALYSES["blanket"].certificate(sent, crowd, epsilon)
         bounds = (delta.lower, delta.estimate, delta.upper)
         return Result(
@@ -105,7 +105,7 @@ def test_a_toy_answers_every_privacy_command(twice, command):
     noise = json.loads(said.out)["noise"]
     _, said = command("privacy", "delta", "--noise", noise, "--epsilon", 1, *common)
     found = json.loads(said.out)
-    report = Sent.of(Schema.uniform([FREE_BIT] * 2, BitFlip.at_least(noise)))
+    report = Contribution.of(Schema.uniform([FREE_BIT] * 2, BitFlip.at_least(noise)))
     delta = certify("blanket", report, 100, 1.0).delta.upper
     assert found["analysis"] == "twice" and found["guarantee"]
     assert found["delta"] == pytest.approx(2 * delta, rel=1e-9) and found["delta"] <= 1e-5

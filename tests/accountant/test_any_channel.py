@@ -22,7 +22,7 @@ from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.pairs import FEW_CLASSES, _blanket_pairs, _number
 from incrowd.accountant.ratios import Ratios, merged
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.accountant.worst import delta
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import choice, mixes
@@ -216,7 +216,9 @@ def test_curves_of_other_channels_compose():
     """Two reports of k-ary response, explicitly: every pair of small collections of two people."""
     channel, crowd = KAry.from_probabilities(0.6, 3), 3
     sent = channel.matrix
-    curve = privacy_curve("blanket", Sent.of(Schema.uniform([choice(3)], channel), 2), crowd)
+    curve = privacy_curve(
+        "blanket", Contribution.of(Schema.uniform([choice(3)], channel), 2), crowd
+    )
     for epsilon in (0.2, 0.6):
         assert largest_delta_of_two(sent, crowd, epsilon) <= curve.delta(epsilon)
 

@@ -12,7 +12,7 @@ from itertools import islice
 import pytest
 
 from incrowd.accountant.certificates import certify
-from incrowd.accountant.schema import Sent
+from incrowd.accountant.schema import Contribution
 from incrowd.errors import PrivacyError, SurveyError
 from incrowd.planner.plan import make_plan
 from incrowd.plans.sent import sent_by
@@ -136,7 +136,7 @@ def below(certified, truth):
 
 def single_reports(sent):
     """A wrong accountant: it leaves out composition, and looks at the first report alone."""
-    return Sent.of(sent.reports[0][0])
+    return Contribution.of(sent.reports[0][0])
 
 
 def compare(number, first):

@@ -17,7 +17,7 @@ from incrowd.accountant.certificates import (
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.pairs import pair_eta, papers_pair
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.accountant.search import first_below
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import choice, everything, flip, free, same_noise
@@ -71,15 +71,17 @@ def test_what_clearly_keeps_a_promise_does(bits, crowd):
 
 def test_local_noise_is_exact():
     for epsilon in (0.02, 1.0, 40.0):
-        found = smallest_noise("local", lambda f: Sent.of(free(f.q, 3), 2), 2, epsilon, 0.1)
+        found = smallest_noise("local", lambda f: Contribution.of(free(f.q, 3), 2), 2, epsilon, 0.1)
         exact = DENOMINATOR / (1 + math.exp(epsilon / 6))
         assert abs(found.numerator - exact) <= 2
-        assert Sent.of(free(found.q, 3), 2).local_epsilon <= epsilon
+        assert Contribution.of(free(found.q, 3), 2).local_epsilon <= epsilon
 
 
 def test_a_family_may_give_schemas():
     bare = smallest_noise("blanket", lambda f: free(f.q, 2), 1000, 1.0, 1e-5)
-    assert bare == smallest_noise("blanket", lambda f: Sent.of(free(f.q, 2)), 1000, 1.0, 1e-5)
+    assert bare == smallest_noise(
+        "blanket", lambda f: Contribution.of(free(f.q, 2)), 1000, 1.0, 1e-5
+    )
 
 
 def with_device(channel):
@@ -200,7 +202,7 @@ def test_calibrated_noise_holds_and_a_little_less_does_not(analysis, bits, crowd
 def test_noise_for_eta_keeps_the_bound_and_the_papers_pair():
     channel = smallest_noise_for_eta("blanket", same_noise([FREE_BIT] * 3), 10**4, 1.0, 1e-4)
     report = Schema.uniform([FREE_BIT] * 3, channel)
-    assert ANALYSES["blanket"].eta_bound(Sent.of(report), 10**4, 1.0) <= 1e-4
+    assert ANALYSES["blanket"].eta_bound(Contribution.of(report), 10**4, 1.0) <= 1e-4
     assert pair_eta(papers_pair(report, presence=False), 10**4, 1.0) <= 1e-4
 
 

@@ -17,7 +17,7 @@ import pytest
 import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.plans.sent import sent_by
 from tests.conftest import slowly
 from tests.oracles.published import Published, answers, cells_of, count_law
@@ -119,7 +119,7 @@ def test_cells_that_agree_drop_out_of_the_ratio(name):
 
 
 def certificate(bits, people, noise, epsilon):
-    sent = Sent.of(Schema.of([Part(FREE_BIT, noise)]), bits)
+    sent = Contribution.of(Schema.of([Part(FREE_BIT, noise)]), bits)
     return certify("shuffle", sent, people, epsilon).delta.upper
 
 

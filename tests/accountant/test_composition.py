@@ -19,7 +19,7 @@ from incrowd.accountant.certificates import assess, certify, privacy_curve, smal
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.curves import all_dots
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.accountant.search import gaussian_delta, log_signal
 from tests.accountant.conftest import choice, everything, flip, free
 
@@ -89,7 +89,9 @@ def test_set_bits_that_travel_alone():
     the exact law of the homogeneous crowd, which the certificate has to cover as well.
     """
     crowd, epsilon, wanted = 10**6, 1.0, 1e-6
-    found = smallest_noise("blanket", lambda f: Sent.of(free(f.q), 2), crowd, epsilon, wanted)
+    found = smallest_noise(
+        "blanket", lambda f: Contribution.of(free(f.q), 2), crowd, epsilon, wanted
+    )
     assert found.q == pytest.approx(7.5e-5, rel=0.01)
     assert two_fold(blanket_law(found.q, crowd), epsilon) <= wanted
     assert two_fold(blanket_law(0.99 * found.q, crowd), epsilon) > wanted
@@ -157,8 +159,8 @@ def test_messages_of_very_different_signal():
     """One message of signal 0.15 and a hundred of 0.0015: as the large-N limit, and no larger."""
     crowd = 10**6
     loud, faint = free(0.0000445), free(0.2)
-    assert math.exp(log_signal(Sent.of(loud), crowd)) == pytest.approx(0.15, rel=1e-3)
-    assert math.exp(log_signal(Sent.of(faint), crowd)) == pytest.approx(0.0015, rel=2e-3)
+    assert math.exp(log_signal(Contribution.of(loud), crowd)) == pytest.approx(0.15, rel=1e-3)
+    assert math.exp(log_signal(Contribution.of(faint), crowd)) == pytest.approx(0.0015, rel=2e-3)
     alone = certify("outlier", everything((loud, 2)), crowd, 0.8).delta.upper
     for faint_ones in (1, 100):
         sent = everything((loud, 2), (faint, faint_ones))
@@ -189,7 +191,9 @@ def test_many_faint_messages_add_up():
 def test_more_messages_never_tell_less():
     first, second = free(0.3, 2), Schema.uniform([choice(4)], flip(0.35))
     for analysis in ("blanket", "outlier", "local"):
-        alone = [certify(analysis, Sent.of(s, 2), 5000, 0.1).delta.upper for s in (first, second)]
+        alone = [
+            certify(analysis, Contribution.of(s, 2), 5000, 0.1).delta.upper for s in (first, second)
+        ]
         both = certify(analysis, everything((first, 2), (second, 2)), 5000, 0.1).delta.upper
         assert both > max(alone)
 
@@ -208,4 +212,4 @@ def test_hardly_any_noise_gives_no_warning():
                 for crowd in (2, 10**6):
                     assert 0.9 < certify(analysis, report, crowd, 1.0).delta.upper <= 1.0
                 assert 0.9 < assess(analysis, report, 100, 1.0).eta <= 1.0
-        assert certify("blanket", Sent.of(free(1e-12), 3), 100, 1.0).delta.upper > 0.9
+        assert certify("blanket", Contribution.of(free(1e-12), 3), 100, 1.0).delta.upper > 0.9

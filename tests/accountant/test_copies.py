@@ -8,7 +8,7 @@ import pytest
 from incrowd.accountant.certificates import certify, privacy_curve
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.composition import connect_the_dots, sampled
-from incrowd.accountant.schema import Sent
+from incrowd.accountant.schema import Contribution
 from tests.accountant.conftest import free
 
 
@@ -31,7 +31,7 @@ def test_copies_of_local_are_exact(copies):
     channel = BitFlip.at_least(0.3)
     for epsilon in (0.3, 1.0, 2.0):
         exact = exact_product(channel, copies, epsilon)
-        found = certify("local", Sent.of(free(0.3, 1), copies), 2, epsilon).delta.upper
+        found = certify("local", Contribution.of(free(0.3, 1), copies), 2, epsilon).delta.upper
         assert found == pytest.approx(exact, rel=1e-9, abs=1e-15)
         step = math.log(channel.p / channel.q) / 20
         curve = sampled(lambda e: randomized_response(channel, e), step, 100, 0.0, 100)
@@ -57,7 +57,7 @@ def test_copies_of_one_bit_against_the_product_of_explicit_laws(copies):
     here, there = one, zero
     for _ in range(copies - 1):
         here, there = np.multiply.outer(here, one).ravel(), np.multiply.outer(there, zero).ravel()
-    curve = privacy_curve("outlier", Sent.of(free(0.2, 1), copies), crowd, steps=40)
+    curve = privacy_curve("outlier", Contribution.of(free(0.2, 1), copies), crowd, steps=40)
     for epsilon in (0.3, 0.6, 1.0):
         lam = math.exp(epsilon)
         exact = max(
@@ -76,7 +76,9 @@ def test_composition_of_merged_copies_against_simulation():
     channel = BitFlip.at_least(0.36)
     for copies, draws in ((4, 20_000), (10, 8_000), (20, 3_000)):
         merged = simulate(Merged(channel, 10**7, 40, copies), 2.0, draws, seed=copies)
-        bound = privacy_curve("outlier", Sent.of(free(channel.q, 40), copies), 10**7).delta(2.0)
+        bound = privacy_curve("outlier", Contribution.of(free(channel.q, 40), copies), 10**7).delta(
+            2.0
+        )
         assert merged.delta - 5 * merged.delta_error <= bound
         assert bound <= 3 * (merged.delta + 5 * merged.delta_error)
 
@@ -93,7 +95,7 @@ def test_composition_against_dp_accounting():
         composed = composed.compose(one)
     for epsilon in (0.5, 1.0, 2.0):
         theirs = composed.get_delta_for_epsilon(epsilon)
-        ours = certify("local", Sent.of(free(channel.q, 1), 10), 2, epsilon).delta.upper
+        ours = certify("local", Contribution.of(free(channel.q, 1), 10), 2, epsilon).delta.upper
         assert theirs > 1e-9
         assert ours == pytest.approx(theirs, rel=2e-3)
 

@@ -11,7 +11,7 @@ from incrowd.accountant.certificates import certify, smallest_epsilon, smallest_
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.k_ary import KAry
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.errors import IncrowdError
 from incrowd.guarantees import recertify
 from incrowd.planner.plan import make_plan
@@ -59,9 +59,9 @@ def schema(draw):
 def setting(seed):
     """What is sent, a crowd, epsilon, delta and an analysis."""
     draw = random.Random(seed)
-    sent = Sent.of(schema(draw), draw.choice([1, 1, 1, 2, 20]))
+    sent = Contribution.of(schema(draw), draw.choice([1, 1, 1, 2, 20]))
     if draw.random() < 0.15:
-        sent = sent.also(Sent.of(schema(draw)))
+        sent = sent.also(Contribution.of(schema(draw)))
     local = min(sent.local_epsilon, 690.0)
     epsilons = [0.0, 1e-300, 1e-9, 1e-3, 0.1, 1.0, 15.0, 102.0, 699.0]
     epsilons += [local, local / 3, local * (1 - 10 ** -draw.uniform(1, 15))] * 2
@@ -105,7 +105,7 @@ def planned_noise(analysis, sent, crowd, epsilon, delta):
     domains = [part.domain for part, count in sent.parts][:3]
 
     def family(flip):
-        return Sent.of(Schema.uniform(domains, flip), min(sent.copies, 3))
+        return Contribution.of(Schema.uniform(domains, flip), min(sent.copies, 3))
 
     flip = smallest_noise(analysis, family, crowd, epsilon, delta)
     assert certify(analysis, family(flip), crowd, epsilon).delta.upper <= delta
@@ -141,7 +141,7 @@ def test_every_analysis_takes_many_extremes():
     [(0.12944715070329077, 13, 2, 15.0, 2), (2.6e-4, 1, 20, 102.0, 1), (1e-9, 1, 2, 0.1, 3)],
 )
 def test_what_once_was_a_fault_or_a_warning(noise, bits, crowd, epsilon, copies):
-    sent = Sent.of(Schema.uniform([FREE_BIT] * bits, BitFlip.at_least(noise)), copies)
+    sent = Contribution.of(Schema.uniform([FREE_BIT] * bits, BitFlip.at_least(noise)), copies)
     for analysis in ("blanket", "outlier", "local"):
         certified(analysis, sent, crowd, epsilon, None)
         likely(analysis, sent, crowd, epsilon, None)

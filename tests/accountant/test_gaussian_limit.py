@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import norm
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.accountant.search import gaussian_delta, gaussian_signal, log_signal
 from tests.accountant.conftest import free
 
@@ -19,6 +19,6 @@ def test_gaussian_signal_is_the_inverse_of_its_delta():
 
 
 def test_signal_where_nobody_hides():
-    assert log_signal(Sent.of(free(1e-9, 64)), 100) > math.log(1e200)
-    most = Sent.of(Schema.uniform([FREE_BIT] * 64, BitFlip(1)))
+    assert log_signal(Contribution.of(free(1e-9, 64)), 100) > math.log(1e200)
+    most = Contribution.of(Schema.uniform([FREE_BIT] * 64, BitFlip(1)))
     assert log_signal(most, 2) == pytest.approx((64 * math.log(2**32) - math.log(2)) / 2)

@@ -16,7 +16,7 @@ from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.composition import LossLaw, composed, connect_the_dots, sampled
 from incrowd.accountant.one_bit import typical_spread, worst_crowd
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from tests.accountant.conftest import choice, everything, free
 
 FIGURES = 1e-11  # relative error of an oracle
@@ -29,12 +29,12 @@ def bit(q):
 
 
 def bits(q, count):
-    return Sent.of(free(q), count)
+    return Contribution.of(free(q), count)
 
 
 def family(count):
     """So many reports of one bit."""
-    return lambda noise: Sent.of(Schema.of([Part(FREE_BIT, noise)]), count)
+    return lambda noise: Contribution.of(Schema.of([Part(FREE_BIT, noise)]), count)
 
 
 def variance(q):
@@ -74,7 +74,7 @@ def enumerated(channel, crowd, count, epsilon):
     [(bit(0.2), 6, 2), (bit(0.05), 4, 2), (ASYMMETRIC, 5, 2), (bit(0.2), 3, 3), (bit(0.3), 2, 4)],
 )
 def test_compositions_bound_every_vector_of_crowds(channel, crowd, count):
-    sent = Sent.of(Schema.of([Part(FREE_BIT, channel)]), count)
+    sent = Contribution.of(Schema.of([Part(FREE_BIT, channel)]), count)
     for analysis in ("exact", "seat", "shuffle"):
         curve = privacy_curve(analysis, sent, crowd)
         for epsilon in (0.0, 0.3, 0.7, 1.5):
@@ -173,7 +173,7 @@ def test_different_noises_and_a_joint_report():
     for analysis in ("shuffle", "seat"):
         total = privacy_curve(analysis, sent, crowd)
         parts = [
-            privacy_curve(analysis, Sent.of(*pair), crowd)
+            privacy_curve(analysis, Contribution.of(*pair), crowd)
             for pair in ((free(0.05), 2), (free(0.3), 5))
         ]
         alone = certify(analysis, joint, crowd, 0.5).delta.upper

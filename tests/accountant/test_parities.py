@@ -16,7 +16,7 @@ import pytest
 import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Alternatives, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Alternatives, Contribution, Part, Schema
 from incrowd.plans.sent import sent, sent_by
 from tests.oracles.parities import messages_of, survey_of
 from tests.oracles.published import count_law
@@ -73,7 +73,7 @@ def test_plans_keep_their_promise(count, people):
 
 
 def bits(number, noise):
-    return Sent.of(Schema.of([Part(FREE_BIT, noise)]), number)
+    return Contribution.of(Schema.of([Part(FREE_BIT, noise)]), number)
 
 
 def bound(what, people, epsilon):

@@ -15,7 +15,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor, TwoStage
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
-from incrowd.accountant.schema import FREE_BIT, Domain, Schema, Sent, as_flip, farthest
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema, as_flip, farthest
 from tests.accountant.conftest import DOMAINS, choice, mixes, parts_of_any_kind
 from tests.oracles.matrices import matrix, matrix_of, records_of
 
@@ -42,7 +42,7 @@ def test_local_is_that_of_the_explicit_matrices(parts, epsilon):
 @given(parts_of_any_kind, parts_of_any_kind, st.integers(1, 2), st.floats(0.0, 2.0))
 @settings(max_examples=10, deadline=None)
 def test_local_of_several_reports_is_one_of_all_parts(one, other, copies, epsilon):
-    sent = Sent.of(Schema.of([one]), copies).also(Sent.of(Schema.of([other])))
+    sent = Contribution.of(Schema.of([one]), copies).also(Contribution.of(Schema.of([other])))
     whole = matrix([one] * copies + [other])
     if copies == 2:  # a person has one answer, however often it is sent
         first = matrix([one])
@@ -112,7 +112,7 @@ def test_a_channel_that_tells_nothing_costs_nothing():
     silent = Schema.uniform([FREE_BIT], Bit.from_probabilities(0.4, 0.4))
     assert certify("blanket", silent, 100, 0.0).delta.upper < 1e-12
     assert silent.local_epsilon == 0.0
-    loud = Sent.of(Schema.uniform([FREE_BIT], BitFlip.at_least(0.2)))
-    both = certify("blanket", loud.also(Sent.of(silent, 3)), 500, 0.5).delta.upper
+    loud = Contribution.of(Schema.uniform([FREE_BIT], BitFlip.at_least(0.2)))
+    both = certify("blanket", loud.also(Contribution.of(silent, 3)), 500, 0.5).delta.upper
     alone = certify("blanket", loud, 500, 0.5).delta
     assert alone.lower <= both <= 1.05 * alone.upper

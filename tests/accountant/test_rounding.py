@@ -12,7 +12,7 @@ from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.ratios import Ratios
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 
 HALF = DENOMINATOR // 2
 NOISES = [HALF - 1, HALF - 1000, HALF - 10**6, round(0.49 * DENOMINATOR), round(0.3 * DENOMINATOR)]
@@ -185,7 +185,7 @@ def test_compositions_are_not_below_the_truth(share):
             for _ in range(copies):
                 pairs = [(a * x[k], b * other[k]) for a, b in pairs for k in x]
             truth = max(truth, sum((max(a - factor * b, 0) for a, b in pairs), mpmath.mpf(0)))
-        sent = Sent.of(Schema.uniform([FREE_BIT], BitFlip(n)), copies)
+        sent = Contribution.of(Schema.uniform([FREE_BIT], BitFlip(n)), copies)
         found = certify("blanket", sent, 2, epsilon).delta
         assert found.lower <= found.upper and truth <= found.upper
 

@@ -22,7 +22,7 @@ from incrowd.accountant.channels.rappor import Rappor
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.numerics.contours import Crowd, least_bound
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.errors import IncrowdError
 from tests.oracles import crowds as truth
 
@@ -311,7 +311,7 @@ def test_extremes(q, crowd):
         assert (
             0
             <= found
-            <= ANALYSES["local"].bound(Sent.of(schema), crowd, below) * (1 + 1e-9) + 1e-11
+            <= ANALYSES["local"].bound(Contribution.of(schema), crowd, below) * (1 + 1e-9) + 1e-11
         )
         assert found <= last * (1 + 1e-9)
         last = found
@@ -324,9 +324,11 @@ def test_far_out_in_the_tail():
     crowd = 10**5
     for epsilon in (0.1, 0.3, 0.5):
         found = seat.bound(schema, crowd, epsilon).delta
-        homogeneous = ANALYSES["outlier"].bound(Sent.of(schema), crowd, epsilon)
+        homogeneous = ANALYSES["outlier"].bound(Contribution.of(schema), crowd, epsilon)
         assert (
-            homogeneous * 0.9 <= found <= ANALYSES["blanket"].bound(Sent.of(schema), crowd, epsilon)
+            homogeneous * 0.9
+            <= found
+            <= ANALYSES["blanket"].bound(Contribution.of(schema), crowd, epsilon)
         )
     assert found < 1e-60
 

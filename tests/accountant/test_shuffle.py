@@ -14,7 +14,7 @@ from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.cli.privacy import facts
 from tests.conftest import slowly
 from tests.oracles import crowds as truth
@@ -57,8 +57,8 @@ def test_it_is_the_least_of_all_that_are_proved(kind, crowd, epsilon):
         known["exact"] = certify("exact", schema, crowd, epsilon).delta.upper
     assert found.delta.upper == min(known.values()) == known[found.by]
     assert {pair.by for pair in found.worst} == {found.by} and found.proved
-    assert ANALYSES["shuffle"].bound(Sent.of(schema), crowd, epsilon) <= min(
-        ANALYSES[by].bound(Sent.of(schema), crowd, epsilon) for by in PROVED
+    assert ANALYSES["shuffle"].bound(Contribution.of(schema), crowd, epsilon) <= min(
+        ANALYSES[by].bound(Contribution.of(schema), crowd, epsilon) for by in PROVED
     )
 
 
@@ -87,7 +87,7 @@ def test_the_noise_is_never_larger_than_the_blankets(case, copies):
     domains, crowd, epsilon, delta = case
 
     def family(channel):
-        return Sent.of(Schema.uniform(domains, channel), copies)
+        return Contribution.of(Schema.uniform(domains, channel), copies)
 
     found = {by: smallest_noise(by, family, crowd, epsilon, delta) for by in ("shuffle", "blanket")}
     assert found["shuffle"] <= found["blanket"]
@@ -195,7 +195,7 @@ def below(bound):
 
 
 def of_two(by, schema, crowd, epsilon):
-    return certify(by, Sent.of(schema, 2), crowd, epsilon).delta.upper
+    return certify(by, Contribution.of(schema, 2), crowd, epsilon).delta.upper
 
 
 @pytest.mark.slow
@@ -207,7 +207,7 @@ def test_two_messages_are_never_below_the_truth(by):
 def test_different_messages_compose():
     """A bit exactly, and a choice by its seat, told apart in either order."""
     for crowd, epsilon in itertools.product([2, 3], [0.2, 0.8]):
-        sent = Sent.of(REPORTS["one bit"]).also(Sent.of(REPORTS["choice"]))
+        sent = Contribution.of(REPORTS["one bit"]).also(Contribution.of(REPORTS["choice"]))
         both = [mechanism(REPORTS[kind]) for kind in ("one bit", "choice")]
         true = largest_of_two(*both, crowd, epsilon)
         assert true <= certify("shuffle", sent, crowd, epsilon).delta.upper * (1 + ROUNDING)

@@ -59,7 +59,7 @@ def test_its_names_are_sorted_loadable_and_documented():
 )
 def test_a_channel_stands_for_one_report_of_one_question(channel, domain):
     schema = accountant.Schema.of([accountant.Part(domain, channel)])
-    wrong = accountant.Sent.of(schema, 2)
+    wrong = accountant.Contribution.of(schema, 2)
     for analysis in ("shuffle", "blanket"):
         alone, spelled_out, twice = (
             accountant.certify(analysis, sent, 200, 0.4).delta.upper

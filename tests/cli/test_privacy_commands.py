@@ -7,7 +7,7 @@ import pytest
 
 from incrowd import Plan, certify
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from tests.cli.conftest import SURVEY
 from tests.conftest import run
 
@@ -77,7 +77,9 @@ def test_of_a_survey_all_rounds_rows_and_copies_count_as_in_its_plan(call, tmp_p
         assert figures["delta"] == pytest.approx(made.guarantee.certified_delta, rel=1e-6)
     else:  # the noisier of two messages is left out
         assert figures["delta"] >= made.guarantee.certified_delta
-        both = [Sent.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(noise))]), n) for n in (2, 1)]
+        both = [
+            Contribution.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(noise))]), n) for n in (2, 1)
+        ]
         truth = certify("shuffle", both[0].also(both[1]), 88, 3.0).delta.upper
         assert figures["delta"] == pytest.approx(truth, rel=1e-9)
     survey.write_text(WEEKLY.format(rounds=1, **asked))

@@ -43,7 +43,7 @@ class Plain(AnswerChannel):
 
 
 def sent(*domains, copies=1, channel=FLIP):
-    return incrowd.Sent.of(incrowd.Schema.uniform(domains, channel), copies)
+    return incrowd.Contribution.of(incrowd.Schema.uniform(domains, channel), copies)
 
 
 def certify(analysis, *domains, crowd=10, epsilon=1.0, **options):
@@ -63,7 +63,7 @@ def device(*questions, **randomizer):
 def fixed(flip):
     """What is sent if one question has a device that tells a lot, whatever the others do."""
     parts = [incrowd.Part(FREE, flip), incrowd.Part(FREE, BitFlip.at_least(0.01))]
-    return incrowd.Sent.of(incrowd.Schema.of(parts))
+    return incrowd.Contribution.of(incrowd.Schema.of(parts))
 
 
 def many_relations(_):

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from incrowd.accountant.certificates import smallest_noise
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.planner.cell_search import (
     SearchTask,
     cheapest_cover,
@@ -249,7 +249,7 @@ def test_the_example_keeps_nearly_all_of_its_precision(people, epsilon, precise_
 
     def sent(first):
         reports = map(Schema.uniform, [[FREE_BIT]] * len(counts), noises(first))
-        return sum_of(Sent.of(r, n) for r, n in zip(reports, counts, strict=True))
+        return sum_of(Contribution.of(r, n) for r, n in zip(reports, counts, strict=True))
 
     noise = smallest_noise("outlier", sent, people, epsilon, 1e-6)
     leaks = [each.excess for each in noises(noise)]

@@ -99,7 +99,7 @@ def test_a_third_of_that_noise_was_never_needed():
 def one_bit(noise, times=1):
     from incrowd.accountant.schema import FREE_BIT
 
-    return incrowd.Sent.of(incrowd.Schema.of([incrowd.Part(FREE_BIT, noise)]), times)
+    return incrowd.Contribution.of(incrowd.Schema.of([incrowd.Part(FREE_BIT, noise)]), times)
 
 
 @pytest.mark.parametrize(

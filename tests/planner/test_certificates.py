@@ -123,7 +123,9 @@ def test_rows_of_one_person_in_one_collection_are_covered(rows):
         schema = incrowd.Schema.uniform([incrowd.Domain(1, 0, 1)], made.messages[0].noise)
         wrong = incrowd.smallest_noise(
             "blanket",
-            lambda flip: incrowd.Sent.of(schema.uniform([incrowd.Domain(1, 0, 1)], flip), rows),
+            lambda flip: incrowd.Contribution.of(
+                schema.uniform([incrowd.Domain(1, 0, 1)], flip), rows
+            ),
             300,
             1.0,
             1e-4,

@@ -6,7 +6,7 @@ import pytest
 
 import incrowd
 from incrowd.accountant.certificates import certify
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.errors import PlanError
 from incrowd.guarantees import check_left, spent
 from incrowd.planner.cell_ways import ways
@@ -93,9 +93,9 @@ def test_others_of_the_survey_share_what_is_left():
     """Counted by hand: two one-bit collections of the choice, and one of the other a round."""
     plan = incrowd.plan(asked(WIDE, FRESH, rounds=52, crowd=300, by="blanket"))
     fresh, kept = map(one_bit, plan.messages)
-    assert sent_by(plan) == Sent.of(fresh, 52).also(Sent.of(kept, 2))
+    assert sent_by(plan) == Contribution.of(fresh, 52).also(Contribution.of(kept, 2))
     assert incrowd.verify(plan).holds
-    every = Sent.of(fresh, 52).also(Sent.of(kept, 104))
+    every = Contribution.of(fresh, 52).also(Contribution.of(kept, 104))
     assert certify("blanket", every, 300, 1.5).delta.upper > 0.2
     assert "everything else is covered for 52 rounds" in assumption_text(plan.guarantee)
 
@@ -152,8 +152,8 @@ def test_a_ledger_spends_it_once(weekly):
         before = found.epsilon
     assert before > 0.95
     fresh, kept = map(one_bit, weekly.messages)
-    assert sent_by(weekly) == Sent.of(fresh, 4).also(Sent.of(kept, 2))
-    each = Sent.of(fresh, 4).also(Sent.of(kept, 8))
+    assert sent_by(weekly) == Contribution.of(fresh, 4).also(Contribution.of(kept, 2))
+    each = Contribution.of(fresh, 4).also(Contribution.of(kept, 8))
     assert certify("blanket", each, 300, 1.0).delta.upper > 1e-3
 
 
@@ -174,7 +174,7 @@ def test_fewer_people_leave_fewer_rounds_of_what_is_drawn_anew(weekly):
     fresh, kept = map(one_bit, weekly.messages)
     rounds = 1
     while rounds < 4:
-        together = Sent.of(fresh, rounds + 1).also(Sent.of(kept, 2))
+        together = Contribution.of(fresh, rounds + 1).also(Contribution.of(kept, 2))
         if certify("blanket", together, 240, 1.0).delta.upper > 1e-3:
             break
         rounds += 1

@@ -7,7 +7,7 @@ import pytest
 import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.plans import fixed_channel
 from incrowd.presentation.sentences import assumption_text
@@ -30,7 +30,7 @@ def promised(folder, *questions, copies=1):
 
 
 def certified(*parts, copies=1):
-    return certify("shuffle", Sent.of(Schema.of(parts), copies), 500, 0.5).delta.upper
+    return certify("shuffle", Contribution.of(Schema.of(parts), copies), 500, 0.5).delta.upper
 
 
 @pytest.mark.parametrize("said", [LOUD_MEMORY, f"{LOUD_MEMORY}, {ROUNDS}"])
@@ -62,8 +62,8 @@ def test_fresh_questions_travel_by_themselves_and_count_for_every_copy(tmp_path)
     old = yes_no_toml('kind = "bit flip", noise = 0.4', "old")
     plan = promised(tmp_path, choice_toml(LOUD_MEMORY), old, copies=3)
     assert [message.ids for message in plan.messages] == [("old",), ("drinks",)]
-    kept = Sent.of(Schema.of([Part(DRINK, QUARTER)]))
-    fresh = Sent.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(0.4))]), 3)
+    kept = Contribution.of(Schema.of([Part(DRINK, QUARTER)]))
+    fresh = Contribution.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(0.4))]), 3)
     both = certify("shuffle", kept.also(fresh), 500, 0.5).delta.upper
     assert plan.guarantee.certified_delta == pytest.approx(both, rel=1e-9)
     for kind in ("table", "message"):

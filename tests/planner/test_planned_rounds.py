@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import incrowd
 from incrowd.accountant.certificates import certify
-from incrowd.accountant.schema import Sent
+from incrowd.accountant.schema import Contribution
 from incrowd.cli.app import main
 from incrowd.errors import PlanError
 from incrowd.guarantees import check_left, spent
@@ -87,7 +87,7 @@ def test_all_that_can_be_seen_in_three_rounds_keeps_the_promise():
 
 def test_a_plan_for_one_round_does_not_keep_its_promise_in_many():
     once = incrowd.plan(asked())
-    many = Sent(tuple((schema, 4 * copies) for schema, copies in sent_by(once).reports))
+    many = Contribution(tuple((schema, 4 * copies) for schema, copies in sent_by(once).reports))
     assert certify("shuffle", many, 3000, 1.0).delta.upper > 1e-6
     kept = incrowd.plan(asked(4))
     assert certify("shuffle", sent_by(kept), 3000, 1.0).delta.upper <= 1e-6
@@ -159,7 +159,7 @@ def test_fewer_people_leave_fewer_rounds(weekly):
     one = sent_before(known.asked)
     kept = 0
     while kept < 3:
-        more = Sent(tuple((schema, (kept + 2) * copies) for schema, copies in one.reports))
+        more = Contribution(tuple((schema, (kept + 2) * copies) for schema, copies in one.reports))
         if certify("shuffle", more, 2000, 1.0).delta.upper > 1e-6:
             break
         kept += 1

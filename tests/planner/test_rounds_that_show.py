@@ -17,7 +17,7 @@ from scipy.stats import binom
 import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.errors import PlanError, PrivacyError, ReportsError, SurveyError
 from incrowd.guarantees import check_left, local_guarantee, spent
 from incrowd.plans.ledger import Ledger, repeats
@@ -159,7 +159,7 @@ def test_rows_under_one_key_are_refused():
     """Equal answers of one person give equal responses. Listed for two rows each of five people,
     the others' equal: an odd total says that hers differ. The composition promised .00064."""
     q, epsilon = 0.4, 0.7
-    sent = Sent.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(q))]), 2)
+    sent = Contribution.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(q))]), 2)
     promised = certify("shuffle", sent, 5, epsilon).delta.upper
     others = np.zeros(9)
     others[::2] = binom.pmf(range(5), 4, 1 - q)
@@ -331,14 +331,14 @@ def test_redraws_of_earlier_rounds_are_charged():
     plan = later(earlier, 2.0)
     sent, cost = sent_by(plan), -2 * 1000 * math.log1p(-1e-5)
     assert sent.redraws * 1000 == pytest.approx(cost, rel=1e-12)
-    plain = certify("blanket", Sent(sent.reports), 1000, 2.0 - cost).delta.upper
+    plain = certify("blanket", Contribution(sent.reports), 1000, 2.0 - cost).delta.upper
     assert plan.guarantee.certified_delta == pytest.approx(plain * math.exp(cost), rel=1e-9)
     assert plan.guarantee.certified_delta <= 1e-6
     without = plan.model_copy(update={"earlier": (first.asked,) * 2})
-    uncharged = certify("blanket", Sent(sent.reports), 1000, 2.0).delta.upper
+    uncharged = certify("blanket", Contribution(sent.reports), 1000, 2.0).delta.upper
     assert uncharged < 0.98 * plan.guarantee.certified_delta
     assert plan.guarantee.local_epsilon == pytest.approx(
-        Sent(sent.reports).local_epsilon + cost / 1000
+        Contribution(sent.reports).local_epsilon + cost / 1000
     )
     with pytest.raises(PlanError, match="does not account for noise that was drawn again in 'P1'"):
         Ledger(asked=tuple(earlier)).with_plan(without, 1000)

@@ -15,7 +15,7 @@ import incrowd
 from incrowd import Plan, PlanError, PrivacyError, Survey, plan
 from incrowd.accountant.certificates import smallest_noise
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.accountant.schema import FREE_BIT, Schema, Sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.errors import PlanFileError
 from incrowd.plans.digests import canonical
 from tests.conftest import GOOD
@@ -176,7 +176,7 @@ def exact_epsilon(numerator, flips):
 
 def bits(distance, copies):
     """So many free bits, with that noise, in each of some reports."""
-    return lambda flip: Sent.of(Schema.uniform([FREE_BIT] * distance, flip), copies)
+    return lambda flip: Contribution.of(Schema.uniform([FREE_BIT] * distance, flip), copies)
 
 
 def local_noise(epsilon, distance, copies):

@@ -18,7 +18,7 @@ from rich.console import Console
 from incrowd.accountant.analyses import ANALYSES, Analysis
 from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.codes import WorstPair
-from incrowd.accountant.schema import Sent
+from incrowd.accountant.schema import Contribution
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
@@ -210,7 +210,7 @@ class Hope(Analysis):
 
     name, assumption, proved = "hope", "every-crowd-tried", False
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
         raise NotImplementedError
 
 

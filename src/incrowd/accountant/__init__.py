@@ -1,10 +1,10 @@
 """Privacy accounting: channels, probability laws, analyses, composition, and calibration.
 
 What a person sends is described by channels (`BitFlip`, `KAry`, ...), the records that they accept
-(`Domain`), and the reports that combine them (`Part`, `Schema`, `Sent`). Analyses then certify the
-privacy of these reports in a crowd: `certify`, `assess`, `privacy_curve`, `smallest_epsilon`,
-`smallest_noise`. This package does not depend on surveys, files, or services: of the rest of
-incrowd it imports only the errors.
+(`Domain`), and the reports that combine them (`Part`, `Schema`, `Contribution`). Analyses then
+certify the privacy of these reports in a crowd: `certify`, `assess`, `privacy_curve`,
+`smallest_epsilon`, `smallest_noise`. This package does not depend on surveys, files, or services:
+of the rest of incrowd it imports only the errors.
 
     >>> from incrowd import accountant
     >>> flip = accountant.BitFlip.from_epsilon(2.0)
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from incrowd.accountant.channels.simmons import Simmons
     from incrowd.accountant.channels.warner import Warner
     from incrowd.accountant.composition import PrivacyCurve
-    from incrowd.accountant.schema import Alternatives, Domain, Part, Schema, Sent
+    from incrowd.accountant.schema import Alternatives, Contribution, Domain, Part, Schema
 
 # Loaded on first use (PEP 562): most of these modules need scipy, and reading a plan does not.
 _HOMES = {
@@ -49,13 +49,13 @@ _HOMES = {
     "BitFlip": "channels.bit_flip",
     "Certificate": "certificates",
     "Channel": "channels.base",
+    "Contribution": "schema",
     "Domain": "schema",
     "KAry": "channels.k_ary",
     "Part": "schema",
     "PrivacyCurve": "composition",
     "Rappor": "channels.rappor",
     "Schema": "schema",
-    "Sent": "schema",
     "Simmons": "channels.simmons",
     "TwoStage": "channels.rappor",
     "Warner": "channels.warner",
@@ -75,13 +75,13 @@ __all__ = [
     "BitFlip",
     "Certificate",
     "Channel",
+    "Contribution",
     "Domain",
     "KAry",
     "Part",
     "PrivacyCurve",
     "Rappor",
     "Schema",
-    "Sent",
     "Simmons",
     "TwoStage",
     "Warner",

@@ -22,10 +22,10 @@ from incrowd.accountant.pairs import pair_eta, papers_pair
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.schema import (
     Alternatives,
+    Contribution,
     Sendable,
-    Sent,
     alternatives,
-    as_sent,
+    as_contribution,
     check_crowd,
     check_epsilon,
     check_promise,
@@ -67,7 +67,7 @@ def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn
     return Redrawn(epsilon + cost, min(1.0, delta * math.exp(min(cost, 700.0))))
 
 
-def redraw_cost(by: Analysis, sent: Sent, crowd: int) -> float:
+def redraw_cost(by: Analysis, sent: Contribution, crowd: int) -> float:
     """Return what the redraws of earlier rounds add to epsilon, and to ln delta: -N ln(1 - t) each.
 
     N is the crowd if the analysis relies on one; `local` itself adds the cost of one person's
@@ -99,9 +99,9 @@ def certify(
 ) -> Certificate:
     """Certify delta at epsilon for everything a person sends, each report in a separate crowd.
 
-    sent: a `Sent`, a schema for one report, or a channel for one report of one question; for
-    alternatives the largest delta is certified. crowd: the number of honest people, the same for
-    every report; `local` ignores it. The cost of redraws is added (`redraw_cost`). Raises
+    sent: a `Contribution`, a schema for one report, or a channel for one report of one question;
+    for alternatives the largest delta is certified. crowd: the number of honest people, the same
+    for every report; `local` ignores it. The cost of redraws is added (`redraw_cost`). Raises
     PrivacyError if the analysis is unknown or does not support what is sent, the crowd is below 2,
     or epsilon is out of range.
     """
@@ -134,7 +134,7 @@ def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STE
         raise PrivacyError.of(
             "analysis", analysis, f"it has no privacy curve; use {' or '.join(names)}"
         )
-    return by.curve(as_sent(sent), crowd, steps)
+    return by.curve(as_contribution(sent), crowd, steps)
 
 
 # The smallest noise, and the smallest epsilon, that achieve a guarantee by any analysis.
@@ -150,10 +150,10 @@ def smallest_noise(
     """Return the smallest noise n / 2^32 for which what is sent has (epsilon, delta), certified.
 
     family: maps a bit flip to everything one person sends; more noise has to give more privacy. For
-    the same noise on all questions of k reports use `lambda flip: Sent.of(Schema.uniform(domains,
-    flip), k)`. `local` requires delta = 0. Among alternatives, the one with the largest signal is
-    calibrated first; its noise is usually enough for the others. Raises PrivacyError, with what
-    can be achieved, if no noise below 1/2 is enough.
+    the same noise on all questions of k reports use `lambda flip:
+    Contribution.of(Schema.uniform(domains, flip), k)`. `local` requires delta = 0. Among
+    alternatives, the one with the largest signal is calibrated first; its noise is usually enough
+    for the others. Raises PrivacyError, with what can be achieved, if no noise below 1/2 is enough.
     """
     by, possible = registered(analysis), alternatives(family(MIDDLE))
     cost = redraw_cost(by, possible[0], crowd)
@@ -166,7 +166,7 @@ def smallest_noise(
 
     noise = by.noise(of(first), *promise)
     for i in others:
-        if by.bound(as_sent(of(i)(noise)), *promise[:2]) > promise[2]:
+        if by.bound(as_contribution(of(i)(noise)), *promise[:2]) > promise[2]:
             noise = max(noise, by.noise(of(i), *promise))
     return noise
 
@@ -195,7 +195,7 @@ def smallest_noise_for_eta(
     by = registered(analysis)
     check_promise(crowd, epsilon, eta)
 
-    def bound(sent: Sent) -> float:
+    def bound(sent: Contribution) -> float:
         return by.eta(sent, crowd, epsilon)
 
     return smallest(family, crowd, epsilon, eta, [(bound, CLOSE)])
@@ -259,7 +259,7 @@ def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessm
     crowd: the number of honest people. Raises PrivacyError if a value is out of range, the analysis
     is unknown, or the crowd is too large for `exact`.
     """
-    by, sent = registered(analysis), as_sent(sent)
+    by, sent = registered(analysis), as_contribution(sent)
     check_crowd(crowd)
     check_epsilon(epsilon)
     (bounds, worst, least), chance = by.figures(sent, crowd, epsilon)
@@ -270,7 +270,7 @@ def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessm
     )
 
 
-def _papers_order(sent: Sent, presence: bool, crowd: int, epsilon: float) -> Order | None:
+def _papers_order(sent: Contribution, presence: bool, crowd: int, epsilon: float) -> Order | None:
     schema = sent.single
     if schema is None or not all(part.channel.is_flip for part, _ in schema.parts):
         return None
@@ -283,5 +283,5 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
 
 def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
     """Return certified bounds of delta at every epsilon, by analysis; only scalable analyses."""
-    sent = as_sent(sent)
+    sent = as_contribution(sent)
     return {name: by.bounds(sent, crowd, epsilons) for name, by in ANALYSES.items() if by.scalable}

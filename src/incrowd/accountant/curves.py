@@ -28,7 +28,7 @@ from incrowd.accountant.one_bit import (
 )
 from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.ratios import Ratios
-from incrowd.accountant.schema import Counts, Schema, Sent
+from incrowd.accountant.schema import Contribution, Counts, Schema
 
 STEPS = 12  # grid points per standard deviation of a collection's privacy loss
 DENSE, DEEP = 2.0, 5.0  # standard deviations in which every grid point is computed: `all_dots`
@@ -97,14 +97,14 @@ def _composed(dots: list[tuple[Dots, int]]) -> PrivacyCurve:
 
 
 def composed_curve(
-    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, search: bool = False
+    by: Bounded, sent: Contribution, crowd: int, steps: int = STEPS, *, search: bool = False
 ) -> PrivacyCurve:
     """The privacy curve of everything one person sends; steps, search: see `all_dots`."""
     return _composed(all_dots(by, sent, crowd, steps, search=search))
 
 
 def composed_delta(
-    by: Bounded, sent: Sent, crowd: int, epsilon: float
+    by: Bounded, sent: Contribution, crowd: int, epsilon: float
 ) -> tuple[Bounds, tuple[WorstPair, ...]]:
     """delta of all reports, and the worst pair of each kind of report.
 
@@ -123,7 +123,7 @@ def composed_delta(
 
 
 def all_dots(
-    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, search: bool = False
+    by: Bounded, sent: Contribution, crowd: int, steps: int = STEPS, *, search: bool = False
 ) -> list[tuple[Dots, int]]:
     """The dots of each schema and how many reports there are of it.
 
@@ -167,8 +167,8 @@ def linked_dots(linked: Counts, step: float) -> Dots:
 
     At each epsilon, the largest exact delta of all pairs of records that can be the worst.
     """
-    candidates = local_candidates(Sent((), linked))
-    highest = Sent((), linked).local_epsilon
+    candidates = local_candidates(Contribution((), linked))
+    highest = Contribution((), linked).local_epsilon
     step = max(step, highest / MOST_GRID)
     last = 2 * math.ceil(highest / (2 * step) + 1)  # an even number of steps, for `coarser`
     deltas = np.zeros(last + 1)

@@ -18,7 +18,15 @@ from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.outlier_ratios import Relation
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.ratios import product as independent
-from incrowd.accountant.schema import Domain, Part, Schema, Sent, at_most_flip, flip_of, widened
+from incrowd.accountant.schema import (
+    Contribution,
+    Domain,
+    Part,
+    Schema,
+    at_most_flip,
+    flip_of,
+    widened,
+)
 from incrowd.errors import InWords, PrivacyError
 
 MOST_CANDIDATES = 20_000
@@ -66,7 +74,7 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candida
     """
     parts = _covering(schema.parts, most)
     return [
-        Candidate(_apart(parts, chosen), _factors(parts, chosen, _blanket_ratios))
+        Candidate(_distance(parts, chosen), _factors(parts, chosen, _blanket_ratios))
         for chosen in _mixtures(parts, _blanket_pairs)
         if any(u + v for counts in chosen for (u, v, *_) in counts)
     ]
@@ -89,7 +97,7 @@ def _blanket_ratios(part: Part, pair: blanket_ratios.Pair) -> Ratios:
     return blanket_ratios.ratios(*part, pair)
 
 
-def local_candidates(sent: Sent) -> list[Candidate]:
+def local_candidates(sent: Contribution) -> list[Candidate]:
     """The pairs that can be the worst without a crowd, in everything that is sent.
 
     Raises PrivacyError if there are too many to try.
@@ -129,7 +137,7 @@ def _factors(
     )
 
 
-def _apart(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> WorstPair:
+def _distance(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> WorstPair:
     bits = sum(times * (u + v) for counts in chosen for (u, v, *_), times in counts.items())
     farthest = sum(part.domain.distance * count for part, count in parts)
     return WorstPair(code="apart", bits=bits, farthest=bits == farthest)

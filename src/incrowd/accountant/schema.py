@@ -168,7 +168,15 @@ def log_ratio(one: int, other: int) -> float:
 MOST_FREE_BITS = 64
 FREE_BIT = Domain(1, 0, 1)
 
-__all__ = ["FREE_BIT", "MOST_FREE_BITS", "Part", "Schema", "Sent", "check_crowd", "check_epsilon"]
+__all__ = [
+    "FREE_BIT",
+    "MOST_FREE_BITS",
+    "Contribution",
+    "Part",
+    "Schema",
+    "check_crowd",
+    "check_epsilon",
+]
 
 
 class Schema(NamedTuple):
@@ -207,7 +215,7 @@ Counts = tuple[tuple[Schema, int], ...]  # how many independent reports of each 
 
 
 @dataclass(frozen=True)
-class Sent:
+class Contribution:
     """Everything one person sends: schemas, and how many independent reports of each.
 
     reports: each goes to a separate collection, with a separate crowd. Reports of one person that
@@ -222,16 +230,16 @@ class Sent:
     redraws: float = 0.0
 
     @classmethod
-    def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Sent:
+    def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Contribution:
         """Return `copies` reports of one schema. Raises PrivacyError if copies < 1."""
         if copies < 1:
             raise PrivacyError.of("copies", copies, "should be at least 1")
         reports = ((schema, copies),)
         return cls((), reports) if linked else cls(reports)
 
-    def also(self, other: Sent) -> Sent:
+    def also(self, other: Contribution) -> Contribution:
         """Return the reports of both; equal schemas are counted together."""
-        return Sent(
+        return Contribution(
             _together(self.reports, other.reports),
             _together(self.linked, other.linked),
             self.redraws + other.redraws,
@@ -283,9 +291,9 @@ class Alternatives:
     not depend on the noise (docs/mathematics.md#parities).
     """
 
-    each: tuple[Sent, ...]
+    each: tuple[Contribution, ...]
 
-    def also(self, other: AnySent) -> Alternatives:
+    def also(self, other: AnyContribution) -> Alternatives:
         """Return both together, for changes of answers that are independent of each other."""
         pairs = product(self.each, alternatives(other))
         return Alternatives(tuple(one.also(two) for one, two in pairs))
@@ -296,16 +304,16 @@ class Alternatives:
         return max(sent.local_epsilon for sent in self.each)
 
 
-AnySent = Sent | Alternatives
-Sendable = Sent | Schema | Channel  # a schema, or a channel, stands for one report
+AnyContribution = Contribution | Alternatives
+Sendable = Contribution | Schema | Channel  # a schema, or a channel, stands for one report
 
 
-def alternatives(sent: Alternatives | Sendable) -> tuple[Sent, ...]:
+def alternatives(sent: Alternatives | Sendable) -> tuple[Contribution, ...]:
     """The alternatives, one for each way in which the answers can change; often there is one."""
-    return sent.each if isinstance(sent, Alternatives) else (as_sent(sent),)
+    return sent.each if isinstance(sent, Alternatives) else (as_contribution(sent),)
 
 
-def as_sent(sent: Sendable) -> Sent:
+def as_contribution(sent: Sendable) -> Contribution:
     """Return a schema as one report, and a channel as one report of one question.
 
     That question is one bit, or a choice among as many options as the channel has.
@@ -313,7 +321,7 @@ def as_sent(sent: Sendable) -> Sent:
     if isinstance(sent, Channel):
         domain = Domain(sent.options, 1, 1) if takes_answers(sent) else FREE_BIT
         sent = Schema.of([Part(domain, sent)])
-    return sent if isinstance(sent, Sent) else Sent.of(sent)
+    return sent if isinstance(sent, Contribution) else Contribution.of(sent)
 
 
 def check_crowd(crowd: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
-from incrowd.accountant.schema import Sendable, Sent, as_sent
+from incrowd.accountant.schema import Contribution, Sendable, as_contribution
 from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
 
 # The large-N limit: the collections of a crowd reveal as much as a Gaussian mechanism.
@@ -24,7 +24,7 @@ LEAST_SIGNAL, MOST_SIGNAL = -700.0, 30.0  # the range of logarithms of signals
 SMALLEST = 1e-320
 
 
-def log_signal(sent: Sent, crowd: int) -> float:
+def log_signal(sent: Contribution, crowd: int) -> float:
     """ln mu of everything one person sends, even if mu itself would overflow.
 
     mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N:
@@ -64,7 +64,7 @@ def gaussian_signal(epsilon: float, delta: float) -> float:
 
 Height = Callable[[BitFlip], float]  # falls as the noise grows; the aim is a value of at most zero
 Family = Callable[[BitFlip], Sendable]  # more noise, more privacy
-Bound = Callable[[Sent], float]  # of delta, or eta
+Bound = Callable[[Contribution], float]  # of delta, or eta
 
 LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)
 MOST_STEPS = 40
@@ -91,7 +91,7 @@ def smallest(
     goal = math.log(gaussian_signal(epsilon, wanted))
 
     def height(bound: Bound) -> Height:
-        return lambda flip: excess(_unless_beyond(bound, as_sent(family(flip))))
+        return lambda flip: excess(_unless_beyond(bound, as_contribution(family(flip))))
 
     def excess(value: float) -> float:
         above = math.log(gaussian_signal(epsilon, value)) - goal
@@ -106,7 +106,7 @@ def smallest(
     return flip
 
 
-def _unless_beyond(bound: Bound, sent: Sent) -> float:
+def _unless_beyond(bound: Bound, sent: Contribution) -> float:
     """The bound, or 1 if so little noise is beyond double precision."""
     try:
         return bound(sent)
@@ -118,7 +118,7 @@ def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
     """The noise in the large-N limit, and the slope of its ln signal there per logit."""
 
     def excess(logit: float) -> float:
-        return log_signal(as_sent(family(BitFlip.from_logit(logit))), crowd) - goal
+        return log_signal(as_contribution(family(BitFlip.from_logit(logit))), crowd) - goal
 
     low = high = -1.0
     while excess(high) > 0:
@@ -134,7 +134,7 @@ def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
 
 def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
     """The error if no noise is enough, with what the most noise gives and what is fixed."""
-    most = as_sent(family(MOST))
+    most = as_contribution(family(MOST))
     fixed = _fixed(family)
     reached = f"at best, the bound is {bound(most) / wanted:.3g} times the wanted one"
     if not fixed:
@@ -150,7 +150,7 @@ def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
 
 def _fixed(family: Family) -> str:
     """The channels that do not change with the noise."""
-    most, less = (as_sent(family(flip)) for flip in (MOST, MIDDLE))
+    most, less = (as_contribution(family(flip)) for flip in (MOST, MIDDLE))
     changing = {part for part, _ in most.parts} ^ {part for part, _ in less.parts}
     fixed = {str(part.channel): None for part, _ in most.parts if part not in changing}
     return ", ".join(fixed)
@@ -160,7 +160,7 @@ def smallest_local(family: Family, epsilon: float) -> BitFlip:
     """The smallest noise whose local epsilon is at most epsilon, exactly, by bisection."""
 
     def local(numerator: int) -> float:
-        return as_sent(family(BitFlip(numerator))).local_epsilon
+        return as_contribution(family(BitFlip(numerator))).local_epsilon
 
     failing, holding = 0, MOST.numerator
     if local(holding) > epsilon:

@@ -36,10 +36,10 @@ from incrowd.accountant.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accountant.ratios import product as independent
 from incrowd.accountant.schema import (
     FREE_BIT,
+    Contribution,
     Domain,
     Part,
     Schema,
-    Sent,
     as_flip,
     at_most_flip,
     check_crowd,
@@ -280,7 +280,7 @@ def seats(schema: Schema, most: int = 0) -> Seats:
     atoms = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
     pairs = tuple(_worst_pair(groups, rows) for rows in classes)
     ratios = tuple(thinned(_of_class(groups, rows), atoms) for rows in classes)
-    alone = tuple(candidate.ratios for candidate in local_candidates(Sent.of(schema)))
+    alone = tuple(candidate.ratios for candidate in local_candidates(Contribution.of(schema)))
     return Seats(_common(groups), pairs, ratios, alone)
 
 

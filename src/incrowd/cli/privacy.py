@@ -22,7 +22,7 @@ from incrowd.files import replaced
 if TYPE_CHECKING:
     from incrowd.accountant.certificates import Assessment
     from incrowd.accountant.channels.bit_flip import BitFlip
-    from incrowd.accountant.schema import Sent
+    from incrowd.accountant.schema import Contribution
     from incrowd.survey import AnyQuestion
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
@@ -100,24 +100,24 @@ class Setting:
         """An option's value, or that of the survey's privacy."""
         return self._value(name, value, self.survey and self.survey.privacy)
 
-    def sent(self, channel: BitFlip) -> Sent:
+    def sent(self, channel: BitFlip) -> Contribution:
         """What one person sends, with this noise wherever the survey fixes no other.
 
         Covers all rounds of a survey and all rows of a person. Permanent responses travel in a
         message of their own, and are the same in all rounds and copies.
         """
-        from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+        from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 
         if self.survey is None:
-            return Sent.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
+            return Contribution.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
         questions = self.survey.randomized
         permanent = [question for question in questions if question.memoized]
         fresh = [question for question in questions if not question.memoized]
         groups = ((fresh, self.copies * self.survey.rounds), (permanent, 1))
-        return reduce(Sent.also, (self._of(*each, channel) for each in groups if each[0]))
+        return reduce(Contribution.also, (self._of(*each, channel) for each in groups if each[0]))
 
-    def _of(self, questions: Sequence[AnyQuestion], times: int, channel: BitFlip) -> Sent:
-        from incrowd.accountant.schema import Part, Schema, Sent
+    def _of(self, questions: Sequence[AnyQuestion], times: int, channel: BitFlip) -> Contribution:
+        from incrowd.accountant.schema import Contribution, Part, Schema
         from incrowd.plans.message import crowd_channel
 
         parts = [
@@ -125,7 +125,7 @@ class Setting:
             for question in questions
             for domain in question.domains
         ]
-        return Sent.of(Schema.of(parts), times * self.rows)
+        return Contribution.of(Schema.of(parts), times * self.rows)
 
 
 def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
@@ -307,7 +307,9 @@ def _show(
     say(analysis_assumption(requested.assumption))
 
 
-def _row(analysis: str, requested: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
+def _row(
+    analysis: str, requested: Assessment, sent: Contribution, epsilon_of: Any
+) -> tuple[str, ...]:
     """One analysis as a row of the table, or the reason why it gives no figure."""
     from incrowd.accountant.analyses import analysis as registered
     from incrowd.accountant.certificates import assess

@@ -12,7 +12,7 @@ from incrowd.accountant.certificates import certify, clearly_keeps, smallest_eps
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
-from incrowd.accountant.schema import AnySent, Part
+from incrowd.accountant.schema import AnyContribution, Part
 from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.guarantees import planned
@@ -98,7 +98,7 @@ def _people(earlier: EarlierPlan) -> str:
     return f"{people:,}, {survey.honest:,} planned"
 
 
-def _spent(by: str, before: AnySent, crowd: int, delta: float) -> str:
+def _spent(by: str, before: AnyContribution, crowd: int, delta: float) -> str:
     """The epsilon that earlier rounds have spent in a crowd."""
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)
@@ -141,7 +141,7 @@ def _with_smallest_noise(
 ) -> tuple[Message, ...]:
     """permanent: the noise of permanent responses, if it is fixed."""
 
-    def everything(reference: BitFlip) -> AnySent:
+    def everything(reference: BitFlip) -> AnyContribution:
         return sent(survey, _messages(survey, way, reference, permanent), earlier)
 
     privacy, least = survey.privacy, BitFlip(1)
@@ -154,7 +154,9 @@ def _with_smallest_noise(
     return _messages(survey, way, noise, permanent)
 
 
-def _least_local(everything: Callable[[BitFlip], AnySent], cap: float, redraws: float) -> BitFlip:
+def _least_local(
+    everything: Callable[[BitFlip], AnyContribution], cap: float, redraws: float
+) -> BitFlip:
     """The smallest noise whose local epsilon is at most `cap`.
 
     redraws: what noise that is drawn again adds to the local epsilon. Raises PrivacyError if no

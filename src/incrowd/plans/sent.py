@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as Names
 from functools import reduce
 
-from incrowd.accountant.schema import Alternatives, AnySent, Part, Schema, Sent, alternatives
+from incrowd.accountant.schema import (
+    Alternatives,
+    AnyContribution,
+    Contribution,
+    Part,
+    Schema,
+    alternatives,
+)
 from incrowd.plans import EarlierPlan, Message, Plan
 from incrowd.plans.changes import MOST, Family, families
 from incrowd.plans.ledger import (
@@ -26,14 +33,14 @@ from incrowd.plans.ledger import (
 from incrowd.survey import Survey
 
 
-def sent_by(plan: Plan) -> AnySent:
+def sent_by(plan: Plan) -> AnyContribution:
     """Return all that a person sends by a plan and sent in the earlier rounds that it covers."""
     return _sent(all_rounds(plan))
 
 
 def sent(
     survey: Survey, messages: Sequence[Message], earlier: Sequence[EarlierPlan] = ()
-) -> AnySent:
+) -> AnyContribution:
     """Return all that a person sends by some messages, in all rounds and for all rows she may have.
 
     earlier: earlier rounds with the same people, included.
@@ -41,19 +48,19 @@ def sent(
     return _sent([*rounds_before(earlier), rounds_planned(survey, messages)])
 
 
-def sent_before(earlier: Sequence[EarlierPlan]) -> AnySent:
+def sent_before(earlier: Sequence[EarlierPlan]) -> AnyContribution:
     """Return what a person sent in earlier rounds."""
     return _sent(rounds_before(earlier))
 
 
-def _sent(plans: Sequence[Rounds]) -> AnySent:
+def _sent(plans: Sequence[Rounds]) -> AnyContribution:
     exposed, ways = repeated(plans).exposed, _ways_each(plans)
     each = (contribution for rounds in plans for contribution in _of_rounds(rounds, exposed, ways))
     return reduce(_also, each)
 
 
-def _also(one: AnySent, other: AnySent) -> AnySent:
-    if isinstance(one, Sent) and isinstance(other, Sent):
+def _also(one: AnyContribution, other: AnyContribution) -> AnyContribution:
+    if isinstance(one, Contribution) and isinstance(other, Contribution):
         return one.also(other)
     return Alternatives(alternatives(one)).also(other)
 
@@ -65,7 +72,7 @@ def _ways_each(plans: Sequence[Rounds]) -> int:
     return max(int(MOST ** (1 / max(several, 1))), 1)
 
 
-def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator[AnySent]:
+def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator[AnyContribution]:
     """Yield what a person sends in the rounds of one plan.
 
     exposed: permanent responses that count as if they carried names. ways: as in `_ways_each`.
@@ -84,17 +91,17 @@ def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator
         if linked < len(rounds):
             yield _of_family(family, rows * (len(rounds) - linked), ways)
     tails = (release.collected.tail for release in rounds if release.collected)
-    yield Sent((), redraws=sum(-math.log1p(-tail) for tail in tails))
+    yield Contribution((), redraws=sum(-math.log1p(-tail) for tail in tails))
 
 
-def _of_family(family: Family, times: int, ways: int, *, linked: bool = False) -> AnySent:
+def _of_family(family: Family, times: int, ways: int, *, linked: bool = False) -> AnyContribution:
     """Return what a person sends of a family of messages, `times` times."""
     schemas = [Schema.of([Part(*part) for part in message.parts]) for message in family.messages]
     contributions = [
         reduce(
-            Sent.also,
+            Contribution.also,
             (
-                Sent.of(schema, n, linked=linked)
+                Contribution.of(schema, n, linked=linked)
                 for schema, n in zip(schemas, bits, strict=True)
                 if n
             ),

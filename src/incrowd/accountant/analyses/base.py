@@ -12,7 +12,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.curves import STEPS
 from incrowd.accountant.numerics.positive_part import Bounds
-from incrowd.accountant.schema import Sent, as_sent, check_promise
+from incrowd.accountant.schema import Contribution, as_contribution, check_promise
 from incrowd.accountant.search import (
     CLOSE,
     MIDDLE,
@@ -62,25 +62,25 @@ class Analysis(ABC):
     below_limit: float = 1.0
 
     @abstractmethod
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
         """Return delta at epsilon; the upper bound is certified."""
 
-    def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
+    def bound(self, sent: Contribution, crowd: int, epsilon: float, steps: int = STEPS) -> float:
         """Return a certified upper bound of delta alone, quickly.
 
         steps: grid points of a composition per standard deviation of a collection's loss.
         """
         return self.certificate(sent, crowd, epsilon).delta.upper
 
-    def bounds(self, sent: Sent, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
+    def bounds(self, sent: Contribution, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
         """`bound` at every epsilon."""
         return np.array([self.bound(sent, crowd, epsilon) for epsilon in epsilons])
 
-    def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
+    def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
         """Return P[privacy ratio > e^epsilon], or a bound of it."""
         return self.eta_bound(sent, crowd, epsilon)
 
-    def eta_bound(self, sent: Sent, crowd: int, epsilon: float) -> float:
+    def eta_bound(self, sent: Contribution, crowd: int, epsilon: float) -> float:
         """Return a bound of eta: the minimum of delta(e) / (1 - exp(e - epsilon)) over e < epsilon.
 
         If the ratio exceeds e^epsilon, at least 1 - exp(e - epsilon) of the mass contributes to
@@ -92,11 +92,11 @@ class Analysis(ABC):
         bounds = self.bounds(sent, crowd, list(tries)) / -np.expm1(tries - epsilon)
         return min(float(bounds.min()), 1.0)
 
-    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Result, float]:
+    def figures(self, sent: Contribution, crowd: int, epsilon: float) -> tuple[Result, float]:
         """Return the certificate and eta; subclasses may compute both at once."""
         return self.certificate(sent, crowd, epsilon), self.eta(sent, crowd, epsilon)
 
-    def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
+    def epsilon(self, sent: Contribution, crowd: int, delta: float) -> float:
         """Return the smallest epsilon at which the bound of delta is at most `delta`, rounded up.
 
         Raises PrivacyError if no epsilon is enough.
@@ -114,11 +114,11 @@ class Analysis(ABC):
         """
         check_promise(crowd, epsilon, delta)
 
-        def certified(sent: Sent) -> float:
+        def certified(sent: Contribution) -> float:
             return self.certificate(sent, crowd, epsilon).delta.upper
 
         quick, sharp = self.search_bounds(crowd, epsilon)
-        close = CLOSE if as_sent(family(MIDDLE)).single else CLOSE_COMPOSED
+        close = CLOSE if as_contribution(family(MIDDLE)).single else CLOSE_COMPOSED
         phases = [(quick, ROUGH), (sharp, close), (certified, close)]
         return smallest(family, crowd, epsilon, delta, phases)
 

@@ -14,7 +14,7 @@ from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.composition import Delta, PrivacyCurve
 from incrowd.accountant.curves import STEPS, Orders, composed_curve, composed_delta
 from incrowd.accountant.pairs import Candidate
-from incrowd.accountant.schema import Schema, Sent
+from incrowd.accountant.schema import Contribution, Schema
 from incrowd.accountant.search import Bound, first_epsilon
 from incrowd.accountant.worst import largest_bound, likely_worst, worst_delta
 
@@ -59,11 +59,11 @@ class Composing(Analysis):
         """The channel of a report of one bit, whose whole curve is quick to compute, or None."""
         return None
 
-    def curve(self, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
+    def curve(self, sent: Contribution, crowd: int, steps: int = STEPS) -> PrivacyCurve:
         """The privacy curve of everything one person sends."""
         return composed_curve(self, sent, crowd, steps)
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
         """delta of one report, or of the composition of several."""
         if not sent.reports:
             return LOCAL.certificate(sent, crowd, epsilon)
@@ -71,7 +71,7 @@ class Composing(Analysis):
             return Result(*composed_delta(self, sent, crowd, epsilon))
         return self.one(sent.single, crowd, epsilon)
 
-    def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
+    def bound(self, sent: Contribution, crowd: int, epsilon: float, steps: int = STEPS) -> float:
         """A quick certified upper bound of delta."""
         if not sent.reports:
             return LOCAL.bound(sent, crowd, epsilon)
@@ -81,14 +81,14 @@ class Composing(Analysis):
             return self.curve(sent, crowd, steps).delta(epsilon)
         return self.bound_one(sent.single, crowd, epsilon)
 
-    def bounds(self, sent: Sent, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
+    def bounds(self, sent: Contribution, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
         """`bound` at every epsilon; the reports are composed once."""
         if sent.single is not None or not sent.reports:
             return super().bounds(sent, crowd, epsilons)
         curve = self.curve(sent, crowd)
         return np.array([curve.delta(epsilon) for epsilon in epsilons])
 
-    def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
+    def epsilon(self, sent: Contribution, crowd: int, delta: float) -> float:
         """The smallest epsilon at which the certified delta is at most `delta`, rounded up."""
         if not sent.reports:
             return LOCAL.epsilon(sent, crowd, delta)
@@ -111,7 +111,7 @@ class Composing(Analysis):
         crowds, so that after such a search one or two certificates are enough.
         """
 
-        def searched(sent: Sent, steps: int) -> float:
+        def searched(sent: Contribution, steps: int) -> float:
             if epsilon >= sent.local_epsilon:
                 return 0.0
             if not sent.reports:
@@ -177,7 +177,7 @@ class CrowdPairs(Composing):
             candidates = self.candidates(schema)
             return candidates if place is None else candidates[place : place + 1] or candidates
 
-        def quick(sent: Sent) -> float:
+        def quick(sent: Contribution) -> float:
             nonlocal place
             if sent.single is None:
                 return coarse(sent)
@@ -186,7 +186,7 @@ class CrowdPairs(Composing):
             place = candidates.index(worst) if place is None else place
             return value
 
-        def sharp(sent: Sent) -> float:
+        def sharp(sent: Contribution) -> float:
             if sent.single is None:
                 return fine(sent)
             return worst_delta(likely(sent.single), crowd, epsilon).delta.upper

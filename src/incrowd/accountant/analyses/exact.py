@@ -13,7 +13,7 @@ from incrowd.accountant.enumeration import Case
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.numerics.precision import ENUMERATED
 from incrowd.accountant.one_bit import WORST_TOLERANCE, typical_spread, worst_crowd
-from incrowd.accountant.schema import FREE_BIT, Domain, Schema, Sent, as_flip, flip_of
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema, as_flip, flip_of
 from incrowd.errors import PrivacyError
 
 NAME = "exact"
@@ -60,11 +60,11 @@ class Exact(Composing):
         """The approximate standard deviation of one report's loss."""
         return typical_spread(self.bit(schema), crowd)
 
-    def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
+    def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
         """P[privacy ratio > e^epsilon], from `figures`."""
         return self.figures(sent, crowd, epsilon)[1]
 
-    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Result, float]:
+    def figures(self, sent: Contribution, crowd: int, epsilon: float) -> tuple[Result, float]:
         """The largest delta and eta over all collections.
 
         For several reports, or one bit in a crowd of more than a million, eta is only a bound.

@@ -9,7 +9,7 @@ from incrowd.accountant.analyses.base import Analysis, Result
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.pairs import local_candidates
-from incrowd.accountant.schema import Sent, check_promise
+from incrowd.accountant.schema import Contribution, check_promise
 from incrowd.accountant.search import Family, smallest_local
 
 LARGEST = 300.0  # an epsilon whose exponential can still be multiplied
@@ -22,7 +22,7 @@ class Local(Analysis):
     assumption = "nobody-trusted"
     shuffled = False
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
         """delta at epsilon; it does not depend on the crowd, and includes one person's redraws."""
         candidates = local_candidates(sent)
         low = high = 0.0
@@ -40,7 +40,7 @@ class Local(Analysis):
         bounds = Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
         return Result(bounds, (candidates[0].pair,))
 
-    def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
+    def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
         """The exact P[ratio > e^epsilon], at most 1."""
         candidates = local_candidates(sent)
         return min(max(local_ratios.eta(one.ratios, epsilon) for one in candidates), 1.0)

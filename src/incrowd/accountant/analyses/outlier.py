@@ -11,7 +11,7 @@ from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.analyses.composing import CrowdPairs, roughly
 from incrowd.accountant.curves import Orders, symmetric
 from incrowd.accountant.pairs import Candidate, largest_eta, outlier_candidates
-from incrowd.accountant.schema import Schema, Sent
+from incrowd.accountant.schema import Contribution, Schema
 from incrowd.accountant.worst import likely_worst, worst_delta
 
 
@@ -34,14 +34,14 @@ class Outlier(CrowdPairs):
             backward = roughly([worst.swapped], crowd)
         return Orders(forward, backward, worst.pair)
 
-    def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
+    def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
         """The largest eta of the papers' pair and of the relation with the worst delta.
 
         Numerical; for several reports, a bound.
         """
         return self.figures(sent, crowd, epsilon)[1]
 
-    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Result, float]:
+    def figures(self, sent: Contribution, crowd: int, epsilon: float) -> tuple[Result, float]:
         """The certificate, and eta of the same relation."""
         schema = sent.single
         if schema is None:

@@ -16,7 +16,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.composition import Delta
 from incrowd.accountant.curves import Orders
-from incrowd.accountant.schema import Schema, Sent, as_sent
+from incrowd.accountant.schema import Contribution, Schema, as_contribution
 from incrowd.accountant.search import Family
 from incrowd.errors import PrivacyError
 
@@ -41,22 +41,22 @@ class Shuffle(Composing):
         certificate = None
         with suppress(PrivacyError):
             certificate = _named(first, first.one(schema, crowd, epsilon))
-        return _least(certificate, Sent.of(schema), crowd, epsilon)
+        return _least(certificate, Contribution.of(schema), crowd, epsilon)
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """The smallest quick bound of one report."""
-        sent = Sent.of(schema)
+        sent = Contribution.of(schema)
         return min(_quick(by, sent, crowd, epsilon) for by in (LOCAL, *_of_one(schema)))
 
     def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """The smallest of the analyses' estimates for searching."""
-        tried = (LOCAL.bound(Sent.of(schema), crowd, epsilon),)
+        tried = (LOCAL.bound(Contribution.of(schema), crowd, epsilon),)
         others = (
             _or_one(partial(by.searched_one, schema, crowd), epsilon) for by in _of_one(schema)
         )
         return min(*tried, *others)
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
         """For several reports their composition, unless the local bound is smaller."""
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
@@ -102,7 +102,7 @@ class Shuffle(Composing):
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """The smallest noise; for one report never larger than the result for `blanket`."""
         flip = super().noise(family, crowd, epsilon, delta)
-        sent = as_sent(family(flip))
+        sent = as_contribution(family(flip))
         if sent.single and _quick(BLANKET, sent, crowd, epsilon) <= CLEARLY * delta:
             with suppress(PrivacyError):
                 flip = min(flip, BLANKET.noise(family, crowd, epsilon, delta))
@@ -122,7 +122,7 @@ def _or_one(delta: Delta, epsilon: float) -> float:
         return 1.0
 
 
-def _quick(by: Analysis, sent: Sent, crowd: int, epsilon: float) -> float:
+def _quick(by: Analysis, sent: Contribution, crowd: int, epsilon: float) -> float:
     """The quick bound of an analysis, or 1."""
     return _or_one(lambda e: by.bound(sent, crowd, e), epsilon)
 
@@ -133,7 +133,7 @@ def _named(by: Analysis, result: Result) -> Result:
 
 def _least(
     best: Result | None,
-    sent: Sent,
+    sent: Contribution,
     crowd: int,
     epsilon: float,
     others: tuple[Analysis, ...] = (BLANKET, LOCAL),

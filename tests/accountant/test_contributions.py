@@ -7,7 +7,7 @@ import pytest
 from incrowd.accountant.analyses import ANALYSES
 from incrowd.accountant.certificates import assess, certify, privacy_curve, smallest_epsilon
 from incrowd.accountant.channels.warner import Warner
-from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent, as_sent
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema, as_contribution
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import choice, everything, flip, free
 
@@ -19,8 +19,13 @@ def test_equal_schemas_are_counted_together():
     assert dict(sent.reports) == {free(0.2): 5, free(0.3): 1}
     assert sent == everything((free(0.3), 1), (free(0.2), 5))
     assert sent.copies == 6 and sent.single is None
-    assert Sent.of(free(0.2)).single == free(0.2) and Sent.of(free(0.2), 2).single is None
-    assert as_sent(free(0.2)) == Sent.of(free(0.2)) and as_sent(sent) is sent
+    assert (
+        Contribution.of(free(0.2)).single == free(0.2)
+        and Contribution.of(free(0.2), 2).single is None
+    )
+    assert (
+        as_contribution(free(0.2)) == Contribution.of(free(0.2)) and as_contribution(sent) is sent
+    )
     parts = {part: count for part, count in everything((free(0.2, 3), 2), (free(0.2), 1)).parts}
     assert parts == {Part(FREE_BIT, flip(0.2)): 7}
 
@@ -35,10 +40,12 @@ def test_local_epsilons_add_up():
 def test_a_schema_by_itself_is_one_report():
     for analysis in ANALYSES:
         for figure in (certify, assess):
-            bare, sent = (figure(analysis, s, 30, 0.4) for s in (free(0.3), Sent.of(free(0.3))))
+            bare, sent = (
+                figure(analysis, s, 30, 0.4) for s in (free(0.3), Contribution.of(free(0.3)))
+            )
             assert bare == sent
     assert smallest_epsilon("blanket", free(0.3), 300, 1e-5) == smallest_epsilon(
-        "blanket", Sent.of(free(0.3)), 300, 1e-5
+        "blanket", Contribution.of(free(0.3)), 300, 1e-5
     )
 
 
@@ -56,15 +63,15 @@ def test_one_report_is_not_composed():
 
 def test_wrong_numbers_of_copies():
     with pytest.raises(PrivacyError, match="at least 1"):
-        Sent.of(free(0.3), 0)
+        Contribution.of(free(0.3), 0)
 
 
 def test_unknown_analyses_are_named():
     for figure in (certify, assess):
         with pytest.raises(PrivacyError, match="use one of"):
-            figure("magic", Sent.of(free(0.3), 2), 100, 1.0)
+            figure("magic", Contribution.of(free(0.3), 2), 100, 1.0)
     with pytest.raises(PrivacyError, match="only reports of one bit"):
-        certify("exact", Sent.of(free(0.3, 2), 2), 100, 1.0)
+        certify("exact", Contribution.of(free(0.3, 2), 2), 100, 1.0)
     with pytest.raises(PrivacyError, match="shuffle or seat or blanket or outlier or exact"):
         privacy_curve("local", free(0.3), 100)
     with pytest.raises(PrivacyError, match="shuffle or local"):
