@@ -249,7 +249,7 @@ WRONG = {
     "no dummies, reports again": (
         "reports.ts",
         "() => dummy)",
-        "(_, i) => made[i % made.length] ?? dummy)",
+        "(_, i) => real[i % real.length] ?? dummy)",
         "dummies of a person",
     ),
     "a mark in the zeros of a dummy": (
@@ -258,7 +258,7 @@ WRONG = {
         DUMMY.replace("new Uint8Array(0)", "Uint8Array.of(1)"),
         "what is inside",
     ),
-    "no random order": ("client.ts", "order.map((at) => made[at])", "made", "slot 0"),
+    "no random order": ("client.ts", "order.map((at) => reports[at])", "reports", "slot 0"),
     "a quarter of all cells flipped": (
         "reports.ts",
         "bernoulli(size, noise, draw)",
