@@ -129,7 +129,7 @@ def test_real_reports_differ_and_simulated_ones_repeat(made, answers):
 def test_order_is_lost(made):
     """Half the people say yes, in order: reports in the first half must not say so.
     5 standard errors; the wrong variant, unshuffled, is rejected."""
-    from incrowd.encoding.records import People
+    from incrowd.encoding.records import EncodedAnswers
     from incrowd.sampling.keystream import Keystream
     from incrowd.sampling.randomize import randomize_message
 
@@ -145,7 +145,7 @@ def test_order_is_lost(made):
         return abs(ones[: rows // 2].mean() - ones[rows // 2 :].mean()) / spread
 
     assert gap(incrowd.randomize(made, people, simulation_seed=5)[0].packed) < 5
-    everybody = People.of(made.survey, people)
+    everybody = EncodedAnswers.of(made.survey, people)
     stream = Keystream.for_simulation(5)
     ordered = randomize_message(made, made.messages[0], everybody, stream)
     assert gap(ordered) > 5

@@ -11,7 +11,7 @@ import numpy as np
 
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
-from incrowd.encoding.records import People, pack
+from incrowd.encoding.records import EncodedAnswers, pack
 from incrowd.errors import UsageError
 from incrowd.estimation.decoders import decoder, merging
 from incrowd.estimation.estimate import TableOptions, count, figures
@@ -61,11 +61,11 @@ class Everybody(NamedTuple):
     releases: the rows of each release; empty if no question is open.
     """
 
-    people: People
+    people: EncodedAnswers
     releases: Mapping[Names, np.ndarray]
 
     @classmethod
-    def of(cls, plan: Plan, people: People) -> Everybody:
+    def of(cls, plan: Plan, people: EncodedAnswers) -> Everybody:
         """Return the people of all releases."""
         if not plan.survey.open:
             return cls(people, {})
@@ -74,7 +74,7 @@ class Everybody(NamedTuple):
         included = people.take(rows)
         return cls(included, dict(zip(groups, rows_of(plan, included, groups), strict=True)))
 
-    def parts(self, plan: Plan, ids: Ids) -> tuple[OpenAxis, list[People]]:
+    def parts(self, plan: Plan, ids: Ids) -> tuple[OpenAxis, list[EncodedAnswers]]:
         """Return the open axis of a table, and the people who gave each of its answers."""
         names = releases_by_answer(plan.survey, open_of(plan.survey, ids), list(self.releases))
         rows = [np.concatenate([self.releases[name] for name in group]) for group in names.values()]
@@ -119,7 +119,7 @@ def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
     return along_axes([d.mean for d in decoders], shares)
 
 
-def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
+def true_moments(plan: Plan, people: EncodedAnswers, ids: Ids) -> np.ndarray:
     """Return the joint shares of set bits in the answers, as `incrowd.reports.moments` counts
     them."""
     questions = [plan.survey.question(id) for id in ids]
@@ -133,7 +133,7 @@ def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
     return moments(pack(questions, people.encoded, people.number), axes) / people.number
 
 
-def _expected_moments(questions: Sequence[AnyQuestion], people: People) -> np.ndarray:
+def _expected_moments(questions: Sequence[AnyQuestion], people: EncodedAnswers) -> np.ndarray:
     """Return `true_moments` of amounts before rounding: each edge counts with its probability."""
     total = np.zeros([1 + question.bits for question in questions])
     each = max(1, MOST_NUMBERS // total.size)
@@ -147,7 +147,7 @@ def _expected_moments(questions: Sequence[AnyQuestion], people: People) -> np.nd
     return total / people.number
 
 
-def _chances(question: AnyQuestion, people: People) -> np.ndarray:
+def _chances(question: AnyQuestion, people: EncodedAnswers) -> np.ndarray:
     """Return the probability that each bit of each person is set, shape (people, bits)."""
     encoded = people.encoded[question.id]
     up = np.zeros(len(encoded.rows)) if encoded.up is None else encoded.up / DENOMINATOR
@@ -221,7 +221,9 @@ def simulate(
     return Simulation(planned, trials, fixed_people, tuple(tables), seed)
 
 
-def _crowd(survey: Survey, everybody: People, generator: np.random.Generator) -> People:
+def _crowd(
+    survey: Survey, everybody: EncodedAnswers, generator: np.random.Generator
+) -> EncodedAnswers:
     """Return as many people as the survey's crowd; all of them if questions are open."""
     if survey.open:
         return everybody
@@ -278,7 +280,7 @@ def _theory(plan: Plan, population: Everybody, ids: Ids, errors: str, number: in
     """Return the standard error that every cell should have with `number` people."""
     closed = plan.survey.closed(ids)
 
-    def of(people: People, number: int, errors: str) -> np.ndarray:
+    def of(people: EncodedAnswers, number: int, errors: str) -> np.ndarray:
         weights = [(source.message, source.weight) for source in sources(plan, closed)]
         shares = true_moments(plan, people, closed)
         cells = true_table(plan, closed, shares)
@@ -364,7 +366,12 @@ class Trial:
         )
 
     def _reports(
-        self, number: int, names: Names, people: People, drawn: np.ndarray, keystream: Keystream
+        self,
+        number: int,
+        names: Names,
+        people: EncodedAnswers,
+        drawn: np.ndarray,
+        keystream: Keystream,
     ) -> Collection:
         message, records = self.plan.messages[number], self.records[number]
         if records is None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_message, rounded
 from tests.clients.conftest import Javascript
@@ -56,7 +56,7 @@ def of_python(message, people):
     """How often each cell was sent."""
     table = pa.table({id: [answer] * people for id, answer in CELLS[PERSON].items()})
     stream = Keystream(fixed("the law of cells"), bytes(16))
-    crowd = rounded(People.of(CELLS_PLAN.survey, table), stream)
+    crowd = rounded(EncodedAnswers.of(CELLS_PLAN.survey, table), stream)
     reports = randomize_message(CELLS_PLAN, CELLS_PLAN.messages[message], crowd, stream)
     return np.bincount(reports[:, 0], minlength=len(likely(message)))
 

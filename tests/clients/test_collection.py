@@ -17,7 +17,7 @@ from incrowd.collection.device.crowd import send_each
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.sealed import unseal
 from incrowd.collection.protocol.upload import code_field, parse_upload
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.reports.tally import count
 from incrowd.survey import Survey
 from tests.clients.conftest import Javascript
@@ -178,7 +178,7 @@ def collected(javascript, tmp_path_factory, request):
         given = {"link": str(Link(addresses[0], bundle.digest)), "send": True}
         given["people"] = people_for_node(said, codes[:number])
         node = javascript("crowd.mjs", given)
-        people = People.of(plan.survey, pa.table(said))
+        people = EncodedAnswers.of(plan.survey, pa.table(said))
         fields = [code_field(code) for code in codes[number:]]
         crowd = send_each(bundle, people, Keeping(sent), codes=fields)
         assert crowd.stored == number and not crowd.refused

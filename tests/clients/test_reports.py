@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import PrivacyError
 from incrowd.plans import Cells
 from incrowd.sampling.permanent import remembering
@@ -72,7 +72,7 @@ def cases(plan, key, number):
     for person in range(number):
         answers = {question.id: an_answer(question, chance) for question in plan.survey.questions}
         table = pa.table({id: [value] for id, value in answers.items()})
-        people, memory = People.of(plan.survey, table), remembering(plan, 1, None, key)
+        people, memory = EncodedAnswers.of(plan.survey, table), remembering(plan, 1, None, key)
         for at, message in enumerate(plan.messages):
             if isinstance(message, Cells) and not message.memoized:
                 continue

@@ -15,7 +15,7 @@ import incrowd
 from incrowd.collection import rehearsal
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.protocol.release import Signed
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from tests.conftest import cells_survey, run
 
 PEOPLE = 120
@@ -93,7 +93,7 @@ def test_cells_arrive_with_dummies(tmp_path):
     options = list("abcd")
     plan = incrowd.plan(cells_survey(options, crowd=180, epsilon=4.0, delta=1e-3))
     said = np.repeat(options, [120, 40, 25, 15])
-    people = People.of(plan.survey, pa.table({"home": said}))
+    people = EncodedAnswers.of(plan.survey, pa.table({"home": said}))
     ticks = []
     found = rehearsal.rehearse(plan, people, tmp_path, advance=ticks.append)
     [receipt], [opened] = found.receipts, found.opened

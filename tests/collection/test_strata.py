@@ -12,7 +12,7 @@ from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.mixer.init import make_bundle
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.reports.collection import write_reports
 from tests.oracles.terms import stated
@@ -40,7 +40,7 @@ def answers(sizes=SIZES):
 def ran(tmp_path_factory):
     """Three strata, one of them too small, with a shuffler and a collector on loopback."""
     made, known = plan(), answers()
-    people = People.of(made.survey, known)
+    people = EncodedAnswers.of(made.survey, known)
     folder = tmp_path_factory.mktemp("live")
     return made, known, rehearsal.rehearse(made, people, folder, advance=lambda _: None), folder
 
@@ -103,14 +103,14 @@ def test_what_is_sent_openly_is_said(ran):
 
 def test_too_few_in_every_stratum_are_not_waited_for(tmp_path):
     made = plan()
-    people = People.of(made.survey, answers((20, 20, 20)))
+    people = EncodedAnswers.of(made.survey, answers((20, 20, 20)))
     with pytest.raises(ReportsError, match="20 people in the largest stratum"):
         rehearsal.rehearse(made, people, tmp_path, advance=lambda _: None)
 
 
 def test_a_device_is_where_its_answers_say():
     bundle = make_bundle(plan(), stated()).bundle
-    people = People.of(bundle.plan.survey, answers((1, 1, 1)))
+    people = EncodedAnswers.of(bundle.plan.survey, answers((1, 1, 1)))
     named = [bundle.strata[number] for number in strata_of(bundle, people, None)]
     assert named == answers((1, 1, 1))["faculty"].to_pylist()
     one = people.take(np.array([0]))

@@ -11,7 +11,7 @@ import pyreadstat
 import pytest
 
 import incrowd
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.presentation.card import certified_card, markdown
 from incrowd.survey import Multi
 from incrowd.survey.codes import KEYS
@@ -93,7 +93,7 @@ def test_a_draft_of_data_takes_these_data(tmp_path, name):
     survey = survey_of(draft)
     labeled = {"smokes": "yesno"} if name in ("a.sav", "a.dta") else {}
     assert {q.id: q.type for q in survey.questions} == TYPES | labeled
-    assert People.of(survey, incrowd.load_answers(data, survey)).number == ROWS
+    assert EncodedAnswers.of(survey, incrowd.load_answers(data, survey)).number == ROWS
     gone = {each.id for each in draft.left_out}
     assert gone - {"odd, name"} == {"resp_id", "always", "when", "said"}
     assert survey.codes_of("age").missing == ("-99",)
@@ -114,7 +114,7 @@ def test_labels_become_the_answers_of_data_with_codes_alone(tmp_path):
     """Drafted from SPSS, used on the CSV file that somebody exported."""
     survey = survey_of(incrowd.draft(written(tmp_path, "a.sav")))
     sav, text = (
-        People.of(survey, incrowd.load_answers(written(tmp_path, name), survey)).encoded
+        EncodedAnswers.of(survey, incrowd.load_answers(written(tmp_path, name), survey)).encoded
         for name in ("a.sav", "a.csv")
     )
     for question in survey.questions:
@@ -179,7 +179,10 @@ def test_a_name_of_two_columns_is_left_out(tmp_path):
         draft = incrowd.draft(data)
         assert [each.id for each in draft.questions] == ["b"]
         assert "a: left out: 2 columns have this name; rename them" in draft.undecided
-        assert People.of(survey_of(draft), incrowd.load_answers(data, survey_of(draft))).number == 2
+        assert (
+            EncodedAnswers.of(survey_of(draft), incrowd.load_answers(data, survey_of(draft))).number
+            == 2
+        )
 
 
 def test_a_draft_explains_how_to_estimate_means():
@@ -200,7 +203,7 @@ def test_any_text_is_written_so_that_it_is_read_again():
     assert all(sorted(question.options) == shown for question in survey.questions)
     for question in survey.questions:
         assert seen.items() <= survey.codes_of(question.id).values.items()
-    assert People.of(survey, incrowd.load_answers(data, survey)).number == len(data)
+    assert EncodedAnswers.of(survey, incrowd.load_answers(data, survey)).number == len(data)
 
 
 ODD = {
@@ -219,7 +222,7 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_columns_are_drafted_or_left_out(name):
     survey = survey_of(incrowd.draft(ODD[name]))
-    number = People.of(survey, incrowd.load_answers(ODD[name], survey)).number
+    number = EncodedAnswers.of(survey, incrowd.load_answers(ODD[name], survey)).number
     assert number == len(ODD[name])
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd
 from incrowd.drafts.columns import edges
 from incrowd.drafts.missing import no_answers, spikes
-from incrowd.encoding.records import NO_ANSWERS, People
+from incrowd.encoding.records import NO_ANSWERS, EncodedAnswers
 
 ROWS = 800
 GENERATOR = np.random.default_rng(23)
@@ -53,7 +53,7 @@ def test_a_code_in_a_tenth_of_the_rows_is_no_answer(name):
     without = survey_of(incrowd.draft(pandas.DataFrame({"a": answers[np.arange(ROWS) % 10 > 0]})))
     (question,), (same,) = survey.questions, without.questions
     assert question == same.model_copy(update={"optional": True})
-    assert People.of(survey, incrowd.load_answers(data, survey)).number == ROWS
+    assert EncodedAnswers.of(survey, incrowd.load_answers(data, survey)).number == ROWS
 
 
 ANSWERS = {
@@ -165,7 +165,7 @@ def test_a_code_among_the_items_of_lists_is_no_answer():
     survey = survey_of(incrowd.draft(data))
     assert survey.question("a").options == ("1", "2", "3")
     assert survey.codes_of("a").missing == ("99",)
-    encoded = People.of(survey, incrowd.load_answers(data, survey)).encoded["a"]
+    encoded = EncodedAnswers.of(survey, incrowd.load_answers(data, survey)).encoded["a"]
     assert np.sum(encoded.places == 3) == 20
 
 
@@ -212,4 +212,6 @@ def test_a_wrong_code_of_nines_is_known_when_answers_are_read():
         }
     )
     with pytest.raises(incrowd.AnswersError, match=r'add missing = \["9999999"\] to the question'):
-        People.of(survey, incrowd.load_answers(pandas.DataFrame({"a": [1, 9_999_999]}), survey))
+        EncodedAnswers.of(
+            survey, incrowd.load_answers(pandas.DataFrame({"a": [1, 9_999_999]}), survey)
+        )

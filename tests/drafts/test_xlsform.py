@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 import incrowd
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 
 
 def survey_of(draft):
@@ -71,7 +71,7 @@ def test_an_xlsform_becomes_a_survey(tmp_path):
     )
     answers = {"smokes": ["1", "2"], "region": ["n", None], "tools": ["a;other", "none"]}
     table = pandas.DataFrame(answers | {"age": [16, 40], "wage": [3.5, None]})
-    assert People.of(survey, incrowd.load_answers(table, survey)).number == 2
+    assert EncodedAnswers.of(survey, incrowd.load_answers(table, survey)).number == 2
 
 
 def form(path, survey, choices, settings=()):
@@ -189,7 +189,7 @@ def test_the_exports_of_a_form_are_answers_to_its_survey(tmp_path):
     (tmp_path / "export.csv").write_text(
         "smokes,region,tools,age,wage\n1,n,a b,16,\n2,,other a,40,3.5\n2,s,,40,3.5\n"
     )
-    tools = People.of(survey, incrowd.load_answers(tmp_path / "export.csv", survey)).encoded[
-        "tools"
-    ]
+    tools = EncodedAnswers.of(
+        survey, incrowd.load_answers(tmp_path / "export.csv", survey)
+    ).encoded["tools"]
     assert tools.rows.tolist() == [0, 0, 1, 1, 2] and tools.places.tolist() == [0, 1, 0, 2, 3]

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from incrowd.encoding.records import People, set_cells
+from incrowd.encoding.records import EncodedAnswers, set_cells
 from incrowd.survey import Survey
 from incrowd.survey.crossings import crossing, parities_record
 
@@ -110,7 +110,9 @@ def test_each_person_is_in_the_cells_that_a_loop_gives(ids, answers):
     asked = [{"id": id} | kind for id, kind in QUESTIONS.items()]
     raw = {"name": "s", "crowd": PEOPLE, "privacy": {"epsilon": 1.0}, "question": asked}
     survey = Survey.of(raw)
-    people = People.of(survey, pa.table({id: [one[id] for one in answers] for id in QUESTIONS}))
+    people = EncodedAnswers.of(
+        survey, pa.table({id: [one[id] for one in answers] for id in QUESTIONS})
+    )
     questions = [survey.question(id) for id in ids]
     blocks = crossing(tuple(questions)).blocks
     rows, numbers = set_cells(blocks, questions, people.encoded, PEOPLE)
@@ -125,7 +127,7 @@ def test_parities_say_who_gave_exactly_one_of_two_second_answers(ids, answers):
     survey = Survey.of({"name": "s", "crowd": 9, "privacy": {"epsilon": 1.0}, "question": asked})
     told = [one | {"two": "yx"[i % 2]} for i, one in enumerate(answers)]
     columns = {id: [one[id] for one in told] for id in survey.closed([q["id"] for q in asked])}
-    people = People.of(survey, pa.table(columns))
+    people = EncodedAnswers.of(survey, pa.table(columns))
     second = {"a": "yes", "two": "y"}
     expected = []
     for row, says in enumerate(told):
@@ -141,7 +143,7 @@ def test_parities_say_who_gave_exactly_one_of_two_second_answers(ids, answers):
 def test_nobody_has_no_cells():
     asked = [{"id": "a", "type": "yesno"}]
     survey = Survey.of({"name": "s", "crowd": 9, "privacy": {"epsilon": 1.0}, "question": asked})
-    people = People.of(survey, pa.table({"a": ["no"] * 3}))
+    people = EncodedAnswers.of(survey, pa.table({"a": ["no"] * 3}))
     rows, numbers = set_cells(
         crossing(survey.questions).blocks, survey.questions, people.encoded, 3
     )

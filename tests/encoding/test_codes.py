@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from tests.conftest import GOOD
 
 TOML = """
@@ -60,7 +60,7 @@ MULTI_BITS = [{0, 1}, {2}, set(), {0, 1}, {3}, {3}, {1, 2}, {2}]
 
 
 def bits(table, survey=SURVEY):
-    people = People.of(survey, table)
+    people = EncodedAnswers.of(survey, table)
     found = {}
     for id, each in people.encoded.items():
         found[id] = [set() for _ in range(people.number)]
@@ -152,7 +152,7 @@ def several(cells, options=("phone", "tv", "a b"), values=None):
     question = {"id": "c", "type": "multi", "options": list(options), "at_most": 3}
     survey = incrowd.Survey.of(GOOD | {"question": [question | {"values": values}], "table": []})
     table = incrowd.load_answers(pa.table({"c": cells}), survey)
-    found = People.of(survey, table).encoded["c"]
+    found = EncodedAnswers.of(survey, table).encoded["c"]
     return [set(found.places[found.rows == row].tolist()) for row in range(len(cells))]
 
 

@@ -19,7 +19,7 @@ import pytest
 import incrowd
 from incrowd.encoding.answers import load_batches
 from incrowd.encoding.formats.csv import SEPARATORS
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from tests.conftest import GOOD
 
 ROWS = 60
@@ -43,7 +43,7 @@ def frame():
 
 def encoded(answers, survey=SURVEY, **options):
     """The set bits of every question: what is randomized."""
-    people = People.of(survey, incrowd.load_answers(answers, survey, **options))
+    people = EncodedAnswers.of(survey, incrowd.load_answers(answers, survey, **options))
     return {id: (each.rows.tolist(), each.places.tolist()) for id, each in people.encoded.items()}
 
 

@@ -17,7 +17,7 @@ import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.encoding.amounts import between
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.estimation.amounts import amounts, evidence, mean, of_a_sample, quantile, total
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.estimate import count
@@ -128,7 +128,7 @@ def test_the_chance_of_the_upper_edge_is_exact():
 
 def test_nobody_without_amounts_takes_a_word_of_the_keystream():
     survey = made(Number(id="n", edges=(0, 1))).survey
-    people = People.of(survey, pa.table({"n": [0, 1, 2]}))
+    people = EncodedAnswers.of(survey, pa.table({"n": [0, 1, 2]}))
     keystream = Keystream.for_simulation(1)
     assert rounded(people, keystream).encoded["n"] is people.encoded["n"]
     assert keystream.words(1) == Keystream.for_simulation(1).words(1)
@@ -144,7 +144,7 @@ def test_one_rounding_is_in_all_copies_and_messages():
     )
     answers = pa.table({"bounds": [30.0] * 500, "visits": [25.0] * 500})
     keystream = Keystream.for_simulation(5)
-    people = rounded(People.of(plan.survey, answers), keystream)
+    people = rounded(EncodedAnswers.of(plan.survey, answers), keystream)
     alone, both = (randomize_message(plan, m, people, keystream) for m in plan.messages)
     first = alone.reshape(3, 500)
     assert (first == first[0]).all() and (first[0] == both[:, 0] & 1).all()
@@ -196,7 +196,7 @@ def answered(plan, generator, number=500):
 
 
 def figures_of(plan, answers, keystream):
-    people = rounded(People.of(plan.survey, pa.Table.from_pandas(answers)), keystream)
+    people = rounded(EncodedAnswers.of(plan.survey, pa.Table.from_pandas(answers)), keystream)
     reports = []
     for number, message in enumerate(plan.messages):
         head = header(plan, number, people.number, keystream)
@@ -343,6 +343,6 @@ def test_the_forecast_is_the_error_that_comes():
     assert uneven.estimate == pytest.approx(halves @ EDGES)
     worse = max(forecast.standard_error, uneven.standard_error)
     assert incrowd.forecast(plan)[0].mean_error == worse
-    assert true_moments(plan, People.of(plan.survey, pa.Table.from_pandas(answers)), ("visits",))[
-        1:
-    ] == pytest.approx(0.25)
+    assert true_moments(
+        plan, EncodedAnswers.of(plan.survey, pa.Table.from_pandas(answers)), ("visits",)
+    )[1:] == pytest.approx(0.25)

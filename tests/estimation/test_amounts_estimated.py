@@ -10,7 +10,7 @@ import pytest
 import incrowd
 from incrowd.collection.device import sending
 from incrowd.encoding.amounts import outside
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import IncrowdWarning
 from incrowd.sampling import streaming
 from incrowd.sampling.keystream import Keystream
@@ -66,7 +66,7 @@ def test_a_device_rounds_once_and_draws_its_noise_again(monkeypatch):
 
     monkeypatch.setattr(sending, "randomize_message", too_many_at_first)
     monkeypatch.setattr(sending, "filled", lambda *_: [])
-    person = People.of(plan.survey, pa.table({"hours": [25.0]}))
+    person = EncodedAnswers.of(plan.survey, pa.table({"hours": [25.0]}))
     keystream = Keystream.for_simulation(2)
     for _ in range(200):
         sending.plaintexts(Bundle, person, keystream)

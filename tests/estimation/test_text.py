@@ -19,7 +19,7 @@ from scipy.stats import chi2
 import incrowd
 from incrowd.cli import main
 from incrowd.encoding.bloom import places
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import AnswersError, SurveyError, TableError, UsageError
 from incrowd.presentation.terminal import terminal
 from incrowd.sampling.keystream import Keystream
@@ -195,7 +195,7 @@ def test_the_cohort_says_nothing_of_the_word(estimated):
     """Two words, alternating: cohorts of both are alike, chi-square of a 2 x 16 table."""
     plan, _ = estimated
     table = pa.table({"home": ["paris", "rome"] * (PEOPLE // 2), "old": [True] * PEOPLE})
-    people = People.of(plan.survey, table)
+    people = EncodedAnswers.of(plan.survey, table)
     packed = randomize_message(plan, plan.messages[0], people, Keystream.for_simulation(5))
     cohorts = np.unpackbits(packed, axis=1, bitorder="little")[:, :4] @ (1 << np.arange(4))
     counts = np.array([np.bincount(cohorts[i::2], minlength=16) for i in (0, 1)])

@@ -13,7 +13,7 @@ import incrowd
 from incrowd.collection import rehearsal
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.mixer.init import make_bundle
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.planner.forecast import people_needed
 from incrowd.plans.digests import sealed
 from incrowd.reports.collection import write_reports
@@ -159,7 +159,7 @@ CASES = {
         plan(), reports(), tables=[["faculty"]]
     ),
     "another stratum than the answers say": lambda _: strata_of(
-        bundle(), People.of(plan().survey, answers(1, 0)), "arts"
+        bundle(), EncodedAnswers.of(plan().survey, answers(1, 0)), "arts"
     ),
     "a bundle of other strata": lambda _: make_bundle(
         plan(), stated(questions={"faculty": "F?", "sick": "S?", "drinks": "D?"}, strata=("law",))

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from incrowd.encoding.records import People, encode, pack
+from incrowd.encoding.records import EncodedAnswers, encode, pack
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import rounded
 from incrowd.survey import Amount
@@ -39,7 +39,7 @@ def amounts():
 def amount_case(edges, optional, answer):
     """drawn: the highest word that rounds up, and the lowest that does not."""
     question = Amount(id="q", edges=edges, optional=optional)
-    people = People(1, encode([question], pa.table({"q": [answer]})))
+    people = EncodedAnswers(1, encode([question], pa.table({"q": [answer]})))
     chance = int(people.encoded["q"].up[0])
     words = [chance * WHOLE - 1] * (chance > 0) + [chance * WHOLE] * (chance < WHOLE)
     drawn = [{"word": f"{word:016x}", "record": record(question, people, word)} for word in words]

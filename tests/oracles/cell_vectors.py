@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from incrowd.encoding.records import People, set_cells
+from incrowd.encoding.records import EncodedAnswers, set_cells
 from incrowd.plans import Plan
 from incrowd.plans.slots import slots
 from incrowd.sampling.randomize import randomize_message, rounded
@@ -35,7 +35,7 @@ def cells():
 
 def cells_person(number, answers):
     table = pa.table({id: [value] for id, value in answers.items()})
-    people, found = rounded(People.of(CELLS_PLAN.survey, table), Recorded("no chance")), []
+    people, found = rounded(EncodedAnswers.of(CELLS_PLAN.survey, table), Recorded("no chance")), []
     known = {each["id"]: each for each in CELLS_PLAN.content["survey"]["question"]}
     for at, message in enumerate(CELLS_PLAN.messages):
         stream = Recorded(f"cells {number}/{at}")

@@ -5,7 +5,7 @@ import pyarrow as pa
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.encoding.bloom import normalize, places
-from incrowd.encoding.records import People, pack
+from incrowd.encoding.records import EncodedAnswers, pack
 from incrowd.plans import Plan
 from incrowd.plans.ledger import series
 from incrowd.plans.message import fixed_channel
@@ -123,7 +123,7 @@ def word_case(id, word, cohort):
 
 def device_people(answers):
     table = pa.table({id: [value] for id, value in answers.items()})
-    return People.of(DEVICE_PLAN.survey, table)
+    return EncodedAnswers.of(DEVICE_PLAN.survey, table)
 
 
 def device_memory():

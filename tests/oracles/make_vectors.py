@@ -18,7 +18,7 @@ from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.plaintext import filled
 from incrowd.collection.protocol.sealed import KeyConfiguration
-from incrowd.encoding.records import People, pack
+from incrowd.encoding.records import EncodedAnswers, pack
 from incrowd.plans import Cells, Plan
 from incrowd.plans.digests import canonical, digest_of
 from incrowd.plans.slots import slots
@@ -82,7 +82,7 @@ OPEN = bundle(codes=False, strata=("north", "south", "island"), small_strata="me
 def person(number):
     """One person's reports of every message, and what they were made from."""
     answers = pa.table({id: [value] for id, value in ANSWERS[number].items()})
-    people = People.of(PLAN.survey, answers)
+    people = EncodedAnswers.of(PLAN.survey, answers)
     return [
         message_case(message, people, f"{number}/{at}") for at, message in enumerate(PLAN.messages)
     ]

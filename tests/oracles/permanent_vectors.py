@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from incrowd.encoding.records import People, pack, set_cells
+from incrowd.encoding.records import EncodedAnswers, pack, set_cells
 from incrowd.plans import Plan
 from incrowd.plans.ledger import series
 from incrowd.plans.slots import most_reports, slots
@@ -38,7 +38,7 @@ def permanent():
 
 def people(answers):
     table = pa.table({id: [value] for id, value in answers.items()})
-    return People.of(PERMANENT_PLAN.survey, table)
+    return EncodedAnswers.of(PERMANENT_PLAN.survey, table)
 
 
 def messages(number, person):

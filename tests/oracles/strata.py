@@ -4,7 +4,7 @@ from itertools import product
 
 import pyarrow as pa
 
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.plans.strata import releases, strata
 from incrowd.survey import Survey
 
@@ -49,6 +49,6 @@ def of_survey(questions):
     table = pa.table(
         {q.id: [row[q.id] for row in rows] for q in survey.open} | {"sick": ["no"] * len(rows)}
     )
-    numbers = People.of(survey, table).strata(survey).tolist() if survey.open else []
+    numbers = EncodedAnswers.of(survey, table).strata(survey).tolist() if survey.open else []
     answers = [{"answers": row, "stratum": n} for row, n in zip(rows, numbers, strict=False)]
     return {"questions": questions, "strata": strata(survey), "people": answers}

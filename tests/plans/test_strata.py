@@ -15,7 +15,7 @@ import incrowd
 from incrowd.collection.mixer.keeper import due
 from incrowd.collection.mixer.store.store import StratumState
 from incrowd.collection.mixer.store.writing import OPEN
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import PlanError
 from incrowd.plans.strata import grouped, label, left_out, releases, releases_by_answer, strata
 from incrowd.presentation.sentences import assumption_text
@@ -47,7 +47,7 @@ def test_the_stratum_of_a_row_is_named_by_its_answers(optional):
     rows = list(product(["law", "arts"], ["no", "yes"] + ["no answer"] * optional))
     abroad = [None if b == "no answer" else b for _, b in rows]
     columns = {"faculty": [a for a, _ in rows], "abroad": abroad, "sick": ["no"] * len(rows)}
-    numbers = People.of(asked, pa.table(columns)).strata(asked)
+    numbers = EncodedAnswers.of(asked, pa.table(columns)).strata(asked)
     assert [strata(asked)[n] for n in numbers] == [f"{a} / {b}" for a, b in rows]
 
 

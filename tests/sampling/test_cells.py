@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import TableError
 from incrowd.sampling import records
 from incrowd.sampling.keystream import Keystream
@@ -168,7 +168,7 @@ def test_the_order_of_the_reports_is_lost(small):
         return abs(ones[:half].mean() - ones[half:].mean()) / np.sqrt(ones.var() * 4 / len(ones))
 
     assert gap(incrowd.randomize(plan, table, simulation_seed=7)[0].packed) < 5
-    people, stream = People.of(plan.survey, table), Keystream.for_simulation(7)
+    people, stream = EncodedAnswers.of(plan.survey, table), Keystream.for_simulation(7)
     assert gap(randomize_message(plan, plan.messages[0], people, stream)) > 5
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
 from incrowd.sampling.permanent import remembered, remembering
 from tests.conftest import DRINKS, MEMOIZED, choice_toml, drinking, load_survey, survey_toml
@@ -23,7 +23,7 @@ def remembered_bits(folder, said=MEMOIZED, key=KEY, rows=ROWS, crowd=ROWS, table
     ids = pa.array([str(i + shift) for i in range(rows)])
     table = pa.table({"id": ids, "drinks": table["drinks"]})
     message = plan.messages[0]
-    encoded = People.of(plan.survey, table)
+    encoded = EncodedAnswers.of(plan.survey, table)
     truth = np.zeros((rows, 3), np.uint8)
     truth[np.arange(rows), encoded.encoded["drinks"].places] = 1
     records = np.packbits(truth, axis=1, bitorder="little")

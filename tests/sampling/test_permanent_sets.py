@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import CHUNK_NUMBERS, DeviceKey, permanent_set, remembering
 from incrowd.sampling.randomize import randomize_message
@@ -178,11 +178,11 @@ def test_a_person_sends_the_same_whoever_else_is_there(plan):
     """And however a file puts the options in order."""
     table, message = answers(40), plan.messages[0]
     memory = remembering(plan, 40, table["id"].to_pylist(), KEY)
-    people, stream = People.of(plan.survey, table), Keystream.for_simulation(1)
+    people, stream = EncodedAnswers.of(plan.survey, table), Keystream.for_simulation(1)
     assert message.ids == ("m",)
     all_of_them = randomize_message(plan, message, people, stream, memory)
     turned = pa.array([";".join(reversed(one.split(";"))) for one in table["m"].to_pylist()])
-    again = People.of(plan.survey, table.set_column(1, "m", turned))
+    again = EncodedAnswers.of(plan.survey, table.set_column(1, "m", turned))
     each = [
         randomize_message(plan, message, again.take(np.array([row])), stream, memory[row : row + 1])
         for row in range(40)
@@ -198,7 +198,7 @@ def test_another_noise_draws_anew(plan):
     found = []
     for each in (plan, other):
         memory = remembering(each, 40, table["id"].to_pylist(), KEY)
-        people, message = People.of(each.survey, table), each.messages[0]
+        people, message = EncodedAnswers.of(each.survey, table), each.messages[0]
         wide = people.encoded["m"]
         bits = np.zeros((40, 8), int)
         bits[wide.rows, wide.places] = 1

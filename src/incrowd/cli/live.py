@@ -25,7 +25,7 @@ from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import make_folder
 from incrowd.collection.collector.receipt import received
 from incrowd.collection.rehearsal import Rehearsed, Visit, crowd_of, rehearse, what_each_saw
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
 from incrowd.files import write_text
 from incrowd.presentation import terminal
@@ -125,7 +125,7 @@ def live(
     chosen = answers.take(pa.array(rows))
     with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:
         with progress("sending, people", people) as advance:
-            everybody = People.of(survey, chosen)
+            everybody = EncodedAnswers.of(survey, chosen)
             guest = None if wait is None else AtBrowser(wait)
             rehearsal = rehearse(plan, everybody, Path(folder), advance=advance, guest=guest)
         reports = _copied(rehearsal.opened[0], output / "reports")

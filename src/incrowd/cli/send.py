@@ -200,7 +200,7 @@ def _crowd(
     from incrowd.collection.device.crowd import send_each
     from incrowd.collection.device.device import checked_code, strata_of
     from incrowd.encoding.answers import texts
-    from incrowd.encoding.records import People, one_row_each
+    from incrowd.encoding.records import EncodedAnswers, one_row_each
     from incrowd.sampling.permanent import remembering
 
     plan, bundle = device.bundle.plan, device.bundle
@@ -209,7 +209,7 @@ def _crowd(
     if id is not None:
         table = one_row_each(table, plan.survey, id)
         names = texts(table, id).to_pylist()
-    people = People.of(plan.survey, table)
+    people = EncodedAnswers.of(plan.survey, table)
     with progress("sending, people", people.number) as advance:
         result = send_each(
             bundle,

@@ -51,7 +51,7 @@ from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.service import answer, no_such, serve
 from incrowd.collection.settings import COLLECTOR_FILE, CollectorSettings, ShufflerSettings
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.files import write_private
 from incrowd.plans import Plan
@@ -99,7 +99,7 @@ def crowd_of(people: int) -> int:
 
 def rehearse(
     plan: Plan,
-    people: People,
+    people: EncodedAnswers,
     folder: Path,
     *,
     advance: Callable[[int], None],

@@ -443,14 +443,14 @@ def _listed(options: Sequence[str], most: int = 12) -> str:
 PEOPLE_SHOWN = 5
 
 
-class People(NamedTuple):
+class EncodedAnswers(NamedTuple):
     """The encoded answers of people to every question, by its id. number: of the people."""
 
     number: int
     encoded: Mapping[str, Encoded]
 
     @classmethod
-    def of(cls, survey: Survey, answers: pa.Table, before: int = 0) -> People:
+    def of(cls, survey: Survey, answers: pa.Table, before: int = 0) -> EncodedAnswers:
         """Encode answers. Raises AnswersError if they do not fit the survey.
 
         before: how many rows of the file come before these; errors count them as well.
@@ -472,10 +472,10 @@ class People(NamedTuple):
         )  # no is no bit
         return codes
 
-    def take(self, rows: np.ndarray) -> People:
+    def take(self, rows: np.ndarray) -> EncodedAnswers:
         """Return some of the people, in the given order, possibly with repeats."""
         encoded = {id: taken(each, self.number, rows) for id, each in self.encoded.items()}
-        return People(len(rows), encoded)
+        return EncodedAnswers(len(rows), encoded)
 
 
 def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:

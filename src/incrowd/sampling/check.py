@@ -19,7 +19,7 @@ from incrowd.encoding.answers import column_names, load_answers, load_batches, t
 from incrowd.encoding.cells import texts_of, without_point
 from incrowd.encoding.formats.reader import check_names
 from incrowd.encoding.frames import as_table, is_frame
-from incrowd.encoding.records import DROP, People, hint, one_row_each, read_column
+from incrowd.encoding.records import DROP, EncodedAnswers, hint, one_row_each, read_column
 from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, AnswersError, Problem, described
 from incrowd.sampling.randomize import outside_lines as amount_lines
@@ -230,7 +230,7 @@ def _strata(survey: Survey, table: pa.Table) -> list[int]:
     if not asked.questions:
         return []
     try:
-        return [int(n) for n in People.of(asked, table).strata(asked)]
+        return [int(n) for n in EncodedAnswers.of(asked, table).strata(asked)]
     except AnswersError:
         return []
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from incrowd.encoding.amounts import NEGATIVE, Outside
 from incrowd.encoding.answers import Batches, load_answers, load_batches, texts
-from incrowd.encoding.records import People, one_row_each, pack, set_cells
+from incrowd.encoding.records import EncodedAnswers, one_row_each, pack, set_cells
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import AnswersError, IncrowdWarning, InWords, Problem
 from incrowd.guarantees import analysis_of
@@ -28,7 +28,13 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import DeviceKey, Memory, remembering
 from incrowd.sampling.records import draw_cohorts, randomize_cells, randomize_records, repeat_cells
 from incrowd.sampling.shuffle import Draw, permutation
-from incrowd.sampling.strata import crowds, people_of, released, tell, tell_fewer
+from incrowd.sampling.strata import (
+    crowds,
+    people_of,
+    released,
+    warn_of_fewer_people,
+    warn_of_small_strata,
+)
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Survey, WithEdges, takes_numbers
 
@@ -47,7 +53,7 @@ def rounded_up(numerators: np.ndarray, keystream: Keystream) -> np.ndarray:
 # Amounts are rounded once for each person, before all messages and copies.
 
 
-def rounded(people: People, keystream: Keystream) -> People:
+def rounded(people: EncodedAnswers, keystream: Keystream) -> EncodedAnswers:
     """Return the people with each amount replaced by one of its two edges.
 
     All reports of a person then come from one record, as the guarantee and the errors assume.
@@ -59,24 +65,24 @@ def rounded(people: People, keystream: Keystream) -> People:
     return people._replace(encoded=encoded)
 
 
-def unrounded(people: People) -> bool:
+def unrounded(people: EncodedAnswers) -> bool:
     """Whether there are amounts that are not rounded yet."""
     return any(each.up is not None for each in people.encoded.values())
 
 
-def people_of_file(survey: Survey, answers: pa.Table) -> People:
+def people_of_file(survey: Survey, answers: pa.Table) -> EncodedAnswers:
     """Return the encoded answers of a table; warn about amounts outside the edges."""
-    people = People.of(survey, answers)
-    tell_outside(survey, [outside(people)])
+    people = EncodedAnswers.of(survey, answers)
+    warn_outside(survey, [outside(people)])
     return people
 
 
-def outside(people: People) -> dict[str, Outside]:
+def outside(people: EncodedAnswers) -> dict[str, Outside]:
     """Return how many amounts lie outside the edges, by question."""
     return {id: each.outside for id, each in people.encoded.items()}
 
 
-def tell_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> None:
+def warn_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> None:
     """Warn about the amounts outside the edges, over all pieces of a file."""
     for question in survey.questions:
         if question.rounded and takes_numbers(question):
@@ -131,7 +137,7 @@ def randomize(
     if id is not None:
         answers = one_row_each(answers, plan.survey, id)
     people = people_of_file(plan.survey, answers)
-    tell_fewer(plan, people.number)
+    warn_of_fewer_people(plan, people.number)
     devices = texts(answers, id).to_pylist() if id is not None and plan.memoized else None
     memory = remembering(plan, people.number, devices, device_key)
     keystream = Keystream.of(simulation_seed)
@@ -150,7 +156,7 @@ def randomize(
 def randomize_message(
     plan: Plan,
     message: Message,
-    people: People,
+    people: EncodedAnswers,
     keystream: Keystream,
     memory: Memory | None = None,
     most: int | None = None,
@@ -221,8 +227,8 @@ def randomize_files(
             bar=progress,
             people=people,
         )
-        tell_outside(plan.survey, beyond)
-        tell_fewer(plan, written.rows)
+        warn_outside(plan.survey, beyond)
+        warn_of_fewer_people(plan, written.rows)
         return written
     table, _ = first[0]
     with progress("randomizing, rows", table.num_rows) as done:
@@ -248,11 +254,11 @@ def _counted(
         return None, None
     asked, counts, before = survey.model_copy(update={"questions": survey.open}), Counter[int](), 0
     for table, _ in load_batches(answers, asked, batch_rows(plan)).tables:
-        counts.update(People.of(asked, table, before).strata(asked).tolist())
+        counts.update(EncodedAnswers.of(asked, table, before).strata(asked).tolist())
         before += table.num_rows
     numbers = np.repeat(*(np.array(list(each)) for each in (counts, counts.values())))
     groups = released(survey, numbers)
-    tell(survey, numbers, groups)
+    warn_of_small_strata(survey, numbers, groups)
     if (files := len(groups) * len(plan.messages)) > MOST_FILES:
         allowed = f"at most {MOST_FILES:,} can be written at the same time; use fewer strata"
         raise AnswersError.of("answers", InWords(f"make {files:,} collections"), allowed)
@@ -280,7 +286,7 @@ def _drawing(
 
     def draw(answers: pa.Table, before: int, keystream: Keystream) -> list[np.ndarray]:
         try:
-            people = People.of(plan.survey, answers, before)
+            people = EncodedAnswers.of(plan.survey, answers, before)
         except AnswersError as error:
             read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
             more = Problem("answers", read, "correct these to have the rest checked")

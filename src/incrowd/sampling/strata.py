@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import AnswersError, IncrowdWarning, InWords
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, Names, grouped, label, left_out, strata
@@ -18,8 +18,8 @@ FEWER = "collect more reports, or make a plan for this crowd"
 
 
 def crowds(
-    plan: Plan, people: People, memory: Memory | None = None
-) -> Iterator[tuple[Names, People, Memory | None]]:
+    plan: Plan, people: EncodedAnswers, memory: Memory | None = None
+) -> Iterator[tuple[Names, EncodedAnswers, Memory | None]]:
     """Yield the people of every release with their device keys; all people if no question is open.
 
     Warns about strata that are left out or merged. Raises AnswersError if none is large enough.
@@ -29,7 +29,7 @@ def crowds(
         return
     numbers = people.strata(plan.survey)
     groups = released(plan.survey, numbers)
-    tell(plan.survey, numbers, groups)
+    warn_of_small_strata(plan.survey, numbers, groups)
     for names, rows in zip(groups, rows_of(plan, people, groups), strict=True):
         yield names, people.take(rows), memory and [memory[row] for row in rows]
 
@@ -46,7 +46,9 @@ def released(survey: Survey, numbers: np.ndarray) -> dict[Names, Group]:
     return releases
 
 
-def tell(survey: Survey, numbers: np.ndarray, releases: Mapping[Names, Group]) -> None:
+def warn_of_small_strata(
+    survey: Survey, numbers: np.ndarray, releases: Mapping[Names, Group]
+) -> None:
     """Warn about strata that are left out or merged."""
     for line in release_lines(survey, numbers, releases):
         warnings.warn(line, IncrowdWarning, stacklevel=2)
@@ -69,20 +71,24 @@ def release_lines(
             yield f"released as one: {text}"
 
 
-def tell_fewer(plan: Plan, people: int) -> None:
+def warn_of_fewer_people(plan: Plan, people: int) -> None:
     """Warn if there are fewer people than the crowd, unless questions are open."""
     if people < plan.survey.crowd and not plan.survey.open:
         counts = f"{people:,} people are randomized, but the plan's guarantee needs "
         warnings.warn(f"{counts}{plan.survey.crowd:,}: {FEWER}", IncrowdWarning, stacklevel=3)
 
 
-def rows_of(plan: Plan, people: People, groups: Mapping[Names, Group]) -> Iterator[np.ndarray]:
+def rows_of(
+    plan: Plan, people: EncodedAnswers, groups: Mapping[Names, Group]
+) -> Iterator[np.ndarray]:
     """Return the rows of the people of every release."""
     numbers = people.strata(plan.survey)
     return (np.flatnonzero(np.isin(numbers, group)) for group in groups.values())
 
 
-def people_of(plan: Plan, people: People, groups: Mapping[Names, Group] | None) -> Iterator[People]:
+def people_of(
+    plan: Plan, people: EncodedAnswers, groups: Mapping[Names, Group] | None
+) -> Iterator[EncodedAnswers]:
     """Return the people of every release; all of them if groups is None."""
     if groups is None:
         return iter([people])

@@ -8,7 +8,7 @@ import pytest
 
 import incrowd
 from incrowd.collection import rehearsal
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from tests.oracles.node import BROWSER, node
 
 PEOPLE = 60
@@ -56,7 +56,7 @@ class Watcher:
 def watched(survey, answers, folder, shots=None):
     """What was seen in the browser, and what came of the collection."""
     plan, watcher = incrowd.plan(survey), Watcher(shots)
-    people = People.of(plan.survey, answers)
+    people = EncodedAnswers.of(plan.survey, answers)
     found = rehearsal.rehearse(plan, people, folder, advance=lambda _: None, guest=watcher)
     return watcher, found
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from incrowd.collection.device import sending
 from incrowd.collection.device.sending import plaintexts, sealed_answers
 from incrowd.collection.protocol.upload import NO_CODE
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.sampling.keystream import Keystream
 from tests.oracles import make_vectors, wire
 from tests.oracles.make_vectors import ANSWERS
@@ -21,7 +21,7 @@ PRIVATE = make_vectors.fixed("collector")
 
 def person(number):
     table = pa.table({id: [value] for id, value in ANSWERS[number].items()})
-    return People.of(OPEN.plan.survey, table)
+    return EncodedAnswers.of(OPEN.plan.survey, table)
 
 
 def upload(number=0):

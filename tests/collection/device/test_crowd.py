@@ -8,7 +8,7 @@ import pytest
 
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.protocol.upload import NO_CODE, code_field, new_code, upload_length
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
 from tests.oracles.make_vectors import ANSWERS
 from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, said
@@ -19,7 +19,7 @@ CODES = [code_field(new_code(number.to_bytes(10))) for number in range(12)]
 def crowd(rows=12):
     drawn = [ANSWERS[row % 3] for row in range(rows)]
     table = pa.table({id: [each[id] for each in drawn] for id in ANSWERS[0]})
-    return People.of(OPEN.plan.survey, table)
+    return EncodedAnswers.of(OPEN.plan.survey, table)
 
 
 class Locked(Shuffler):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from incrowd.collection.device import sending
 from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.upload import NO_CODE, Upload, upload_length
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.planner.plan import make_plan
 from incrowd.plans.slots import slots
 from incrowd.survey import Choice, Multi, Number, Survey, Text
@@ -88,7 +88,9 @@ def some(question):
 
 def sent(bundle, answers):
     """The bytes of an upload."""
-    person = People.of(bundle.plan.survey, pa.table({id: [said] for id, said in answers.items()}))
+    person = EncodedAnswers.of(
+        bundle.plan.survey, pa.table({id: [said] for id, said in answers.items()})
+    )
     made = sending.sealed_answers(bundle, person, code=NO_CODE, stratum=0)
     return made.encoded(bundle)
 

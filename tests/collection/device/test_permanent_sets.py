@@ -8,7 +8,7 @@ from incrowd.collection.device import sending
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.device.sending import plaintexts
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import remembering
@@ -96,7 +96,7 @@ def test_a_crowd_of_uploads_is_counted_as_any_other():
     plan = weekly()
     bundle, noise = bundle_of(plan), plan.messages[0].noise
     table = pa.table({"m": [OPTIONS[3]]})
-    person, set_bits = People.of(plan.survey, table), 0
+    person, set_bits = EncodedAnswers.of(plan.survey, table), 0
     for row in range(200):
         key = incrowd.DeviceKey(bytes([row]) * 32)
         made = plaintexts(bundle, person, None, remembering(plan, 1, None, key))

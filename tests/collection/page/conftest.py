@@ -16,7 +16,7 @@ from incrowd.collection.device.crowd import send_each
 from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.rehearsal import crowd_of
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from tests.oracles.node import has_browser
 from tests.oracles.pages import bundle_at, hosted, in_browser, served, written
 
@@ -97,7 +97,7 @@ def visit(folder, shots=None):
         survey, ends = incrowd.Survey.of(SURVEY), {"wanted": PEOPLE, "local_only": True}
         bundle, signer = bundle_at(shuffler, survey, folder, **ends)
         codes = running.enter_context(served(bundle, signer, folder, door, PEOPLE))
-        others = People.of(bundle.plan.survey, pa.table(others_answers(PEOPLE - 2)))
+        others = EncodedAnswers.of(bundle.plan.survey, pa.table(others_answers(PEOPLE - 2)))
         fields = [code_field(code) for code in codes[2:]]
         assert send_each(bundle, others, Connection(), codes=fields).stored == PEOPLE - 2
         files = page_files(asked_in(folder / "bundle.json", None), shipped())

@@ -17,7 +17,7 @@ from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.sending import sealed_answers, send
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import upload_length
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, UsageError
 from incrowd.sampling.permanent import Memory
 
@@ -48,7 +48,7 @@ class Crowd:
 
 def send_each(
     bundle: Bundle,
-    people: People,
+    people: EncodedAnswers,
     connection: Connection,
     *,
     codes: Sequence[bytes],

@@ -20,7 +20,7 @@ from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import check_code, code_field
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import MISSING, InWords, ProtocolError, UsageError
 from incrowd.presentation.example import Example, examples
 from incrowd.sampling.permanent import DeviceKey, remembering
@@ -166,7 +166,7 @@ class Device:
             rows = InWords(f"{table.num_rows:,} rows")
             raise UsageError.of("answers", rows, "should be one row: the answers of one person")
         field = checked_code(self.bundle, code or self.link.code)
-        person = People.of(plan.survey, table)
+        person = EncodedAnswers.of(plan.survey, table)
         upload = sealed_answers(
             self.bundle,
             person,
@@ -203,7 +203,7 @@ def checked_code(bundle: Bundle, typed: str) -> bytes:
     return field
 
 
-def strata_of(bundle: Bundle, people: People, name: str | None) -> np.ndarray:
+def strata_of(bundle: Bundle, people: EncodedAnswers, name: str | None) -> np.ndarray:
     """Return each person's stratum number, from the open answers or else from the name.
 
     Raises UsageError if the name contradicts the open answers, or as `stratum_number`.

@@ -14,7 +14,7 @@ from incrowd.collection.protocol.addresses import Link, checked_address
 from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
 from incrowd.collection.protocol.plaintext import filled
 from incrowd.collection.protocol.upload import Upload, sealed_upload
-from incrowd.encoding.records import People
+from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, UsageError
 from incrowd.plans.slots import fit, most_reports
 from incrowd.sampling.keystream import Keystream
@@ -24,7 +24,12 @@ from incrowd.sampling.shuffle import permutation
 
 
 def sealed_answers(
-    bundle: Bundle, person: People, *, code: bytes, stratum: int, memory: Memory | None = None
+    bundle: Bundle,
+    person: EncodedAnswers,
+    *,
+    code: bytes,
+    stratum: int,
+    memory: Memory | None = None,
 ) -> Upload:
     """Return the upload of one person, with randomness of the operating system.
 
@@ -37,7 +42,7 @@ def sealed_answers(
 
 
 def plaintexts(
-    bundle: Bundle, person: People, keystream: Keystream, memory: Memory | None = None
+    bundle: Bundle, person: EncodedAnswers, keystream: Keystream, memory: Memory | None = None
 ) -> list[bytes]:
     """Return the plaintexts of one person, including dummies, before the random permutation.
 
