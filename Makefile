@@ -8,6 +8,10 @@ PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip
 
 .PHONY: demo test test-slow test-spark check bench papers docs dist dist-test clean
 .DELETE_ON_ERROR:
+# Tests start many processes: without bytecode on disk each of them would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+# Two workers on two cores: threads of the linear algebra would only wait for each other.
+test test-slow: export OPENBLAS_NUM_THREADS = 1
 
 demo: $(VENV)/.installed
 	@echo "== incrowd demo: the RAND health survey, planned, randomized, and estimated"
@@ -19,7 +23,7 @@ test: $(VENV)/.dev $(CLIENT)/.installed
 	@echo "== tests of the TypeScript client"
 	@$(BIN)/python -m tests.oracles.node test
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n 2 -m "not slow and not spark"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not spark"
 
 test-slow: $(VENV)/.dev
 	@echo "== long statistical tests"

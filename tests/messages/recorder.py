@@ -101,7 +101,8 @@ def _lines() -> Iterator[set[tuple[str, int]]]:
     def noting(problem: errors.Problem, *values: object, **named: object) -> None:
         frame = sys._getframe(1)
         while frame:
-            lines.update(_place(frame.f_code.co_filename, frame.f_lineno))
+            if file := _of_the_source(frame.f_code.co_filename):
+                lines.add((file, frame.f_lineno))
             frame = frame.f_back
         make(problem, *values, **named)
 
@@ -119,13 +120,15 @@ def _of_tracebacks(error: BaseException) -> Iterator[tuple[str, int]]:
         seen.add(id(one))
         trace = one.__traceback__
         while trace:
-            yield from _place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            if file := _of_the_source(trace.tb_frame.f_code.co_filename):
+                yield file, trace.tb_lineno
             trace = trace.tb_next
         waiting += [e for e in (one.__cause__, one.__context__) if e]
         if hasattr(one, "errors") and callable(one.errors):
             waiting += [e for e in (p.get("ctx", {}).get("error") for p in one.errors()) if e]
 
 
-def _place(file: str, line: int) -> list[tuple[str, int]]:
+@cache
+def _of_the_source(file: str) -> str | None:
     path = Path(file)
-    return [(str(path.relative_to(SOURCE)), line)] if path.is_relative_to(SOURCE) else []
+    return str(path.relative_to(SOURCE)) if path.is_relative_to(SOURCE) else None

@@ -1,6 +1,7 @@
 """The dashboard in Chromium: watched while one more person answers at the survey page."""
 
 import json
+import time
 from subprocess import PIPE, Popen
 
 import pyarrow as pa
@@ -45,6 +46,7 @@ class Watcher:
         self.process.stdin.close()
         while not visit.came():
             assert self.process.poll() is None, self.process.stderr.read().decode()
+            time.sleep(0.05)
 
     def leave(self):
         self.process.stdin = None

@@ -94,6 +94,8 @@ def log_sum_exp(exponents: np.ndarray) -> np.ndarray:
     `scipy.special.logsumexp` 45; a saddlepoint needs about a hundred calls.
     """
     top = exponents.max(axis=-1)
+    if exponents.ndim == 1 and math.isfinite(top):
+        return np.asarray(top + np.log(np.exp(exponents - top).sum()))
     with np.errstate(invalid="ignore", divide="ignore"):
         total = np.log(np.exp(exponents - top[..., None]).sum(axis=-1))
     return np.asarray(np.where(np.isfinite(top), top + total, top))
