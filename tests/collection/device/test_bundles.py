@@ -194,7 +194,7 @@ def test_the_terms_say_who_may_send_and_what_happens_to_few():
         said = dict(terms(bundle, promised(bundle)))
         assert who in said["Who may send"] and small in said["Released"]
         assert f"{bundle.least_people:,} people" in said["Released"]
-        assert f"{bundle.places} sealed reports" in said["Contribution"]
+        assert f"{bundle.places} sealed reports" in said["Sent"]
 
 
 def replace_small(bundle):
