@@ -215,9 +215,9 @@ MEMORY = """
 import sys
 from pathlib import Path
 from incrowd import Plan
-from incrowd.sampling import passes
+from incrowd.sampling import shuffle
 from incrowd.sampling.randomize import randomize_files
-passes.SHUFFLE_BYTES = 1 << 24
+shuffle.SHUFFLE_BYTES = 1 << 24
 randomize_files(Plan.load(sys.argv[1]), sys.argv[2], Path(sys.argv[2]).with_name("r.parquet"))
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(int(status["VmHWM"].split()[0]) // 1024)
