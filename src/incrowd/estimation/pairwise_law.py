@@ -1,7 +1,7 @@
-"""The joint law of several questions of which only pairs are known: that of the largest entropy.
+"""The joint law of several questions of which only pairs are known: the maximum-entropy law.
 
-Among all laws with given tables of pairs it is the one without further assumptions, a log-linear
-model without interactions of three questions or more. Proof: docs/mathematics.md#laws-of-pairs.
+Among all laws with given tables of pairs it makes no further assumptions: a log-linear model
+without interactions of three or more questions. Proof: docs/mathematics.md#laws-of-pairs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Pair = tuple[int, int]
 
 
 def contrasts(share: np.ndarray) -> np.ndarray:
-    """Functions of the answers to one question: 1, then such of mean 0 and variance 1 that are
-    uncorrelated. share: of each answer, positive. Shape (answers, answers), a function a row."""
+    """Uncorrelated functions of the answers to one question: 1, then functions with mean 0 and
+    variance 1. share: of each answer, positive. Shape (answers, answers), a row per function."""
     root = np.sqrt(share)
     basis, _ = np.linalg.qr(np.column_stack([root, np.eye(len(root))[:, 1:]]))
-    basis[:, 0] = root  # of which it may have found the negative
+    basis[:, 0] = root  # QR may return its negative
     return np.asarray((basis / root[:, None]).T)
 
 
@@ -36,14 +36,14 @@ def pairwise_law(
     moments: Mapping[Pair, np.ndarray],
     variances: Mapping[Pair, np.ndarray],
 ) -> np.ndarray:
-    """The law with given shares of the answers to each question and moments of pairs.
+    """The law with given shares of the answers to each question and given moments of pairs.
 
-    shares: for each of two or more questions, positive, of sum 1. moments: for each pair of places
-    the means of products of their `contrasts`, without the first of each. variances: of the error
-    of these moments. Estimates may fit no law at all. So the sum of squared deviations, each over
-    its variance, is added to the relative entropy to the law of independent answers: a moment is
-    met up to a small part of its error, or as nearly as any law can. Returns an array with an axis
-    for each question.
+    shares: for each of two or more questions, positive, with sum 1. moments: for each pair of
+    places, the means of products of their `contrasts`, without the first of each. variances: of the
+    errors of these moments. No law may fit the estimates exactly. So the sum of squared deviations,
+    each divided by its variance, is added to the entropy relative to the law of independent
+    answers: a moment is met up to a small part of its error, or as closely as possible. Returns an
+    array with an axis for each question.
     """
     shape = tuple(map(len, shares))
     places, target, ridge = _terms(shape, moments, variances)
@@ -51,23 +51,23 @@ def pairwise_law(
     laws = _Laws(_Half.of(shares[:at]), _Half.of(shares[at:]), places)
 
     def gap(factors: np.ndarray) -> tuple[float, np.ndarray]:
-        """What the smallest of gives the law, and its slope."""
-        found, total = laws.law(factors)
+        """The convex function whose minimum gives the law, and its gradient."""
+        law, total = laws.law(factors)
         value = total - factors @ target + ridge @ factors**2 / 2
-        return value, laws.means(found) - target + ridge * factors
+        return value, laws.means(law) - target + ridge * factors
 
     limits = {"maxiter": 1000, "maxfun": 2000, "gtol": CLOSE, "ftol": 0.0, "maxcor": 30}
     solved = minimize(gap, np.zeros(len(places)), jac=True, method="L-BFGS-B", options=limits)
-    found, _ = laws.law(solved.x)
-    return found.reshape(shape)
+    law, _ = laws.law(solved.x)
+    return law.reshape(shape)
 
 
 class _Half(NamedTuple):
-    """Some of the questions.
+    """Half of the questions.
 
-    logs: of the law of independent answers, shape (states,). bases: of each question its
-    `contrasts`. singles: those of all questions but the constants, at each state: shape
-    (functions, states). places: of these among all products.
+    logs: the logarithm of the law of independent answers, shape (states,). bases: the `contrasts`
+    of each question. singles: the contrasts of all questions except the constants, at each state:
+    shape (functions, states). places: of these functions among all products.
     """
 
     logs: np.ndarray
@@ -77,7 +77,7 @@ class _Half(NamedTuple):
 
     @classmethod
     def of(cls, shares: Sequence[np.ndarray]) -> _Half:
-        """The half that has questions with these shares."""
+        """The half with questions of these shares."""
         bases = [contrasts(share) for share in shares]
         states = math.prod(map(len, bases))
         singles, places, after = [], [], states
@@ -91,21 +91,21 @@ class _Half(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many states, and products."""
+        """The number of states, and of products."""
         return len(self.logs)
 
     def functions(self, factors: np.ndarray) -> np.ndarray:
-        """The sum of all products of contrasts, each with its factor, at each state."""
+        """The sum of all products of contrasts, times their factors, at each state."""
         return _transformed(factors, [basis.T for basis in self.bases])
 
     def means(self, law: np.ndarray) -> np.ndarray:
-        """Of all products of contrasts."""
+        """The means of all products of contrasts."""
         return _transformed(law, self.bases)
 
 
 class _Laws(NamedTuple):
-    """Laws with an effect for each function of one question or two: of questions of the first half,
-    of the last, or a product of one of each. No table of all products is ever transformed.
+    """Laws with an effect for each function of one or two questions: of the first half, of the last
+    half, or a product of one from each. No table of all products is ever transformed.
 
     places: of these functions among all products.
     """
@@ -115,35 +115,35 @@ class _Laws(NamedTuple):
     places: np.ndarray
 
     def law(self, factors: np.ndarray) -> tuple[np.ndarray, float]:
-        """With these effects, shape (states of the first half, of the last); and the logarithm of
-        what made it sum to one."""
+        """The law with these effects, shape (states of the first half, of the last), and the
+        logarithm of its normalizing constant."""
         effects = np.zeros((self.first.size, self.last.size))
         np.put(effects, self.places, factors)
         across = effects[np.ix_(self.first.places, self.last.places)]
-        found = self.first.singles.T @ across @ self.last.singles
-        found += self.last.logs + self.last.functions(effects[0])
-        found += (self.first.logs + self.first.functions(effects[:, 0]))[:, None]
-        most = float(found.max())
-        np.exp(found - most, out=found)
-        total = float(found.sum())
-        found /= total
-        return found, most + math.log(total)
+        law = self.first.singles.T @ across @ self.last.singles
+        law += self.last.logs + self.last.functions(effects[0])
+        law += (self.first.logs + self.first.functions(effects[:, 0]))[:, None]
+        most = float(law.max())
+        np.exp(law - most, out=law)
+        total = float(law.sum())
+        law /= total
+        return law, most + math.log(total)
 
     def means(self, law: np.ndarray) -> np.ndarray:
-        """Of all these functions."""
-        found = np.zeros(law.shape)
-        found[:, 0] = self.first.means(law.sum(axis=1))
-        found[0] = self.last.means(law.sum(axis=0))
+        """The means of all these functions."""
+        means = np.zeros(law.shape)
+        means[:, 0] = self.first.means(law.sum(axis=1))
+        means[0] = self.last.means(law.sum(axis=0))
         across = self.first.singles @ (law @ self.last.singles.T)
-        found[np.ix_(self.first.places, self.last.places)] = across
-        return np.take(found, self.places)
+        means[np.ix_(self.first.places, self.last.places)] = across
+        return np.take(means, self.places)
 
 
 def _terms(
     shape: Sequence[int], moments: Mapping[Pair, np.ndarray], variances: Mapping[Pair, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The places of functions of one question or two among all products, their means, and the
-    variances of the errors of these."""
+    """The places of functions of one or two questions among all products, their means, and the
+    variances of the errors of the means."""
     places, target, ridge = [], [], []
     strides = np.cumprod([1, *shape[:0:-1]])[::-1]
     for axis, size in enumerate(shape):
@@ -158,7 +158,7 @@ def _terms(
 
 
 def _transformed(values: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
-    """A matrix along each axis of a table in C order: each step moves its axis to the end."""
+    """A table in C order, a matrix applied along each axis; each step moves its axis to the end."""
     for matrix in matrices:
         values = (matrix @ values.reshape(matrix.shape[1], -1)).T.ravel()
     return values

@@ -1,9 +1,9 @@
 """Linear models from cells of pairs of questions: no message has to hold all of them.
 
 Least squares needs E[x x'] and E[x y], sums of cells of pairs. The score of a model is linear in
-these, and what noise does to it follows from the noise of all cells together. The sampling part of
-its covariance is E[x x' r^2], of up to four questions, which pairs do not tell: it is that of the
-law of the largest entropy with these pairs. Proof: docs/regression.md#from-cells-of-pairs.
+these sums, so its noise follows from that of the cells. The sampling part of its covariance is
+E[x x' r^2], of up to four questions, which pairs do not determine: it is that of the
+maximum-entropy law with these pairs. Proof: docs/regression.md#from-cells-of-pairs.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ ASSUMPTION = (
     "the law with the largest entropy that has these pairs"
 )
 CHUNK = 1 << 11  # combinations of levels at once
-LEAST_PEOPLE = 0.5  # on a level, where the estimate is lower
+LEAST_PEOPLE = 0.5  # on a level, if the estimate is lower
 
 
 @dataclass(frozen=True)
 class CellPairs(Evidence):
-    """A stratum whose cells are read in pairs of questions.
+    """A stratum, from cells of pairs of questions.
 
-    variables: the outcome, then the predictors with noise; two at least, of exclusive answers.
-    scores: of the levels of the outcome. lift: shape (coefficients, columns of u), x = lift u with
-    u = (1, levels of the predictors); the answers in clear are numbers in it. sampled: whether the
-    people are a sample.
+    variables: the outcome, then the noisy predictors; at least two, with exclusive answers. scores:
+    of the levels of the outcome. lift: shape (coefficients, columns of u), x = lift u with
+    u = (1, levels of the predictors); it contains the answers to open questions. sampled: whether
+    the people are a sample.
     """
 
     variables: Sequence[Variable]
@@ -81,17 +81,17 @@ class CellPairs(Evidence):
 
         left, right: shape (products, columns of z), z = (1, levels of all variables).
         """
-        found = self._noise(left, right)
+        noise = self._noise(left, right)
         part = self.reading.lost() + self.sampled / self.people
-        return found + part * self._drawn(left, right) if part else found
+        return noise + part * self._drawn(left, right) if part else noise
 
     def _noise(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The covariance of the means of products of two functions by noise alone.
 
-        All tables have the same estimate of an effect, and those of different effects have
-        independent noise: of a question alone, all tables' weights count together.
+        All tables have the same estimate of an effect, and the estimates of different effects have
+        independent noise. So the weights of a single question are summed over all tables.
         """
-        found = np.zeros((len(left), len(left)))
+        covariance = np.zeros((len(left), len(left)))
         alone = [np.zeros((len(left), sums.shape[1])) for sums in self._sums]
         variances = np.zeros(len(alone))
         for (a, b), each in self._weights(left, right).items():
@@ -99,26 +99,26 @@ class CellPairs(Evidence):
             alone[b] += each.mean(axis=1)
             inside = _centered(_centered(each, 1), 2).reshape(len(left), -1)
             variances[a], variances[b] = self._tables[a, b].effect_variances[[1, 0], [0, 1]]
-            found += self._tables[a, b].effect_variances[1, 1] * inside @ inside.T
+            covariance += self._tables[a, b].effect_variances[1, 1] * inside @ inside.T
         for variance, each in zip(variances, alone, strict=True):
-            found += variance * _centered(each, 1) @ _centered(each, 1).T
-        return found
+            covariance += variance * _centered(each, 1) @ _centered(each, 1).T
+        return covariance
 
     def _weights(self, left: np.ndarray, right: np.ndarray) -> dict[Pair, np.ndarray]:
-        """What each cell of each pair counts in the means of products of two functions: shape
-        (products, answers, answers). What is of one question alone counts in the first pair that
-        has it."""
+        """The weight of each cell of each pair in the means of products of two functions: shape
+        (products, answers, answers). The terms of a single question are in the first pair that has
+        it."""
         ones = left[:, :1], right[:, :1]
         f, h = self._by_variable(left), self._by_variable(right)
         alone = [a * b + ones[0] * b + a * ones[1] for a, b in zip(f, h, strict=True)]
-        found = {}
+        weights = {}
         for a, b in self._tables:
             each = np.einsum("ki,kj->kij", f[a], h[b]) + np.einsum("ki,kj->kij", h[a], f[b])
             if a == 0:
                 each = each + alone[b][:, None, :]
                 each = each + (b == 1) * alone[a][:, :, None]
-            found[a, b] = each
-        return found
+            weights[a, b] = each
+        return weights
 
     def _by_variable(self, forms: np.ndarray) -> list[np.ndarray]:
         """Functions of z on the answers that the cells of each variable have."""
@@ -189,29 +189,29 @@ class CellPairs(Evidence):
 
     @cached_property
     def _margins(self) -> list[np.ndarray]:
-        """The shares of people on the levels of each variable, which all pairs have in common."""
+        """The shares of people on the levels of each variable; they are the same in all pairs."""
         first, *others = (self._levels[0, b] for b in range(1, len(self.variables)))
         return [first.sum(axis=1), first.sum(axis=0), *(each.sum(axis=0) for each in others)]
 
     @cached_property
     def _x(self) -> np.ndarray:
-        """x as functions of z, in which the outcome has columns."""
+        """x as functions of z, which includes the outcome."""
         return np.insert(self.lift, [1] * self._sizes[0], 0.0, axis=1)
 
     @cached_property
     def _square(self) -> np.ndarray:
         """E[z z']."""
         ends = [*accumulate(self._sizes, initial=1)]
-        found = np.zeros((ends[-1], ends[-1]))
-        found[0, 0] = 1.0
+        square = np.zeros((ends[-1], ends[-1]))
+        square[0, 0] = 1.0
         for place, margin in enumerate(self._margins):
             at = slice(ends[place], ends[place + 1])
-            found[0, at] = found[at, 0] = margin
-            found[at, at] = np.diag(margin)
+            square[0, at] = square[at, 0] = margin
+            square[at, at] = np.diag(margin)
         for (a, b), levels in self._levels.items():
             rows, columns = slice(ends[a], ends[a + 1]), slice(ends[b], ends[b + 1])
-            found[rows, columns], found[columns, rows] = levels, levels.T
-        return found
+            square[rows, columns], square[columns, rows] = levels, levels.T
+        return square
 
 
 def _centered(values: np.ndarray, axis: int) -> np.ndarray:
@@ -226,6 +226,6 @@ def _sums(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def cell_pairs_of_stratum(
     model: Model, stratum: Levels, reading: CellsReading, sampled: bool
 ) -> CellPairs:
-    """What the cells of a stratum say, read in pairs. model: as `pairs_of_stratum` has it."""
+    """A stratum of a model, from cells of pairs. model: as for `pairs_of_stratum`."""
     scores = np.array(model.scores)
     return CellPairs(model.randomized, reading, scores, lift_of(model, stratum), sampled)

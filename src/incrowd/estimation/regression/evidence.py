@@ -1,8 +1,8 @@
-"""What the people of one stratum say of a model: its score, its information, and their errors.
+"""The evidence of one stratum for a model: its score, its information, and their errors.
 
 The score of a model is linear in the shares p(c) of people in the cells c of the table of outcome
 and predictors: U(b) = sum over c of p(c) x(c) (y(c) - mu(b, c)). So unbiased shares give an
-unbiased score, negative ones included, and its covariance is that of the shares, carried on.
+unbiased score, even negative ones, and its covariance follows from that of the shares.
 Proof: docs/regression.md#the-formula.
 """
 
@@ -43,7 +43,7 @@ class Evidence(ABC):
 
 @dataclass(frozen=True)
 class Table(Evidence):
-    """The joint table of outcome and predictors: everything that a model can ask."""
+    """The joint table of outcome and predictors: all that any model needs."""
 
     table: TableEstimate
     design: Design
@@ -90,12 +90,8 @@ class Table(Evidence):
         return np.asarray(((weights @ self.table.joint_covariance) * weights).sum(axis=1))
 
     def gain(self, beta: np.ndarray) -> float:
-        """What the score is the gradient of: the log-likelihood, with the unbiased shares."""
+        """The log-likelihood with the unbiased shares; its gradient is the score."""
         height = beta @ self.design.x
         loss = height**2 / 2 if self.family == "linear" else np.logaddexp(0, height)
         each = self.design.counted * (self.design.y * height - loss)
         return float(each @ self.shares)
-
-    def share(self, along: np.ndarray) -> tuple[float, float]:
-        """The share of the people of some cells, weighted, and its variance by the noise."""
-        return float(along @ self.shares), float(along @ self.table.joint_noise @ along)

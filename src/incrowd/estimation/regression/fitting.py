@@ -1,11 +1,11 @@
-"""A model and what strata say of it -> coefficients, or why they cannot be estimated."""
+"""A model and the evidence of strata -> coefficients, or why they cannot be estimated."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, compress, product
+from itertools import compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -41,41 +41,45 @@ Part = tuple[Sequence[Levels], TableEstimate]  # strata, and their cells one aft
 def fit_tables(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> Fit:
     """Fit a model to the joint tables of some strata.
 
-    strata: for each the answers to the questions that are asked in clear, and the unbiased table of
-    the others with its covariance. One stratum without such answers is the whole collection.
+    strata: for each, the answers to the open questions, and the unbiased table of the others with
+    its covariance. A single stratum without such answers is the whole collection.
     """
-    found = _fit_parts(model, _apart(strata))
-    if found.reason:
-        return found
+    result = _fit_parts(model, [((levels,), joint) for levels, joint in strata])
+    if result.reason:
+        return result
     risk = refusal_risk(model, strata)
-    return replace(found, refusal=risk.chance, risk=risk.who)
+    return replace(result, refusal=risk.chance, risk=risk.who)
 
 
 def fit_together(model: Model, strata: Sequence[Levels], joint: TableEstimate) -> Fit:
-    """Fit a model to one table of all strata, whose errors hang together, as weights make them.
+    """Fit a model to one table of all strata, whose errors are correlated, as weights make them.
 
-    joint: the tables of the strata one after the other, in shares of all people.
+    joint: the tables of the strata one after the other, as shares of all people.
     """
     return _fit_parts(model, [(strata, joint)])
 
 
-def _fit_parts(model: Model, strata: Sequence[Part]) -> Fit:
-    parts = _tables(model, strata)
-    together = Strata(parts, strata[0][1].errors != NOISE_ONLY)
+def _fit_parts(model: Model, parts: Sequence[Part]) -> Fit:
+    strata = _strata(model, parts)
     if model.penalty:
-        return _penalized(model, together)
-    if model.family == "logistic" and (unseen := _least_seen(model, strata, parts)):
-        return replace(no_fit(unseen.reason), separated=unseen.levels)
-    return fit(model, together)
+        return _penalized(model, strata)
+    if model.family == "logistic":
+        # The log odds of a group are those of two shares, and both have to be above zero beyond the
+        # noise, and at least half a person. Sampling needs no such limit: its error shrinks with
+        # the share, that of the noise does not. docs/regression.md#what-cannot-be-estimated
+        groups = _groups(model, [each for levels, _ in parts for each in levels])
+        cells = cells_of(strata)
+        unseen = [each for each in _seen(groups, cells) if each.share <= each.limit(cells)]
+        if unseen:
+            least = min(unseen, key=lambda each: each.share / max(each.noise, 1e-300))
+            return replace(no_fit(least.reason), separated=least.levels)
+    return fit(model, strata)
 
 
-def _apart(strata: Sequence[tuple[Levels, TableEstimate]]) -> list[Part]:
-    return [((levels,), joint) for levels, joint in strata]
-
-
-def _tables(model: Model, strata: Sequence[Part]) -> list[Table]:
-    """What the joint tables say, their axes those of `Model.randomized`."""
-    return [Table(joint, design(model, *levels), model.family) for levels, joint in strata]
+def _strata(model: Model, parts: Sequence[Part]) -> Strata:
+    """The joint tables as evidence; their axes are those of `Model.randomized`."""
+    tables = [Table(joint, design(model, *levels), model.family) for levels, joint in parts]
+    return Strata(tables, parts[0][1].errors != NOISE_ONLY)
 
 
 def fit(model: Model, strata: Strata) -> Fit:
@@ -85,20 +89,20 @@ def fit(model: Model, strata: Strata) -> Fit:
     beta = root(strata, len(names))
     if beta is None:
         return no_fit(NOT_FOUND.format(outcome=model.explained))
-    if reason := _uninformed(names, strata, beta):
+    if reason := _too_little(names, strata, beta):
         return no_fit(reason)
     covariance = sandwich(strata, beta)
     return Fit(coefficients(names, beta, covariance), covariance)
 
 
-def _uninformed(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
-    """Of which coefficient too little is known; "" if there is enough of all."""
+def _too_little(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
+    """The coefficient with too little information, as a reason; "" if all have enough."""
     least = weakest(strata, beta)
     if least.enough:
         return ""
-    known = f"is {least.information:.3g} with a standard error of {least.error:.2g}"
+    value = f"is {least.information:.3g} with a standard error of {least.error:.2g}"
     return (
-        f"too little is known of {names[least.coefficient]}: the information about it {known}, "
+        f"too little is known of {names[least.coefficient]}: the information about it {value}, "
         f"and cannot be told from zero; {MORE}, merge answers, or use fewer predictors"
     )
 
@@ -106,20 +110,19 @@ def _uninformed(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
 def _penalized(model: Model, strata: Strata) -> Fit:
     """The root of the penalized score, with the intervals of the score test.
 
-    Groups may be separated; that there are people in each of them has to be known.
+    Groups may be separated, but each must be known to have people.
     """
     names, cells = [term.name for term in model.terms], cells_of(strata)
-    if reason := _uninformed(names, strata, np.zeros(len(names))):
+    if reason := _too_little(names, strata, np.zeros(len(names))):
         return no_fit(reason)
     beta = penalized_root(cells)
     if beta is None:
         return no_fit(NOT_FOUND.format(outcome=model.explained))
-    if reason := _uninformed(names, strata, beta):
+    if reason := _too_little(names, strata, beta):
         return no_fit(reason)
     covariance = sandwich(strata, beta)
     ends = [score_interval(cells, beta, place) for place in range(len(beta))]
-    made = coefficients(names, beta, covariance)
-    pairs = zip(made, ends, strict=True)
+    pairs = zip(coefficients(names, beta, covariance), ends, strict=True)
     return Fit(tuple(replace(each, low=low, high=high) for each, (low, high) in pairs), covariance)
 
 
@@ -127,45 +130,49 @@ def silent_share(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -
     """The share of the people of these strata who did not answer."""
     if not model.optional:
         return 0.0
-    parts = _tables(model, _apart(strata))
-    people = sum(part.people for part in parts)
-    each = (part.people * part.share(part.design.counted * 1.0)[0] for part in parts)
-    return 1 - sum(each) / people
+    people, counted = 0.0, 0.0
+    for levels, joint in strata:
+        in_model = design(model, levels).counted * 1.0
+        people += joint.people
+        counted += joint.people * float(in_model @ joint.estimate.ravel())
+    return 1 - counted / people
 
 
 def counted_shares(
     model: Model, strata: Sequence[Levels], joint: TableEstimate
 ) -> tuple[float, float]:
-    """Of one table of strata, in shares of all people: those in it, and those in the model."""
-    (table,) = _tables(model, [(strata, joint)])
-    counted = table.design.counted * 1.0
-    return table.share(np.ones_like(counted))[0], table.share(counted)[0]
+    """The shares of all people who are in a table of strata, and who are in the model."""
+    shares, counted = joint.estimate.ravel(), design(model, *strata).counted * 1.0
+    return float(np.ones_like(counted) @ shares), float(counted @ shares)
 
 
 def no_fit(reason: str) -> Fit:
-    """Why there are no coefficients."""
+    """A fit without coefficients, with the reason."""
     return Fit((), np.zeros((0, 0)), reason)
 
 
 class _Group(NamedTuple):
-    """People of whom some have to be seen with an outcome, and some without.
+    """People who must be seen both with the outcome and without it.
 
-    levels: that tell them apart, after their questions. with_outcome, without: who they are, and
-    their cells.
+    levels: that define the group, with their questions. sides: with the outcome and without it; a
+    description of the people, and their cells.
     """
 
     levels: tuple[tuple[str, str], ...]
-    with_outcome: tuple[str, np.ndarray]
-    without: tuple[str, np.ndarray]
+    sides: tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]
 
 
 class _Seen(NamedTuple):
-    """A share of people, and its error by the noise."""
+    """The estimated share of one side of a group, and its standard error by the noise."""
 
     levels: tuple[tuple[str, str], ...]
     who: str
     share: float
     noise: float
+
+    def limit(self, cells: Cells) -> float:
+        """What the share has to exceed."""
+        return max(BEYOND_NOISE * self.noise, LEAST_PEOPLE / cells.people)
 
     @property
     def reason(self) -> str:
@@ -177,8 +184,8 @@ class _Seen(NamedTuple):
 
 
 def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
-    """All that has to be seen: of each combination of levels that the model tells apart, those of
-    reference included, and of each slope for every answer, people on both sides of it."""
+    """The groups of a model: each combination of levels that it distinguishes, including the
+    reference levels; and for a slope, the people on both sides of each answer."""
     counted = design(model, *strata)
     yes, no = counted.counted & (counted.y == 1), counted.counted & (counted.y == 0)
     outcome = model.explained
@@ -191,43 +198,42 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
             there = term_values(model, term, *strata) > 0
             yield _Group(
                 tuple((each.question.id, level) for each, level in term.levels),
-                (f"{term.name} with {outcome}", there & yes),
-                (f"{term.name} without {outcome}", there & no),
+                (
+                    (f"{term.name} with {outcome}", there & yes),
+                    (f"{term.name} without {outcome}", there & no),
+                ),
             )
     for variable in (each for each in model.predictors if each.slope):
         scores = term_values(model, Term(((variable, SLOPE),)), *strata)
         answers = zip(variable.levels, variable.slope, variable.counted, strict=True)
         for level, score in ((level, score) for level, score, counted in answers if counted):
             below, above = scores < score, scores > score
-            said = f"with {outcome} {{}} {variable.term(level)}, or without it {{}} that"
+            who = f"with {outcome} {{}} {variable.term(level)}, or without it {{}} that"
             yield _Group(
                 ((variable.question.id, SLOPE),),
-                (said.format("below", "above"), below & yes | above & no),
-                (said.format("above", "below"), above & yes | below & no),
+                (
+                    (who.format("below", "above"), below & yes | above & no),
+                    (who.format("above", "below"), above & yes | below & no),
+                ),
             )
 
 
-def _least_seen(model: Model, strata: Sequence[Part], parts: Sequence[Table]) -> _Seen | None:
-    """The people of whom it is least clear that there are any; None if all are seen.
-
-    The log odds of a group are those of two shares, and both have to be above zero beyond the
-    noise, and be at least half a person. Who was drawn needs no such limit: its error shrinks with
-    the share, that of the noise does not. Proof: docs/regression.md#what-cannot-be-estimated.
-    """
-    levels = list(chain.from_iterable(levels for levels, _ in strata))
-    cells = cells_of(Strata(parts))
-    least = LEAST_PEOPLE / cells.people
-    seen = [
-        _Seen(group.levels, who, float(there @ cells.shares), _error(there, cells.noise))
-        for group in _groups(model, levels)
-        for who, there in (group.with_outcome, group.without)
+def _seen(groups: Iterable[_Group], cells: Cells) -> list[_Seen]:
+    """The estimated shares of both sides of all groups."""
+    return [
+        _Seen(
+            group.levels,
+            who,
+            float(there @ cells.shares),
+            math.sqrt(max(float(there @ cells.noise @ there), 0.0)),
+        )
+        for group in groups
+        for who, there in group.sides
     ]
-    unseen = [each for each in seen if each.share <= max(BEYOND_NOISE * each.noise, least)]
-    return min(unseen, key=lambda each: each.share / max(each.noise, 1e-300), default=None)
 
 
 class Risk(NamedTuple):
-    """How often reports will not tell the coefficients of a model, and for which people mostly."""
+    """How often a model will be refused, and mostly because of which people."""
 
     chance: float
     levels: tuple[tuple[str, str], ...] = ()
@@ -235,28 +241,22 @@ class Risk(NamedTuple):
 
 
 def refusal_risk(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> Risk:
-    """The chance that a model will be refused, of tables with the shares and errors to expect.
+    """The chance that a model will be refused, from tables with the expected shares and errors.
 
-    All that is looked at (`_least_seen`, and the information about the coefficients where they are
-    zero) is linear in the shares, which are about normal: 4,000 draws of them, always the same.
+    All conditions (on the sides of groups, and on the information about the coefficients where
+    they are zero) are linear in the shares, which are about normal: 4,000 draws, always the same.
     """
-    parts = _tables(model, _apart(strata))
-    together = Strata(parts, strata[0][1].errors != NOISE_ONLY)
+    evidence = _strata(model, [((levels,), joint) for levels, joint in strata])
     if model.family == "linear":
-        return linear_risk(together, len(model.terms))
-    cells = cells_of(together)
+        return linear_risk(evidence, len(model.terms))
+    cells = cells_of(evidence)
     groups = [] if model.penalty else list(_groups(model, [levels for levels, _ in strata]))
-    seen = [
-        _Seen(group.levels, who, float(there @ cells.shares), _error(there, cells.noise))
-        for group in groups
-        for who, there in (group.with_outcome, group.without)
-    ]
-    sides = [there for group in groups for _, there in (group.with_outcome, group.without)]
-    least = LEAST_PEOPLE / cells.people
+    seen = _seen(groups, cells)
+    sides = [there for group in groups for _, there in group.sides]
     rows = np.vstack([np.array(sides, float).reshape(-1, len(cells.y)), _information_rows(cells)])
     mean, covariance = rows @ cells.shares, rows @ cells.covariance @ rows.T
     limits = BEYOND_NOISE * np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    limits[: len(seen)] = [max(BEYOND_NOISE * each.noise, least) for each in seen]
+    limits[: len(seen)] = [each.limit(cells) for each in seen]
     values, directions = np.linalg.eigh(covariance)
     normal = np.random.default_rng(0).normal(size=(DRAWS, len(values)))
     drawn = mean + (normal * np.sqrt(np.maximum(values, 0))) @ directions.T
@@ -269,8 +269,8 @@ def refusal_risk(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -
 
 
 def linear_risk(strata: Strata, terms: int) -> Risk:
-    """The same of a linear model, whose information has to be above zero in every direction: by the
-    one in which it is fewest standard errors above."""
+    """The same for a linear model, whose information has to be above zero in every direction: from
+    the direction in which it is the fewest standard errors above."""
     least = weakest(strata, linear_root(strata, terms))
     if least.information <= 0:
         return Risk(1.0)
@@ -280,15 +280,11 @@ def linear_risk(strata: Strata, terms: int) -> Risk:
 
 
 def _information_rows(cells: Cells) -> np.ndarray:
-    """The information about each coefficient, and in each principal direction of all of them, where
-    all are zero, as sums over the shares."""
+    """The information about each coefficient, and in each principal direction, where all
+    coefficients are zero, as sums over the shares."""
     information = (cells.x * cells.shares) @ cells.x.T
     diagonal = np.diagonal(information)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     _, directions = np.linalg.eigh(scale[:, None] * information * scale)
     along = np.vstack([np.eye(len(scale)), directions.T * scale])
     return np.asarray((along @ cells.x) ** 2)
-
-
-def _error(there: np.ndarray, noise: np.ndarray) -> float:
-    return math.sqrt(max(float(there @ noise @ there), 0.0))

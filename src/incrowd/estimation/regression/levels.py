@@ -42,8 +42,8 @@ class LevelDecoder(Decoder):
 def level_decoder(variable: Variable, channel: Channel) -> LevelDecoder:
     """The decoder of the levels of a variable.
 
-    Each person is on one level, and answers that are read as one exclude each other: the mean of
-    g^2 is that of the sum of their squares, and of what "any answer" adds.
+    Each person is on one level, and merged answers exclude each other: the mean of g^2 is that of
+    the sum of their squares, plus the terms with "any answer".
     """
     question = question_decoder(variable.question, channel, margin=True)
     answers, any_answer = variable.matrix[:, :-1], variable.matrix[:, -1:]
@@ -59,17 +59,17 @@ def level_decoder(variable: Variable, channel: Channel) -> LevelDecoder:
 
 
 def level_rows(variable: Variable, channel: Channel) -> np.ndarray:
-    """Shape (levels, 1 + bits): from (1, the report's bits) to what a report says of each level."""
+    """Shape (levels, 1 + bits): from (1, the report's bits) to the debiased levels."""
     mean = question_decoder(variable.question, channel).mean
     return np.asarray(variable.matrix @ np.vstack([mean, np.eye(1, mean.shape[1])]))
 
 
 def level_table(
-    variables: Sequence[Variable], found: Readings, noise_only: bool = False
+    variables: Sequence[Variable], readings: Readings, noise_only: bool = False
 ) -> TableEstimate:
     """The shares of people in all combinations of levels, from every message that holds them.
 
-    found: counts of pairs. Raises TableError if there are more than 2,000 combinations.
+    readings: counts of pairs. Raises TableError if there are more than 2,000 combinations.
     """
     questions, names = [each.question for each in variables], [each.name for each in variables]
 
@@ -88,29 +88,30 @@ def level_table(
             names, decoders, reading.counts, copies, noise_only, covariance=True, unbiased=True
         )
 
-    return combined([of(each) for each in found], [each.weight for each in found], unbiased=True)
+    weights = [each.weight for each in readings]
+    return combined(list(map(of, readings)), weights, unbiased=True)
 
 
 def level_sums(variable: Variable) -> np.ndarray:
-    """Shape (levels, answers of the cells): which answers are read as which level."""
+    """Shape (levels, answers of the cells): which answers belong to which level."""
     return np.asarray(variable.matrix @ answer_sums(variable.question, margin=True))
 
 
 def levels_of(table: TableEstimate, variables: Sequence[Variable]) -> TableEstimate:
-    """The shares of people in all combinations of levels, out of a table of whole questions.
+    """The shares of people in all combinations of levels, from a table of whole questions.
 
-    table: with margins; its last axes are the questions of the variables, and any before them stay
-    as they are, without their margins.
+    table: with margins; its last axes are the questions of the variables. Axes before them lose
+    only their margins.
     """
-    apart = table.answers[: -len(variables)]
-    kept = [np.eye(len(answers), 1 + len(answers)) for answers in apart]
-    matrix = reduce(np.kron, [*kept, *(variable.matrix for variable in variables)])
-    levels = (*apart, *(variable.levels for variable in variables))
+    others = table.answers[: -len(variables)]
+    inner = [np.eye(len(answers), 1 + len(answers)) for answers in others]
+    matrix = reduce(np.kron, [*inner, *(variable.matrix for variable in variables)])
+    levels = (*others, *(variable.levels for variable in variables))
     cells = (matrix @ table.estimate.ravel()).reshape([len(each) for each in levels])
     return table.linear(
         cells,
         matrix,
-        questions=(*table.questions[: len(apart)], *(variable.name for variable in variables)),
+        questions=(*table.questions[: len(others)], *(variable.name for variable in variables)),
         answers=levels,
         exclusive=tuple(True for _ in levels),
         margins=tuple(False for _ in levels),

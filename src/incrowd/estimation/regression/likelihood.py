@@ -1,9 +1,9 @@
-"""Maximum likelihood for a logistic model, where its table is small and a person sends one report.
+"""Maximum likelihood for a logistic model with a small table and one report per person.
 
-The likelihood of the histogram of reports, over the coefficients and over the shares of people in
-the cells of the predictors with noise, which are free and of no interest. The estimating equations
-use the reports through unbiased shares alone; this uses all that they say, and is as sharp as any
-estimate for many people. It is consistent, not unbiased, and asks for one report of a person.
+The likelihood of the histogram of reports is maximized over the coefficients and over the shares of
+people in the cells of the noisy predictors, which are nuisance parameters. The estimating equations
+use only unbiased shares; the likelihood uses all information in the reports and is asymptotically
+efficient. The estimates are consistent, not unbiased.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def pattern_channel(variable: Variable, channel: Channel) -> np.ndarray:
     if not channel.of_answers:
         return channel_matrix(question, channel.matrix)
     bits = question.domain.bits
-    found = np.zeros((1 << bits, bits))
-    found[1 << np.arange(bits)[::-1]] = channel.matrix
-    return found
+    matrix = np.zeros((1 << bits, bits))
+    matrix[1 << np.arange(bits)[::-1]] = channel.matrix
+    return matrix
 
 
 @dataclass(frozen=True)
 class StratumCounts:
-    """One stratum: shares of reports that show each pattern, how often cells give it, the design.
+    """One stratum: the shares of reports with each pattern, their number, and the design.
 
-    law: shape (patterns, cells). reports: their number.
+    law: P(pattern | cell), shape (patterns, cells).
     """
 
     shares: np.ndarray
@@ -57,7 +57,7 @@ class StratumCounts:
         return int(self.law.shape[1] // 2)
 
     def gradients(self, beta: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """P of each pattern, and its gradient by the coefficients and by `free`, the logarithms of
+        """P of each pattern, and its gradient in the coefficients and in `free`, the logarithms of
         the shares of the predictors' cells up to a constant."""
         x, y, people = self.design.x, self.design.y, scipy.special.softmax(free)
         height = beta @ x
@@ -69,7 +69,7 @@ class StratumCounts:
 
 
 def strata_of(
-    model: Model, found: Sequence[tuple[Levels, np.ndarray]], channels: dict[str, Channel]
+    model: Model, histograms: Sequence[tuple[Levels, np.ndarray]], channels: dict[str, Channel]
 ) -> list[StratumCounts]:
     """Strata of histograms of reports. Raises TableError if there are too many patterns."""
     laws = [pattern_channel(each, channels[each.question.id]) for each in model.randomized]
@@ -82,14 +82,14 @@ def strata_of(
         StratumCounts(
             counts.ravel() / counts.sum(), law, design(model, levels), float(counts.sum())
         )
-        for levels, counts in found
+        for levels, counts in histograms
     ]
 
 
 def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndarray) -> Fit:
-    """The coefficients under which the histograms are likeliest, with errors by the information.
+    """The coefficients under which the histograms are likeliest, with errors from the information.
 
-    start: coefficients to begin with.
+    start: initial coefficients.
     """
     terms = len(start)
     people = sum(each.reports for each in strata)
@@ -107,18 +107,18 @@ def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndar
         for each, end, (chance, by) in zip(strata, ends[1:], parts(point), strict=True):
             seen, weight = each.shares > 0, each.reports / people
             value -= weight * float(each.shares[seen] @ np.log(chance[seen]))
-            found = -weight * (each.shares[seen] / chance[seen]) @ by[seen]
-            slope[:terms] += found[:terms]
-            slope[end - each.groups : end] += found[terms:]
+            gradient = -weight * (each.shares[seen] / chance[seen]) @ by[seen]
+            slope[:terms] += gradient[:terms]
+            slope[end - each.groups : end] += gradient[terms:]
         return value, slope
 
     begin = np.concatenate([start, np.zeros(sum(sizes))])
-    found = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options={"gtol": CLOSE})
-    beta = found.x[:terms]
-    if np.abs(beta).max() > LARGEST or np.abs(found.jac).max() > 1e3 * CLOSE:
+    solved = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options={"gtol": CLOSE})
+    beta = solved.x[:terms]
+    if np.abs(beta).max() > LARGEST or np.abs(solved.jac).max() > 1e3 * CLOSE:
         return no_fit(NOT_FOUND.format(outcome=model.explained))
     information = np.zeros((len(begin), len(begin)))
-    for each, end, (chance, by) in zip(strata, ends[1:], parts(found.x), strict=True):
+    for each, end, (chance, by) in zip(strata, ends[1:], parts(solved.x), strict=True):
         places = np.r_[:terms, end - each.groups : end]
         possible = chance > 0
         square = (by[possible].T / chance[possible]) @ by[possible]

@@ -1,11 +1,11 @@
-"""Firth's penalized likelihood for logistic models, carried over to noise, with score intervals.
+"""Firth's penalized likelihood for logistic models, extended to noise, with score intervals.
 
-Firth (1993) adds the logarithm of Jeffreys' prior to the log-likelihood, which takes the first
-term off the bias of the coefficients and keeps them finite where groups are separated (Heinze and
-Schemper 2002). With noise the same term of the bias is larger, and its correction is known for any
-estimating equation (Kosmidis and Lunardon 2024). Without noise both are the same. The intervals
-are those of the score test, whose statistic is linear in the shares and so is normal however small
-a share is: their ends can be open. Proof: docs/regression.md#firths-penalty.
+Firth (1993) adds the logarithm of Jeffreys' prior to the log-likelihood. This removes the first
+term of the bias of the coefficients and keeps them finite where groups are separated (Heinze and
+Schemper 2002). Noise makes that term larger, and its correction is known for any estimating
+equation (Kosmidis and Lunardon 2024); without noise the two are the same. The intervals are those
+of the score test, whose statistic is linear in the shares, and so is normal however small a share
+is. An end of an interval can be infinite. Proof: docs/regression.md#firths-penalty.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHARP = 1e-3  # of an end, in units of the first such step
 
 @dataclass(frozen=True)
 class Cells:
-    """The tables of all strata as one: a row of cells after the other.
+    """The tables of all strata as one, with their cells one after the other.
 
     x: shape (coefficients, cells). y: the outcome, 0 or 1. shares: unbiased, of all people in the
     model. noise, sampling: the parts of their covariance; without sampling the people are fixed.
@@ -46,7 +46,7 @@ class Cells:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the shares, by all that the errors are of."""
+        """Of the shares, by noise and, if the people are a sample, by sampling."""
         return self.noise if self.sampling is None else self.noise + self.sampling
 
     def without(self, place: int) -> Cells:
@@ -80,7 +80,7 @@ def penalized_root(cells: Cells) -> np.ndarray | None:
 
 
 def penalized_score(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """The score, and what the first term of the bias takes off it.
+    """The score, corrected for the first term of the bias.
 
     With D the scores of the cells, A the information, N people and Sigma the covariance by noise,
     the coefficients have about the covariance C = A^-1 (A / N + D Sigma D') A^-1 if the model is
@@ -88,7 +88,7 @@ def penalized_score(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.nd
 
         x mu' (p (1/2 - mu) x'Cx + x' A^-1 D Sigma),
 
-    of which without noise Firth's N^-1 (1/2 - mu) times the leverage is left.
+    which without noise is Firth's N^-1 (1/2 - mu) times the leverage.
     """
     x = cells.x
     mean, slope, scores, information = _pieces(cells, beta, offset)
@@ -112,27 +112,29 @@ def _pieces(
 
 
 def _root(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
-    """Newton steps, each cut until the score shrinks in the measure of the information."""
+    """Newton steps, each shortened until the score shrinks, as measured by the information."""
 
     def score(at: np.ndarray) -> np.ndarray:
         return penalized_score(cells, at, offset)
 
-    def size(at: np.ndarray, found: np.ndarray) -> float:
-        return float(found @ np.linalg.solve(_pieces(cells, at, offset)[3], found))
+    def size(at: np.ndarray, value: np.ndarray) -> float:
+        return float(value @ np.linalg.solve(_pieces(cells, at, offset)[3], value))
 
     try:
-        found = score(beta)
+        value = score(beta)
         for _ in range(MOST_STEPS):
-            step = _step(score, beta, found)
-            if step @ found < 0:  # the score is bent the wrong way here
-                step = np.linalg.solve(_pieces(cells, beta, offset)[3], found)
+            nudges = NUDGE * np.eye(len(beta))
+            slopes = np.array([(score(beta + nudge) - value) / NUDGE for nudge in nudges]).T
+            step = np.asarray(-np.linalg.solve(slopes, value))
+            if step @ value < 0:  # the score has the wrong curvature here
+                step = np.linalg.solve(_pieces(cells, beta, offset)[3], value)
             reach = float(np.abs(step @ cells.x).max())
             if reach < CLOSE:
                 return beta
-            moved = _cut(score, size, beta, found, step / max(1.0, reach / LONGEST))
-            if moved is None:
+            shorter = _shortened(score, size, beta, value, step / max(1.0, reach / LONGEST))
+            if shorter is None:
                 return beta if reach < np.sqrt(CLOSE) else None
-            beta, found = moved
+            beta, value = shorter
             if np.abs(beta @ cells.x + offset).max() > 2 * LARGEST:
                 return None
     except np.linalg.LinAlgError:
@@ -140,22 +142,15 @@ def _root(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray | No
     return None
 
 
-def _step(
-    score: Callable[[np.ndarray], np.ndarray], beta: np.ndarray, found: np.ndarray
-) -> np.ndarray:
-    nudges = NUDGE * np.eye(len(beta))
-    slopes = np.array([(score(beta + nudge) - found) / NUDGE for nudge in nudges]).T
-    return np.asarray(-np.linalg.solve(slopes, found))
-
-
-def _cut(
+def _shortened(
     score: Callable[[np.ndarray], np.ndarray],
     size: Callable[[np.ndarray, np.ndarray], float],
     beta: np.ndarray,
-    found: np.ndarray,
+    value: np.ndarray,
     step: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    start = size(beta, found)
+    """The coefficients after a step, halved until the score shrinks, and the score there."""
+    start = size(beta, value)
     for _ in range(MOST_CUTS):
         after = score(beta + step)
         if size(beta + step, after) < start:
@@ -168,9 +163,9 @@ def _cut(
 
 
 def score_interval(cells: Cells, beta: np.ndarray, place: int) -> tuple[float, float]:
-    """The values of one coefficient that a score test does not refuse, and its estimate.
+    """The values of one coefficient that a score test does not reject, and its estimate.
 
-    An end is infinite where no value on that side is refused.
+    An end is infinite if no value on that side is rejected.
     """
     column = cells.x[place]
     unit = 1 / (float(np.ptp(column)) or float(np.abs(column).max()) or 1.0)
@@ -181,36 +176,25 @@ def score_interval(cells: Cells, beta: np.ndarray, place: int) -> tuple[float, f
 
 
 def _end(cells: Cells, beta: np.ndarray, place: int, side: float, unit: float) -> float:
-    """On one side of the estimate. unit: of the coefficient, that is one in log odds at most."""
+    """The end on one side. unit: a step of the coefficient, at most 1 in log odds."""
     others = np.delete(beta, place)
     near, ratio = float(beta[place]), score_ratio(cells, place, float(beta[place]), others)
     if ratio is None or side * ratio[0] <= -HALF_WIDTH:
-        return near  # the estimate is refused already
+        return near  # the estimate itself is rejected
     others, step = ratio[1], 0.5 * unit
     while abs(far := near + side * step) <= LARGEST * unit:
         ratio = score_ratio(cells, place, far, others)
         if ratio is None:
             break
         if side * ratio[0] <= -HALF_WIDTH:
-            return _crossing(cells, place, near, far, others, side, unit)
+
+            def beyond(value: float, others: np.ndarray = others) -> float:
+                ratio = score_ratio(cells, place, value, others)
+                return side * HALF_WIDTH + (ratio[0] if ratio else -side * np.inf)
+
+            return float(scipy.optimize.brentq(beyond, near, far, xtol=SHARP * unit))
         near, others, step = far, ratio[1], GROWTH * step
     return side * np.inf
-
-
-def _crossing(
-    cells: Cells,
-    place: int,
-    near: float,
-    far: float,
-    others: np.ndarray,
-    side: float,
-    unit: float,
-) -> float:
-    def beyond(value: float) -> float:
-        ratio = score_ratio(cells, place, value, others)
-        return side * HALF_WIDTH + (ratio[0] if ratio else -side * np.inf)
-
-    return float(scipy.optimize.brentq(beyond, near, far, xtol=SHARP * unit))
 
 
 def score_ratio(
@@ -219,9 +203,10 @@ def score_ratio(
     """The score of one coefficient at a value over its standard error, and the other coefficients
     there.
 
-    These are penalized; the score is not, so that its mean is zero at the truth. What the others
-    share with it is taken off. Its variance by sampling is that of the model or that of the shares,
-    the larger of both: a cell that nobody was drawn in has none. None if the others have no root.
+    The other coefficients are penalized; the score is not, so that its mean is zero at the truth.
+    Its projection on their scores is subtracted. Its variance by sampling is that of the model or
+    that of the shares, whichever is larger, as a cell into which nobody was drawn has none. None if
+    the other coefficients have no root.
     """
     rest, offset = cells.without(place), value * cells.x[place]
     root = _root(rest, others, offset) if len(others) else others

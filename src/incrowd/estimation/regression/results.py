@@ -25,8 +25,8 @@ Method = Literal["table", "pairs", "likelihood"]
 class Coefficient:
     """One coefficient with its standard error and interval.
 
-    Of a logistic model on the scale of log odds, of a linear one in units of the outcome. Where the
-    reports set no limit on a side, low or high is infinite.
+    In a logistic model on the scale of log odds, in a linear one in units of the outcome. low or
+    high is infinite where the reports set no limit.
     """
 
     term: str
@@ -38,7 +38,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Odds:
-    """An odds ratio with its interval, which is 0 or infinite where it has no end."""
+    """An odds ratio with its interval; an end is 0 or infinite where there is no limit."""
 
     ratio: float
     low: float
@@ -47,10 +47,12 @@ class Odds:
 
 @dataclass(frozen=True)
 class Fit:
-    """coefficients: none, if the model cannot be estimated; reason: then why. covariance: of the
-    coefficients. separated: the levels, after their questions, of people of whom it is not seen
-    that they have the outcome, or that they do not. refusal: the chance that reports like these do
-    not tell the coefficients, None if it is not known; risk: for which people mostly."""
+    """Coefficients, or the reason why there are none.
+
+    covariance: of the coefficients. separated: the levels, with their questions, of a group that
+    may have no one with the outcome, or no one without it. refusal: the chance that reports like
+    these do not determine the coefficients, None if unknown; risk: mostly because of which people.
+    """
 
     coefficients: tuple[Coefficient, ...]
     covariance: np.ndarray
@@ -64,8 +66,8 @@ class Fit:
 class Uneven:
     """A forecast if answers whose shares are not stated are uneven.
 
-    refusal: the chance that reports will not tell the coefficients. error_ratio: the largest
-    standard error over that with equally common answers; None if none is expected in either case.
+    refusal: the chance that reports will not determine the coefficients. error_ratio: the largest
+    ratio of a standard error to that with equally common answers; None if there is no coefficient.
     """
 
     refusal: float
@@ -74,30 +76,30 @@ class Uneven:
 
 @dataclass(frozen=True)
 class Regression(views.Notebook, views.Tabular):
-    """A model that was fitted to reports.
+    """A model that was fitted to reports, or a forecast of one.
 
-    outcome: the variable that is explained; of a logistic model what the log odds are of. people:
-    whose answers these are; left_out: the share of them who are no part of the model: they did not
-    answer, or were released with others who are on another level. method: "table" or "pairs"
-    (unbiased estimating equations) or "likelihood". references: the levels that the others are
-    compared with. outcome_level: the question of the outcome and its answer, "" if it is the whole
-    question. terms: for each coefficient of the model the questions and answers that it is for; of
-    the intercept none, of a slope its question and "". scores: what each answer to the outcome
-    counts in a linear model; of an amount none, which counts as it is. slopes: for predictors with
-    one slope, by id, the score of each answer. penalty: of the likelihood; then intervals are those
-    of a score test, and may be infinite on one side or both. absent: levels in clear without a
-    coefficient, since none of the released people are known to be on them. merged: the share of the
-    people who were released with others on another level, a part of left_out. errors: of the noise
-    alone, or noise plus sampling; assumption: what they rest on, "" if on nothing. reason: why
-    there are no coefficients. expected: whether nothing
-    was collected yet and this is what to expect; then shares: those of answers that were stated,
-    all answers to other questions being alike; ways_out: what makes a refusal rare, and enough: the
-    crowd that does, for the same noise, if it is not rare; uneven: the same if answers whose shares
-    are not stated are uneven, None if there are none. refusal: the chance that such reports do not
-    tell the coefficients of a model that is read from a table, without weights; risk: for which
-    people mostly. weighted_to: the names of the known margins that it is weighted to;
-    error_ratio: its standard errors over those without weights, in the mean square, if there are
-    both.
+    outcome: the variable that is explained; for a logistic model, the one whose log odds are.
+    people: the number of people; left_out: the share of them who are not part of the model, because
+    they did not answer or were released with others on another level; merged: the share of the
+    latter. method: "table" or "pairs" (unbiased estimating equations) or "likelihood". references:
+    the levels with which the others are compared. outcome_level: the question of the outcome and
+    its answer, "" for the whole question. terms: for each coefficient the questions and answers to
+    which it belongs; none for the intercept, the question and "" for a slope. scores: what each
+    answer to the outcome counts in a linear model; empty for an amount, which is its own score.
+    slopes: for predictors with one slope, by id, the score of each answer. penalty: of the
+    likelihood; the intervals are then those of a score test, and may be infinite on one side or
+    both. absent: levels of open questions without a coefficient, as no released person is known to
+    have them. errors: whether they are of noise and sampling or of the noise alone; assumption: on
+    which they rest, "" if none. reason: why there are no coefficients. weighted_to: the names of
+    the known margins to which the model is weighted; error_ratio: its standard errors divided by
+    those without weights, in the mean square, if both exist.
+
+    expected: whether this is a forecast, before anything is collected. Then shares: the stated
+    shares of answers; those to other questions are equally common. refusal: the chance that
+    reports will not determine the coefficients of a model that is read from a table without
+    weights; risk: mostly because of which people. ways_out: changes that make a refusal rare, and
+    enough: the crowd that does so with the same noise, if it is not rare already. uneven: the
+    forecast if answers without stated shares are uneven; None if there are none.
     """
 
     family: Family
@@ -132,9 +134,9 @@ class Regression(views.Notebook, views.Tabular):
     seed: int | None = None
 
     def __repr__(self) -> str:
-        found = f"{len(self.coefficients)} coefficients" if self.estimable else "not estimable"
+        fit = f"{len(self.coefficients)} coefficients" if self.estimable else "not estimable"
         simulated = views.simulated(self.seed)
-        return f"Regression({self.family}, {self.outcome}, {found}, {self.people:,}{simulated})"
+        return f"Regression({self.family}, {self.outcome}, {fit}, {self.people:,}{simulated})"
 
     @property
     def estimable(self) -> bool:
@@ -143,7 +145,7 @@ class Regression(views.Notebook, views.Tabular):
 
     @property
     def odds_ratios(self) -> tuple[Odds, ...]:
-        """Of a logistic model: how many times as high the odds are as at the reference."""
+        """For a logistic model: the odds divided by those at the reference."""
         if self.family != "logistic":
             return ()
         ends = [(each.estimate, each.low, each.high) for each in self.coefficients]
@@ -157,7 +159,7 @@ def _exp(value: float) -> float:
 def coefficients(
     names: list[str], beta: np.ndarray, covariance: np.ndarray
 ) -> tuple[Coefficient, ...]:
-    """Normal intervals of 95% around each."""
+    """Coefficients with normal 95% intervals."""
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
     reach = float(scipy.special.ndtri((1 + LEVEL) / 2)) * errors
     columns = (beta, errors, beta - reach, beta + reach)
@@ -165,8 +167,8 @@ def coefficients(
     return tuple(Coefficient(name, *row) for name, row in zip(names, rows, strict=True))
 
 
-def of_fit(plan: Plan, model: Model, found: Fit) -> Callable[..., Regression]:
-    """A regression as its model and its fit have it; of whom, and how it was made, is left open."""
+def of_fit(plan: Plan, model: Model, fit: Fit) -> Callable[..., Regression]:
+    """A regression with the fields of its model and fit; the caller adds the others."""
     return partial(
         Regression,
         plan=plan,
@@ -179,9 +181,9 @@ def of_fit(plan: Plan, model: Model, found: Fit) -> Callable[..., Regression]:
         slopes=model.slopes,
         penalty=model.penalty,
         absent=model.absent,
-        coefficients=found.coefficients,
-        covariance=found.covariance,
-        reason=found.reason,
-        refusal=found.refusal,
-        risk=found.risk,
+        coefficients=fit.coefficients,
+        covariance=fit.covariance,
+        reason=fit.reason,
+        refusal=fit.refusal,
+        risk=fit.risk,
     )

@@ -1,8 +1,8 @@
-"""The root of the score of all strata together, its covariance, and whether there is enough of it.
+"""The root of the score of all strata, its covariance, and whether there is enough information.
 
-Newton steps, each cut until the log-likelihood rises. Cells below zero can bend it the wrong way,
-so that directions count with the size of their curvature; at the end all of it has to be bent the
-right way, and by far more than noise does.
+Newton steps, each halved until the log-likelihood rises. Cells below zero can give the curvature
+the wrong sign, so directions are scaled by its absolute value. At the root, the curvature must have
+the right sign in every direction, by far more than its noise.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from incrowd.estimation.regression.evidence import Evidence, Table
 MOST_STEPS = 100
 MOST_CUTS = 40
 CLOSE = 1e-10  # of a step, in log odds
-LARGEST = 25.0  # log odds of a cell: odds of e^25 are nobody's
+LARGEST = 25.0  # log odds of a cell: no group has odds of e^25
 BEYOND_NOISE = 2.0  # standard errors above zero, for what is divided by or whose logarithm is taken
 
 
 @dataclass(frozen=True)
 class Strata:
-    """Strata of people, each a collection of its own. sampled: whether the people are a sample."""
+    """Strata of people, each a separate collection. sampled: whether the people are a sample."""
 
     parts: Sequence[Evidence]
     sampled: bool = True
@@ -34,11 +34,11 @@ class Strata:
         return float(sum(part.people for part in self.parts))
 
     def weighted(self) -> list[tuple[float, Evidence]]:
-        """The share of the people who are in each stratum."""
+        """Each stratum with its share of the people."""
         return [(part.people / self.people, part) for part in self.parts]
 
     def reach(self, beta: np.ndarray) -> float:
-        """How far from zero coefficients, or a step of them, bring the log odds of a cell."""
+        """The largest absolute log odds of a cell, for coefficients or for a step of them."""
         tables = (part for part in self.parts if isinstance(part, Table))
         return max(float(np.abs(beta @ part.design.x).max()) for part in tables)
 
@@ -51,7 +51,7 @@ class Strata:
         return np.asarray(sum(w * part.information(beta) for w, part in self.weighted()))
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """Of the score. If people are a sample, so is how many of them are in each stratum."""
+        """Of the score. If the people are a sample, the sizes of the strata are random as well."""
         within = np.asarray(sum(w**2 * part.covariance(beta) for w, part in self.weighted()))
         if not self.sampled:
             return within
@@ -69,32 +69,27 @@ class Strata:
 def linear_root(strata: Strata, size: int) -> np.ndarray:
     """Least squares: the score is linear. Meaningless if the information is singular."""
     start = np.zeros(size)
-    found = np.linalg.lstsq(strata.information(start), strata.score(start), rcond=None)
-    return np.asarray(found[0])
+    solution = np.linalg.lstsq(strata.information(start), strata.score(start), rcond=None)
+    return np.asarray(solution[0])
 
 
 def logistic_root(strata: Strata, size: int) -> np.ndarray | None:
-    """The coefficients at which the score is zero; None if they run away."""
+    """The coefficients at which the score is zero; None if they diverge."""
     beta = np.zeros(size)
     for _ in range(MOST_STEPS):
-        step = _uphill(strata.information(beta), strata.score(beta))
+        curvatures, directions = np.linalg.eigh(strata.information(beta))
+        sizes = np.maximum(np.abs(curvatures), 1e-12 * np.abs(curvatures).max() + 1e-300)
+        step = np.asarray(directions @ (directions.T @ strata.score(beta) / sizes))
         if strata.reach(step) < CLOSE:
             return beta
-        shorter = _cut(strata, beta, step)
+        shorter = _shortened(strata, beta, step)
         if shorter is None or strata.reach(beta := beta + shorter) > LARGEST:
             return None
     return None
 
 
-def _uphill(information: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """A Newton step; where the curvature has the wrong sign, against it."""
-    curvatures, directions = np.linalg.eigh(information)
-    sizes = np.maximum(np.abs(curvatures), 1e-12 * np.abs(curvatures).max() + 1e-300)
-    return np.asarray(directions @ (directions.T @ score / sizes))
-
-
-def _cut(strata: Strata, beta: np.ndarray, step: np.ndarray) -> np.ndarray | None:
-    """The step, halved until it gains; rounding may hide the gain of a last small step."""
+def _shortened(strata: Strata, beta: np.ndarray, step: np.ndarray) -> np.ndarray | None:
+    """The step, halved until the log-likelihood rises; rounding may hide a last small rise."""
     start = gain(strata, beta)
     step = step / max(1.0, strata.reach(step) / 5)
     for _ in range(MOST_CUTS):
@@ -118,8 +113,8 @@ def sandwich(strata: Strata, beta: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Weakest:
-    """The direction in which least is known: the coefficient that has most part in it, the
-    information there and its standard error."""
+    """The direction with least information: its main coefficient, the information in it, and the
+    standard error of the information."""
 
     coefficient: int
     information: float
@@ -127,16 +122,16 @@ class Weakest:
 
     @property
     def enough(self) -> bool:
-        """Whether it is above zero beyond noise."""
+        """Whether the information is above zero beyond the noise."""
         return self.information > BEYOND_NOISE * self.error and self.information > 1e-12
 
 
 def weakest(strata: Strata, beta: np.ndarray) -> Weakest:
-    """Each coefficient by itself, and the principal directions of all of them on one scale."""
+    """The weakest coefficient, or if all have enough, the weakest principal direction."""
     information = strata.information(beta)
-    found = _weakest_of(strata, beta, information, np.eye(len(information)))
-    if not found.enough:
-        return found
+    single = _weakest_of(strata, beta, information, np.eye(len(information)))
+    if not single.enough:
+        return single
     scale = 1 / np.sqrt(np.diagonal(information))
     _, directions = np.linalg.eigh(scale[:, None] * information * scale)
     return _weakest_of(strata, beta, information, directions.T * scale)

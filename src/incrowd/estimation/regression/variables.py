@@ -1,4 +1,4 @@
-"""A question as a variable of a model: its levels, and how they are read out of the reports."""
+"""A question as a variable of a model: its levels, and how reports are decoded into them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SLOPE = ""  # in the place of a level
 
 @dataclass(frozen=True)
 class Variable:
-    """A question of which each person is on exactly one level.
+    """A question, with levels of which each person is on exactly one.
 
-    name: as the model names it: `health`, or `health=poor` for one answer against all others.
-    matrix: shape (levels, answers + 1), the shares of the levels out of those of the answers and
-    of "any answer", which is read without noise. reference: the place of the level that the
-    others are compared with. slope: a score for each level, if the variable has one coefficient for
-    all of them: how much a step of one in the score changes the outcome. absent: levels of a
-    question in clear that none of the released people are known to be on.
+    name: as in the model: `health`, or `health=poor` for one answer against all others. matrix:
+    shape (levels, answers + 1), from the shares of the answers and of "any answer", which has no
+    noise, to the shares of the levels. reference: the place of the level with which the others are
+    compared. slope: a score for each level, if the variable has a single coefficient: the change of
+    the outcome when the score rises by one. absent: levels of an open question that no released
+    person is known to have.
     """
 
     name: str
@@ -37,19 +37,19 @@ class Variable:
 
     @property
     def answered(self) -> np.ndarray:
-        """Which levels are answers. "No answer" is one only if it was asked for by name."""
+        """Which levels are answers. "No answer" is one only if it was requested by name."""
         asked = self.name == f"{self.question.id}={NO_ANSWER}"
         return np.array([asked or level != NO_ANSWER for level in self.levels])
 
     @property
     def counted(self) -> np.ndarray:
-        """For each level whether people on it are part of the model."""
-        there = [level not in self.absent for level in self.levels]
-        return np.asarray(self.answered & there)
+        """For each level, whether people on it are part of the model."""
+        present = [level not in self.absent for level in self.levels]
+        return np.asarray(self.answered & present)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The levels with a coefficient of their own; of a slope it is SLOPE."""
+        """The levels that have coefficients; for a slope, SLOPE."""
         if self.slope:
             return (SLOPE,)
         return tuple(
@@ -59,7 +59,7 @@ class Variable:
         )
 
     def without(self, absent: tuple[str, ...]) -> Variable:
-        """Some levels left out; if one of them was the reference, it is the first that is left."""
+        """The variable without some levels; the first other level replaces a missing reference."""
         left = replace(self, absent=absent)
         if self.levels[self.reference] not in absent:
             return left
@@ -71,11 +71,11 @@ class Variable:
         return answer if answer in self.levels else OTHERS
 
     def term(self, level: str) -> str:
-        """What the coefficient of a level is called."""
+        """The name of a level's coefficient."""
         return self.name if level == SLOPE else f"{self.question.id}={level}"
 
     def values(self, level: str) -> np.ndarray:
-        """For each level, the value that the coefficient of one of them, or the slope, is for."""
+        """For each level, the factor of the coefficient of one level, or of the slope."""
         if level == SLOPE:
             return np.array(self.slope)
         return np.array([each == level for each in self.levels], float)
@@ -84,10 +84,10 @@ class Variable:
 def whole(question: AnyQuestion) -> Variable:
     """A question with all its answers as levels.
 
-    What noise adds to the sum of all answers is taken off every one of them in equal parts (off
-    merged answers as many), so that the levels of each report sum to exactly one: the least squares
-    estimate under that condition. Sums over the levels of one question then leave the table of the
-    others, no noisier.
+    What noise adds to the sum of all answers is subtracted from them in equal parts (from a merged
+    answer, a part for each of its answers), so that the levels of each report sum to exactly one:
+    the least squares estimate under that condition. The sum over the levels of one question is then
+    the table of the others, with no more noise.
     """
     parts = merging(question).sum(axis=1)[:, None] / len(question.recorded)
     matrix = np.hstack([np.eye(len(parts)) - parts, parts])
@@ -95,10 +95,10 @@ def whole(question: AnyQuestion) -> Variable:
 
 
 def sloped(question: AnyQuestion, scores: Sequence[float]) -> Variable:
-    """A question with one slope over all its answers. scores: of each but "no answer"."""
-    found = whole(question)
-    unscored = [0.0] * (len(found.levels) - len(scores))
-    return replace(found, name=scored(question.id), slope=(*scores, *unscored))
+    """A question with one slope over all its answers. scores: of each except "no answer"."""
+    variable = whole(question)
+    unscored = [0.0] * (len(variable.levels) - len(scores))
+    return replace(variable, name=scored(question.id), slope=(*scores, *unscored))
 
 
 def predictor_scores(question: AnyQuestion) -> tuple[float, ...]:
@@ -109,7 +109,7 @@ def predictor_scores(question: AnyQuestion) -> tuple[float, ...]:
 
 
 def against_others(question: AnyQuestion, answer: str) -> Variable:
-    """One answer of a question against all others; of a `multi` question whether it was given."""
+    """One answer of a question against all others; for a `multi` question, whether it was given."""
     one = np.eye(len(question.answers) + 1)
     named = [answer]
     if question.optional and answer != NO_ANSWER:
