@@ -7,6 +7,7 @@ needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,11 @@ def as_html(shown: object) -> str:
 def as_arrow(shown: object) -> pa.Table:
     """Return an object as a long table, one row per figure."""
     raise NotImplementedError(f"there is no table of a {type(shown).__name__}")
+
+
+def with_and(names: Sequence[str]) -> str:
+    """Return names as text, such as "faculty, year and sex"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def simulated(seed: int | None) -> str:

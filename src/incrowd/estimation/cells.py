@@ -1,4 +1,4 @@
-"""Tables from messages of cells: all of a plan's together, by generalized least squares.
+"""Tables from all messages of cells of a plan together, by generalized least squares.
 
 Proof: docs/mathematics.md#tables-of-cells.
 """
@@ -34,44 +34,44 @@ Ids = tuple[str, ...]
 
 
 class CellCounts(NamedTuple):
-    """The counts of one message of cells: how many people sent it, and the reports of each cell."""
+    """The counts of one message of cells: the number of people, and the reports of each cell."""
 
     message: Cells
     people: int
     reports: np.ndarray
 
     def telling(self, ids: Ids) -> list[Block]:
-        """The cells that can tell anything of a table: of a single bit all questions are in it, of
-        other cells any."""
+        """The blocks of cells that are informative about a table: a single bit if the table has
+        all of its questions, other cells if it has any."""
         wanted = set(ids)
 
-        def tells(block: Block) -> bool:
+        def informative(block: Block) -> bool:
             shared = len(wanted.intersection(block.questions))
             return shared == len(block.questions) if block.shape == (1,) else shared > 0 or not ids
 
-        return [block for block in self.message.crossing.blocks if tells(block)]
+        return [block for block in self.message.crossing.blocks if informative(block)]
 
     def sources(self, ids: Ids) -> Iterator[Source]:
-        """The tables that it tells by itself, before anything is known of their sums, as far as
-        they can tell anything of the table of some questions."""
+        """The tables that this message estimates by itself, before sums are known, if they are
+        informative about the table of some questions."""
         low, high = self.message.noise.inverse[1]
         shares, report = low + (high - low) * self.reports / self.people, (high - low) / self.people
         weight = self.message.noise.excess  # p and q of a cell give the variance 1 / excess
         errors = 1 / (weight * self.people), weight, float(report)
         several = {question.id for question in self.message.questions if question.many}
         for block in self.telling(ids):
-            cells, own = shares[block.cells], block.questions
+            cells, questions = shares[block.cells], block.questions
             if block.shape == (1,):
-                yield single_bit(own, float(cells[0]), *errors)
+                yield single_bit(questions, float(cells[0]), *errors)
             else:
-                kinds = tuple(id not in several for id in own)
-                yield Source(own, kinds, cells.reshape(block.shape), *errors)
+                exclusive = tuple(id not in several for id in questions)
+                yield Source(questions, exclusive, cells.reshape(block.shape), *errors)
 
 
 class CellsReading(NamedTuple):
-    """The counts of all messages of cells, where one of them holds a table at least.
+    """The counts of all messages of cells, at least one of which holds a table.
 
-    weight: the inverse noise variance of a cell of the table that was planned, for one person.
+    weight: the inverse of the planned noise variance of a cell of the table, for one person.
     """
 
     parts: tuple[CellCounts, ...]
@@ -87,15 +87,15 @@ class CellsReading(NamedTuple):
         return combined([source for part in self.parts for source in part.sources(ids)], ids)
 
     def largest_shift(self, table: CombinedTable, false_reports: Callable[[Cells], int]) -> float:
-        """How far one sender can move a cell of a table from here: all her reports are in the
-        message in which they do most. false_reports: how many of a message she can send."""
+        """How far one sender can move a cell of a table, with all reports in the message in which
+        they have most effect. false_reports: how many reports of a message one sender can send."""
         messages = [part.message for part in self.parts for _ in part.telling(table.questions)]
         pairs = zip(messages, table.shifts, strict=True)
         return max(shift * false_reports(message) for message, shift in pairs)
 
     def lost(self) -> float:
-        """By which part of pi (1 - pi) the share of those whose reports came can be off that of all
-        people, if some messages lost reports."""
+        """The error variance, as a part of pi (1 - pi), from estimating the share of all people by
+        that of those whose reports arrived, if some messages lost reports."""
         most = max(part.people for part in self.parts)
         return (most - self.people) / (most * self.people)
 
@@ -103,12 +103,12 @@ class CellsReading(NamedTuple):
 def expected_cells(
     message: Cells, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellCounts:
-    """The counts that a message gives on average, if the answers to different questions have
-    nothing to do with each other. shares_of: the share of each answer to a question."""
+    """The average counts of a message, if the answers to different questions are independent.
+    shares_of: the share of each answer to a question."""
     shares = {}
     for question in message.questions:
         of = np.asarray(shares_of(question))
-        nothing = len(cell_answers(question)) > len(of)  # of one option at most none is chosen
+        nothing = len(cell_answers(question)) > len(of)  # a cell for choosing no option
         shares[question.id] = np.append(of, 1 - of.sum()) if nothing else of
     given = [_given(block, shares) for block in message.crossing.blocks]
     q, p = message.noise.matrix[1]
@@ -130,13 +130,13 @@ def planned_weight(messages: Sequence[Cells], ids: Ids) -> float:
 
 
 def planned_noise(messages: Sequence[Cells], questions: Sequence[AnyQuestion]) -> np.ndarray:
-    """The noise variance of each answer in a table, for one person and the noise of the plan."""
+    """The noise variance of each cell of a table, for one person and the noise of the plan."""
     table = planned_table(messages, tuple(question.id for question in questions))
     return table.variances([answer_sums(question) for question in questions])
 
 
 def planned_table(messages: Sequence[Cells], ids: Ids) -> CombinedTable:
-    """A table of one person with the noise of the plan; no answer is looked at."""
+    """A table of one person with the noise of the plan; no answers are used."""
     nobody = [
         CellCounts(message, 1, np.zeros(message.record_bits))
         for message in messages
@@ -146,9 +146,9 @@ def planned_table(messages: Sequence[Cells], ids: Ids) -> CombinedTable:
 
 
 def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
-    """Shape (answers, answers of the cells): which of these are read as which.
+    """Shape (answers, answers of the cells): which answers of the cells make up which answer.
 
-    margin: the last row is all of them, "any answer"; nothing where a person can give several.
+    margin: the last row has all of them, "any answer"; it is zero if a person can give several.
     """
     rows, size = merging(question), len(cell_answers(question))
     everybody = np.full((int(margin), size), not question.many, np.float64)
@@ -167,10 +167,10 @@ def cells_table(
     covariance: bool = False,
     margin: bool = False,
 ) -> TableEstimate:
-    """A table of some questions. false_reports: how many of a message one sender can send.
+    """A table of some questions. false_reports: how many reports of a message one sender can send.
 
-    covariance: that of all cells as well; margin: then with "any answer" as the last entry of each
-    axis. Raises TableError for a covariance of more than 2,000 cells.
+    covariance: include that of all cells; margin: then also include "any answer" as the last entry
+    of each axis. Raises TableError for a covariance of more than 2,000 cells.
     """
     several = any(question.many for question in questions)
     ids, names = tuple(q.id for q in questions), tuple(q.answers for q in questions)
@@ -206,8 +206,8 @@ def cells_levels(
 ) -> TableEstimate:
     """A table of levels of some questions with exclusive answers, with the covariance of all cells.
 
-    levels: for each question a name, the levels, on one of which everybody is, and the matrix that
-    adds up answers of the cells to them. Raises TableError for more than 2,000 cells.
+    levels: for each question a name, the levels, exactly one per person, and the matrix that adds
+    up answers of the cells to levels. Raises TableError for more than 2,000 cells.
     """
     names, answers, sums = zip(*levels, strict=True)
     check_cells(math.prod(matrix.shape[0] for matrix in sums))
@@ -244,8 +244,7 @@ def _table(
 def _with_covariance(
     table: TableEstimate, reading: CellsReading, noise: np.ndarray, drawn: np.ndarray
 ) -> TableEstimate:
-    """noise: the covariance by the noise of those whose reports came. drawn: that of the cells that
-    one person is in."""
+    """noise: the covariance by noise. drawn: the covariance, over people, of being in each cell."""
     if lost := reading.lost():
         noise = at_least(noise + lost * drawn, np.diagonal(noise))
     parts, ids = reading.parts, table.questions
@@ -258,8 +257,8 @@ def _with_covariance(
 
 
 def _p_values(reading: CellsReading, ids: Ids, sums: Sequence[Matrix]) -> np.ndarray | None:
-    """Of "nobody gave these answers", if the table is one that a message has cells for: their
-    reports are then binomial. None for other tables."""
+    """The p-values of "nobody gave these answers", if a message has cells for exactly this table:
+    their reports are then binomial. None for other tables."""
     for part in reading.parts:
         for block in part.message.crossing.blocks:
             if set(block.questions) == set(ids) and block.shape != (1,):
@@ -277,17 +276,16 @@ def _with_noise(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cells of a table with its margins, if wanted, and the covariance of their noise.
 
-    "Any answer" to a question with several answers at once is the table without it, which has cells
-    of its own.
+    "Any answer" to a question that allows several answers is the table without the question.
     """
     estimate, places = np.zeros(shape), np.arange(math.prod(shape)).reshape(shape)
     noise = np.zeros((estimate.size, estimate.size))
     several = [question for question in questions if margin and question.many]
     for dropped in (several[:size] for size in range(1 + len(several))):
-        kept = [question for question in questions if question not in dropped]
+        others = [question for question in questions if question not in dropped]
         where = tuple(-1 if question in dropped else slice(None) for question in questions)
-        table = reading.combined(tuple(question.id for question in kept))
-        sums = [answer_sums(question, margin) for question in kept]
+        table = reading.combined(tuple(question.id for question in others))
+        sums = [answer_sums(question, margin) for question in others]
         at = places[where].ravel()
         estimate.flat[at] += by_axis(sums, table.shares).ravel()
         noise[np.ix_(at, at)] += table.covariance(sums)
@@ -297,13 +295,13 @@ def _with_noise(
 def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: bool) -> np.ndarray:
     """The share of people who are in both of two cells, a row and a column for each cell.
 
-    Nobody gives two exclusive answers; who gives an answer gives "any" as well. Two answers of
-    which a person can give both are taken to be independent among those who give the other answers,
-    within what their shares allow.
+    Nobody gives two exclusive answers; a person who gives an answer also gives "any answer". Two
+    answers that a person can give together are assumed to be independent among those who give the
+    other answers, within the bounds that their shares set.
     """
     adds_up = [margin and question.exclusive for question in questions]
     inner = estimate[tuple(slice(-1 if each else None) for each in adds_up)]
-    found = _in_both_cells(
+    both = _in_both_cells(
         inner, [margin and not each for each in adds_up], [question.many for question in questions]
     )
     sums = [
@@ -311,14 +309,14 @@ def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: boo
         for each, size in zip(adds_up, inner.shape, strict=True)
     ]
     whole = reduce(np.kron, sums)
-    return np.asarray(whole @ found @ whole.T)
+    return np.asarray(whole @ both @ whole.T)
 
 
 def _in_both_cells(
     shares: np.ndarray, margins: Sequence[bool], several: Sequence[bool]
 ) -> np.ndarray:
-    """`_in_both` of a table that has "any answer" on some axes, as their last entry. several: of
-    each axis, whether a person can give several answers."""
+    """`_in_both` of a table with "any answer" as the last entry of some axes. several: for each
+    axis, whether a person can give several answers."""
     padded = np.pad(shares, [(0, 1)] * shares.ndim)  # the last entry of each axis is nobody
     first, second, whole, overlap = [], [], [], np.zeros((1,) * 2 * shares.ndim, bool)
     axes = zip(shares.shape, margins, several, strict=True)
@@ -328,21 +326,21 @@ def _in_both_cells(
         a, b = np.indices((size, size))
         last = size - 1 if margin else size
         both = np.where((a == b) | (b == last), a, np.where(a == last, b, size))
-        apart = (a != b) & (np.maximum(a, b) < last) & each
-        first.append(np.where(apart, a, both).reshape(shape))
-        second.append(np.where(apart, b, both).reshape(shape))
-        whole.append(np.where(apart, last, both).reshape(shape))
-        overlap = overlap | apart.reshape(shape)
-    found = padded[tuple(first)]
+        free = (a != b) & (np.maximum(a, b) < last) & each
+        first.append(np.where(free, a, both).reshape(shape))
+        second.append(np.where(free, b, both).reshape(shape))
+        whole.append(np.where(free, last, both).reshape(shape))
+        overlap = overlap | free.reshape(shape)
+    both = padded[tuple(first)]
     if overlap.any():
-        guess = _overlap(found, padded[tuple(second)], padded[tuple(whole)])
-        found = np.where(overlap, guess, found)
-    return np.asarray(found.reshape(shares.size, shares.size))
+        guess = _overlap(both, padded[tuple(second)], padded[tuple(whole)])
+        both = np.where(overlap, guess, both)
+    return np.asarray(both.reshape(shares.size, shares.size))
 
 
 def _overlap(first: np.ndarray, second: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The share of people who are in both of two parts of a whole, if they are independent; within
-    the bounds of Frechet."""
+    """The share of people who are in both of two parts of a whole, if these are independent;
+    within Fréchet's bounds."""
     guess = np.divide(first * second, whole, out=np.zeros_like(first), where=whole > 0)
     most = np.maximum(np.minimum(first, second), 0.0)
     least = np.minimum(np.maximum(first + second - whole, 0.0), most)

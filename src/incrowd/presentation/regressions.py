@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.estimation.weighting.margins import listed, weights_facts, weights_words
+from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import marked_table
@@ -16,6 +16,7 @@ from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.view import Numbers, View
 from incrowd.survey.formulas import Penalty
 from incrowd.survey.question import MERGED
+from incrowd.views import with_and
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -328,5 +329,5 @@ def regression_table(model: Regression) -> pa.Table:
     names = ("term", "estimate", "standard_error", "low", "high")
     columns = {name: [getattr(each, name) for each in model.coefficients] for name in names}
     if model.weighted_to:
-        columns["weighted_to"] = [listed(model.weighted_to)] * len(model.coefficients)
+        columns["weighted_to"] = [with_and(model.weighted_to)] * len(model.coefficients)
     return marked_table(pa.table(columns), model.seed)

@@ -15,6 +15,7 @@ from incrowd.guarantees import Party, against
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import Assumption, Reduction
 from incrowd.presentation.number_text import bound, chance, factor, written_out
+from incrowd.views import with_and
 
 ROWS = (
     "Each row of the answers was treated as one person. Anyone with several rows is less protected "
@@ -295,13 +296,9 @@ def against_sentence(guarantee: Guarantee, *, sealed: bool) -> str:
     for party, limit in against(guarantee, sealed=sealed).items():
         figures = f"ε = {written_out(limit.epsilon)}, δ = {bound(limit.delta)}"
         parties.setdefault(figures, []).append(_PARTIES[party])
-    limits = (f"{_with_and(names)}: {figures}" for figures, names in parties.items())
+    limits = (f"{with_and(names)}: {figures}" for figures, names in parties.items())
     text = "; ".join(limits)
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _with_and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 _PARTIES: dict[Party, str] = {

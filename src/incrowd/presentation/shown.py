@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.base import rounded_up
-from incrowd.estimation.weighting.margins import listed as with_and
 from incrowd.estimation.weighting.margins import weights_words
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import UPLOADS, receipt_sentences, without_receipt
 from incrowd.presentation.sentences import persons_sentence
 from incrowd.survey import Survey
+from incrowd.views import with_and
 
 if TYPE_CHECKING:
     from incrowd.estimation.results import Estimates, StratumEstimates

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from incrowd.estimation.weighting.margins import listed
 from incrowd.guarantees import guarantee_of
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.view import Numbers, View
+from incrowd.views import with_and
 
 if TYPE_CHECKING:
     from incrowd.estimation.quality import TableQuality
@@ -31,7 +31,7 @@ def view(
 ) -> View:
     """The view of the trials. The other arguments: as for `incrowd.simulate`."""
     people = "people fixed" if simulation.fixed_people else "people drawn"
-    weights = f", weighted to {listed(weight_to)}" if weight_to else ""
+    weights = f", weighted to {with_and(weight_to)}" if weight_to else ""
     whose = ", of those who answered" if of_those_who_answered else ""
     title = f"{simulation.trials:,} trials, {people}{weights}{whose}, nominal coverage 95%"
     tables = list(map(_facts, simulation.tables))

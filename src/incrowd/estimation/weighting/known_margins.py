@@ -1,4 +1,4 @@
-"""Known margins of a survey's questions, as people give them."""
+"""Known margins of a survey's questions, as users state them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incrowd.errors import InWords, Problem, UsageError, likely
 from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
 
 BETWEEN = " | "  # questions of one margin, and their answers
-CLOSE = 0.005  # of a sum of rounded shares
+CLOSE = 0.005  # to the sum, for rounded shares
 MOST_SHOWN = 8
 
 Answers = tuple[str, ...]
@@ -21,8 +21,8 @@ Given = Mapping[str, Mapping[str, float]]
 class KnownMargin(NamedTuple):
     """A margin: its questions, and the share of people in each combination of answers, sum 1.
 
-    answered: whether these are shares of those who answered: questions are optional, and no share
-    is given of "no answer".
+    answered: whether these are shares of only those who answered: a question is optional, and "no
+    answer" has no share.
     """
 
     ids: tuple[str, ...]
@@ -31,22 +31,22 @@ class KnownMargin(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its questions, as a person would write them."""
+        """Its questions, as a user would write them."""
         return BETWEEN.join(self.ids)
 
     @property
     def words(self) -> str:
-        """Its name, and of whom it is known."""
+        """Its name, and whom it describes."""
         return f"{self.name} (of those who answered)" if self.answered else self.name
 
 
 def known_margins(survey: Survey, given: Given) -> tuple[KnownMargin, ...]:
-    """The margins that are meant.
+    """The margins that a user stated.
 
-    given: for each question (or several, as "faculty | sex") the share, percentage or number of
-    people of each answer ("law | f"). Raises UsageError for questions and answers that are not
-    there, numbers that are none, and sums that disagree. Which answers have to be there depends on
-    the strata that were released, and is checked when tables are made.
+    given: for each question (or several, such as "faculty | sex") the share, percentage or number
+    of people with each answer ("law | f"). Shares of merged answers are added up. Raises UsageError
+    for unknown questions and answers, invalid numbers, and sums that disagree. Which answers are
+    required depends on the released strata, and is checked when tables are estimated.
     """
     if not given:
         raise UsageError.of("margins", InWords("no margins"), "name a question and its shares")
@@ -54,20 +54,17 @@ def known_margins(survey: Survey, given: Given) -> tuple[KnownMargin, ...]:
         raise UsageError(*problems)
     totals = {name: math.fsum(shares.values()) for name, shares in given.items()}
     _check_sums(totals)
-    return tuple(
-        _known(survey, _parts(name), {_parts(a): n / totals[name] for a, n in shares.items()})
-        for name, shares in given.items()
-    )
-
-
-def _known(survey: Survey, ids: Answers, shares: Mapping[Answers, float]) -> KnownMargin:
-    """A margin as its questions are read: the shares of merged answers add up."""
-    questions, found = [survey.question(id) for id in ids], dict[Answers, float]()
-    for answers, share in shares.items():
-        read = tuple(q.read_as(answer) for q, answer in zip(questions, answers, strict=True))
-        found[read] = found.get(read, 0.0) + share
-    optional = any(question.optional and not question.open for question in questions)
-    return KnownMargin(ids, found, optional and not any(NO_ANSWER in answers for answers in found))
+    margins = []
+    for name, numbers in given.items():
+        questions, shares = [survey.question(id) for id in _parts(name)], dict[Answers, float]()
+        for text, number in numbers.items():
+            pairs = zip(questions, _parts(text), strict=True)
+            answers = tuple(question.read_as(answer) for question, answer in pairs)
+            shares[answers] = shares.get(answers, 0.0) + number / totals[name]
+        optional = any(question.optional and not question.open for question in questions)
+        answered = optional and not any(NO_ANSWER in answers for answers in shares)
+        margins.append(KnownMargin(_parts(name), shares, answered))
+    return tuple(margins)
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -75,12 +72,13 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def _problems(survey: Survey, name: str, shares: Any) -> Iterator[Problem]:
-    ids, known = _parts(name), [question.id for question in survey.questions]
+    ids, existing = _parts(name), [question.id for question in survey.questions]
     if not isinstance(shares, Mapping) or not shares:
         yield Problem(f"margins.{name}", shares, "should name answers, each with its share")
         return
-    if wrong := [id for id in ids if id not in known]:
-        allowed = f"{likely(wrong[0], known)}no question has this id; use {', '.join(known)}"
+    if wrong := [id for id in ids if id not in existing]:
+        hint = likely(wrong[0], existing)
+        allowed = f"{hint}no question has this id; use {', '.join(existing)}"
         yield Problem("margins", wrong[0], allowed)
         return
     if len(set(ids)) < len(ids):
@@ -112,7 +110,8 @@ def _wrong_answers(
 
 
 def _check_sums(totals: Mapping[str, float]) -> None:
-    """Shares sum to 1, percentages to 100, and numbers of people in all margins to the same."""
+    """Raises UsageError unless shares sum to 1, percentages to 100, and numbers of people to the
+    same total in all margins."""
     people: dict[str, float] = {}
     for name, total in totals.items():
         if abs(total - 1) <= CLOSE or abs(total - 100) <= 100 * CLOSE:

@@ -1,10 +1,10 @@
 """Tables weighted to known margins: post-stratification, and raking where there are several.
 
 Everybody in a cell m of the margins' questions gets the weight g(m), so that the weighted shares
-add up to what is known: sum over the m of a category of p(m) g(m) = P. Of all such weights those
-are taken that are products of one factor for each margin (raking; of one margin g = P / p, which
-is post-stratification). The weights are estimates: their errors are in those of the table, by
-linearization of the equations that define them (Deville and Sarndal 1992). Proof:
+add up to the known ones: the sum over the m of a category of p(m) g(m) is P. Among all such weights
+are chosen those that are products of one factor for each margin (raking; for one margin g = P / p,
+which is post-stratification). The weights are estimates; the errors of the table include theirs, by
+linearization of the equations that define them (Deville and Särndal 1992). Proof:
 docs/weighting.md#the-errors-of-weighted-tables.
 """
 
@@ -19,11 +19,12 @@ import numpy as np
 
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.tables import TableEstimate
+from incrowd.views import with_and
 
-CLEAR = 5.0  # standard errors above zero, under which no share is divided by
+CLEAR = 5.0  # standard errors above zero that a divisor needs
 SETTLED = 1e-12
 MOST_STEPS = 2000
-LARGEST = 1e6  # weight: some cell stands for nobody
+LARGEST = 1e6  # weight; beyond it some cell is empty
 ROUNDING = 1e-12
 RANK = 1e-10
 
@@ -32,9 +33,9 @@ RANK = 1e-10
 class Margin:
     """Categories that exclude each other, and the known share of people in each.
 
-    cells: shape (categories, cells of the margins' questions), 1 where a cell is of a category.
-    answered: whether the shares are of those who are in any of the categories, who answered; how
-    many these are is estimated, and weights do not change it.
+    cells: shape (categories, cells of the margins' questions), 1 where a cell belongs to a
+    category. answered: whether the shares are of only those who are in any category, that is, who
+    answered; their number is estimated, and weights do not change it.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Margin:
 
     @property
     def slopes(self) -> np.ndarray:
-        """By how much the share that a category should have rises with each cell's, unweighted."""
+        """The change of each category's target when the unweighted share of a cell rises by one."""
         return np.outer(self.shares, self.cells.sum(axis=0)) * self.answered
 
     def targets(self, shares: np.ndarray) -> np.ndarray:
@@ -54,7 +55,7 @@ class Margin:
 
 
 def with_everybody(margins: Sequence[Margin]) -> list[Margin]:
-    """Margins, and where all are of those who answered, that all people together are one."""
+    """The margins, and if all are of those who answered, the margin of all people: 1."""
     cells = margins[0].cells.shape[1]
     everybody = Margin("everybody", ("all",), np.ones(1), np.ones((1, cells)))
     return [*margins, *([everybody] if all(each.answered for each in margins) else [])]
@@ -62,12 +63,12 @@ def with_everybody(margins: Sequence[Margin]) -> list[Margin]:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the cells of a wanted table are made of the entries of a joint estimate.
+    """How the cells of a table are computed from the entries of a joint estimate.
 
-    entries: shape (kept, cells of the margins' questions), places in the joint estimate: a row for
-    each cell of the wanted table's questions that stand in no margin, the last for all people.
-    sums: shape (sums, cells of the margins' questions): over which of these cells of the margins
-    is summed. The wanted table has a cell for each pair of a row of both, in this order.
+    entries: shape (rows, cells of the margins' questions), places in the joint estimate: a row for
+    each cell of the table's questions that are in no margin, the last for all people. sums: shape
+    (sums, cells of the margins' questions): which cells of the margins are summed. The table has a
+    cell for each pair of a row of both, in this order.
     """
 
     entries: np.ndarray
@@ -77,77 +78,74 @@ class Layout:
 def weighted(
     table: TableEstimate, layout: Layout, margins: Sequence[Margin]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cells of a wanted table, and their Jacobian in the entries of the joint estimate.
+    """The cells of a table, and their Jacobian in the entries of the joint estimate.
 
     With V = p g the weighted entries, w those of all people and D the categories of each cell,
-    dg = g D dl and D' (g dw + w D dl) = T dp, so that the weights answer to what was estimated with
+    dg = g D dl and D' (g dw + w D dl) = T dp, so that the weights depend on the estimates through
     dl = -(D' W D)^- (D' g - T) dp: what is left is each cell's residual from its regression on the
-    margins. T: how the shares that are to be met move with how many answered, which is estimated;
-    0 for margins of all people. Raises TableError if a share is not clear of the noise, or no
+    margins. T: the derivative of the targets in the share who answered, which is estimated; 0 for
+    margins of all people. Raises TableError if a share is not clearly above the noise, or if no
     weights exist.
     """
     margins = with_everybody(margins) if margins else []
     shares = table.estimate.ravel()[layout.entries]
-    _check_clear(table, layout.entries[-1], margins)
+    _check_categories(table, layout.entries[-1], margins)
     weights = raked(shares[-1], margins)
     categories = np.vstack([np.zeros((0, len(weights))), *(each.cells for each in margins)])
-    found = shares * weights
-    moved = (categories * found[-1]) @ categories.T  # singular: all margins have the same sum
+    cells = shares * weights
+    normal = (categories * cells[-1]) @ categories.T  # singular: all margins have the same sum
     targets = np.vstack([np.zeros((0, len(weights))), *(each.slopes for each in margins)])
-    answer = np.linalg.pinv(moved, rcond=RANK, hermitian=True) @ (categories * weights - targets)
+    response = np.linalg.pinv(normal, rcond=RANK, hermitian=True) @ (categories * weights - targets)
     jacobian = np.zeros((len(shares), len(layout.sums), table.estimate.size))
-    for row, (places, values) in enumerate(zip(layout.entries, found, strict=True)):
+    for row, (places, values) in enumerate(zip(layout.entries, cells, strict=True)):
         jacobian[row][:, places] += layout.sums * weights
-        jacobian[row][:, layout.entries[-1]] -= (layout.sums * values) @ categories.T @ answer
-    jacobian[np.abs(jacobian) < ROUNDING * np.abs(weights).max()] = 0  # what is known is exact
-    return found @ layout.sums.T, jacobian
+        jacobian[row][:, layout.entries[-1]] -= (layout.sums * values) @ categories.T @ response
+    jacobian[np.abs(jacobian) < ROUNDING * np.abs(weights).max()] = 0  # known shares are exact
+    return cells @ layout.sums.T, jacobian
 
 
 def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
     """The weight of each cell, by iterative proportional fitting (Deming and Stephan 1940).
 
-    shares: of the cells, unbiased, so that single ones may be negative. Raises TableError if the
-    margins cannot all be met.
+    shares: of the cells, unbiased; some may be negative. Raises TableError if not all margins can
+    be met.
     """
     margins = with_everybody(margins) if margins else []
-    wanted = [(each, each.targets(shares), 1 - each.cells.sum(axis=0)) for each in margins]
+    targets_of = [(each, each.targets(shares), 1 - each.cells.sum(axis=0)) for each in margins]
     weights = np.ones_like(shares)
-    steps, found = 0, np.ones(1)
-    while steps < MOST_STEPS and found.min() > 0 and weights.max() < LARGEST:
+    steps, weighted_shares = 0, np.ones(1)
+    while steps < MOST_STEPS and weighted_shares.min() > 0 and weights.max() < LARGEST:
         before, steps = weights, steps + 1
-        for margin, targets, others in wanted:
-            found = margin.cells @ (shares * weights)
-            with np.errstate(all="ignore"):  # where a category has nobody, the loop ends
-                weights = weights * ((targets / found) @ margin.cells + others)
+        for margin, targets, others in targets_of:
+            weighted_shares = margin.cells @ (shares * weights)
+            with np.errstate(all="ignore"):  # the loop ends if a category is empty
+                weights = weights * ((targets / weighted_shares) @ margin.cells + others)
         if np.max(np.abs(weights / before - 1)) < SETTLED:
             return weights
-    names = InWords(f"weights to {listed([margin.name for margin in margins])} do not settle")
+    names = InWords(f"weights to {with_and([margin.name for margin in margins])} do not settle")
     allowed = "the cells of these margins together are too noisy; leave one margin out"
     raise TableError.of("margins", names, allowed)
 
 
-def listed(names: Sequence[str]) -> str:
-    """ "faculty, year and sex"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
 def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
-    """To what figures are weighted, and what that does to their errors; "" if they are not."""
+    """The margins to which figures are weighted, and the effect on their errors; "" for none."""
     if not names:
         return ""
     effects = {None: "", 0.0: "; without errors, since these shares are the margins themselves"}
     shown = f"; standard errors are {error_ratio or 0:.2f} of those without weights"
-    return f"weighted to known margins of {listed(names)}{effects.get(error_ratio, shown)}"
+    return f"weighted to known margins of {with_and(names)}{effects.get(error_ratio, shown)}"
 
 
 def weights_facts(names: Sequence[str], error_ratio: float | None) -> dict[str, str | float | None]:
-    """The same for programs; nothing where figures are not weighted."""
-    return {"weighted_to": listed(names), "error_ratio": error_ratio} if names else {}
+    """The same for programs; empty if figures are not weighted."""
+    return {"weighted_to": with_and(names), "error_ratio": error_ratio} if names else {}
 
 
-def _check_clear(table: TableEstimate, everybody: np.ndarray, margins: Sequence[Margin]) -> None:
-    """Raises TableError for a category whose share is not well above its error: weights divide by
-    it, and the error of a quotient is known only if what is divided by is far from zero."""
+def _check_categories(
+    table: TableEstimate, everybody: np.ndarray, margins: Sequence[Margin]
+) -> None:
+    """Raises TableError for a category whose share is not clearly above its error: weights divide
+    by it, and the error of a quotient is known only if the divisor is far from zero."""
     shares = table.estimate.ravel()[everybody]
     covariance = table.joint_covariance[np.ix_(everybody, everybody)]
     for margin in margins:
@@ -159,26 +157,26 @@ def _check_clear(table: TableEstimate, everybody: np.ndarray, margins: Sequence[
 def check_clear(field: str, name: str, share: float, error: float) -> None:
     """Raises TableError if a share is fewer than five standard errors above zero."""
     if share <= 0 or share < CLEAR * error:
-        told = f"the share of {name} is {share:.2%} with a standard error of {error:.2%}"
+        text = f"the share of {name} is {share:.2%} with a standard error of {error:.2%}"
         allowed = (
             f"it is divided by, and should be {CLEAR:g} standard errors above zero; leave this "
             "question out, or collect more reports"
         )
-        raise TableError.of(field, InWords(told), allowed)
+        raise TableError.of(field, InWords(text), allowed)
 
 
 def additive(table: TableEstimate, questions: Collection[str]) -> np.ndarray:
-    """What makes the answers to some questions sum to "any answer": a matrix for the cells.
+    """A matrix for the cells that makes the answers to some questions sum to "any answer".
 
-    "Any answer" is read directly, and a sum of noisy cells is far off it. The difference is shared
-    out among the answers evenly, which has no bias, as its mean is zero; of bits that are flipped
-    alike, whose noise is alike, it is the least squares solution. table: the axes of these
-    questions with margins, and exclusive.
+    "Any answer" is read directly, and a sum of noisy cells is far from it. The difference is
+    divided evenly among the answers. This has no bias, as its mean is zero; for bits with equal
+    noise it is the least squares solution. table: the axes of these questions are exclusive and
+    have margins.
     """
     return reduce(
         np.kron,
         [
-            _shared_out(len(answers)) if name in questions else np.eye(len(answers) + margin)
+            _evened(len(answers)) if name in questions else np.eye(len(answers) + margin)
             for name, answers, margin in zip(
                 table.questions, table.answers, table.margins, strict=True
             )
@@ -186,8 +184,8 @@ def additive(table: TableEstimate, questions: Collection[str]) -> np.ndarray:
     )
 
 
-def _shared_out(answers: int) -> np.ndarray:
-    """Of one axis, "any answer" last."""
+def _evened(answers: int) -> np.ndarray:
+    """The matrix of one axis, "any answer" last."""
     matrix = np.eye(answers + 1)
     matrix[:-1, :-1] -= 1 / answers
     matrix[:-1, -1] = 1 / answers
