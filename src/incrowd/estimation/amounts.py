@@ -1,9 +1,8 @@
-"""Means, totals and quantiles of numbers, out of the shares of their edges or bins.
+"""Means, totals and quantiles of numbers, from the shares of their edges or bins.
 
-Amounts are rounded at random, so that the mean of the edges is that of the amounts. What is
-known of the shares, that they sum to the share of those who answered, is used: what noise adds to
-their sum is taken off each of them in equal parts, after which all figures are linear in them.
-Proof: docs/mathematics.md#amounts.
+Amounts are rounded at random, so that the mean of the edges is that of the amounts. The shares are
+known to sum to the share of those who answered, so what noise adds to their sum is subtracted from
+them in equal parts. All figures are linear in the result. Proof: docs/mathematics.md#amounts.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 @dataclass(frozen=True)
 class Figure:
-    """One number with its error, in the unit of the answers; nan where nothing can be said.
+    """One number with its error, in the unit of the answers; nan if it cannot be estimated.
 
     influence: how far the false reports of one malicious sender can move it at most.
     """
@@ -47,8 +46,8 @@ class Figure:
 class Quantile:
     """The number that a share of those who answered does not exceed.
 
-    low, high: edges, so that the interval holds however people are spread between them; high, and
-    the estimate, are infinity in a bin that is open. estimate: a guess within the bin.
+    low, high: edges, so that the interval is valid for any distribution between them; high and the
+    estimate are infinite in an unbounded bin. estimate: interpolated within the bin.
     """
 
     share: float
@@ -59,10 +58,10 @@ class Quantile:
 
 @dataclass(frozen=True)
 class Amounts:
-    """What numbers are on average, in all, and how they are spread, of those who answered.
+    """The mean, the total, and quantiles of the numbers of those who answered.
 
-    mean, total: of amounts, not of bins, which do not tell them; `total` is of the people who took
-    part. Errors are of noise, rounding and sampling.
+    mean, total: of amounts; None for bins, which do not determine them. `total` is over the people
+    who took part. Errors are of noise, rounding and sampling.
     """
 
     mean: Figure | None
@@ -72,13 +71,12 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The shares of the answers to a question of numbers, read in all messages that hold it.
+    """The shares of the answers to a question of numbers, from all messages that hold it.
 
-    values: 1, then the share of each answer. noise: their covariance by the noise alone.
-    covariance: by noise and sampling, and by rounding, which is part of the sampling of edges.
-    swings: what one malicious sender can do, one array for each message that she sends falsely,
-    shape (alternatives, values, parts): of one alternative she can move the values by each column
-    or leave it, as she likes.
+    values: 1, then the share of each answer. noise: their covariance by noise alone. covariance: by
+    noise and sampling, and by rounding, which is part of the sampling of edges. swings: what one
+    malicious sender can do, an array of shape (alternatives, values, parts) for each message: the
+    sender picks one alternative and moves the values by any of its columns.
     """
 
     question: WithEdges
@@ -93,7 +91,7 @@ class Evidence:
         return sum(float(np.abs(weights @ each).sum(axis=-1).max()) for each in self.swings)
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
-        """Of weighted sums of the values. Raw shares below zero take nothing off the noise's."""
+        """Of weighted sums of the values; never less than the variance by noise."""
         both = (((rows @ each) * rows).sum(axis=1) for each in (self.covariance, self.noise))
         return np.asarray(np.maximum(np.maximum(*both), 0.0))
 
@@ -103,26 +101,28 @@ class Evidence:
 
     @property
     def answered(self) -> np.ndarray:
-        """The weights that make the share of those who answered: 1, less "no answer"."""
-        found = np.zeros(len(self.values))
-        found[0], found[-1] = 1.0, -1.0 * self.question.optional
-        return found
+        """The weights of the share of those who answered: 1 minus "no answer"."""
+        weights = np.zeros(len(self.values))
+        weights[0], weights[-1] = 1.0, -1.0 * self.question.optional
+        return weights
 
     @property
     def shares(self) -> np.ndarray:
-        """A row of weights for each edge or bin: its share, so that all sum to `answered`."""
+        """A row of weights for the share of each edge or bin; the rows sum to `answered`."""
         number = len(self.question.edges)
         rows = np.eye(number, len(self.values), k=1)
         return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
 
 
-def evidence(plan: Plan, question: WithEdges, found: Readings, places: int = 0) -> Evidence:
-    """The shares of a question's answers, weighted over messages as those of its table are.
+def evidence(plan: Plan, question: WithEdges, readings: Readings, places: int = 0) -> Evidence:
+    """The shares of a question's answers, weighted over messages like those of its table.
 
-    places: as `incrowd.estimation.readings.false_reports` has them.
+    places: as for `incrowd.estimation.readings.false_reports`.
     """
-    total = sum(reading.weight for reading in found)
-    parts = [(reading.weight / total, _read(plan, question, reading, places)) for reading in found]
+    total = sum(reading.weight for reading in readings)
+    parts = [
+        (reading.weight / total, _read(plan, question, reading, places)) for reading in readings
+    ]
     sample = of_a_sample(
         question,
         np.sum([w * part.values for w, part in parts], axis=0),
@@ -134,29 +134,29 @@ def evidence(plan: Plan, question: WithEdges, found: Readings, places: int = 0) 
 
 def _swing(question: WithEdges, reading: Reading) -> np.ndarray:
     """How far one false report moves the values, as `Evidence.swings`: bits are set or not, and a
-    k-ary response names one option in the place of another."""
+    k-ary response names one option in place of another."""
     channel = reading.message.channels[question.id]
-    moved = question_decoder(question, channel).mean[:, 1:] / reading.counts[0]
-    moved = np.pad(moved, [(1, 0), (0, 0)])
+    shifts = question_decoder(question, channel).mean[:, 1:] / reading.counts[0]
+    shifts = np.pad(shifts, [(1, 0), (0, 0)])
     if not channel.of_answers:
-        return moved[None]
-    one, other = np.triu_indices(moved.shape[1], 1)
-    return np.asarray((moved[:, one] - moved[:, other]).T[:, :, None])
+        return shifts[None]
+    one, other = np.triu_indices(shifts.shape[1], 1)
+    return np.asarray((shifts[:, one] - shifts[:, other]).T[:, :, None])
 
 
 def of_a_sample(
     question: WithEdges, values: np.ndarray, noise: np.ndarray, people: float
 ) -> Evidence:
-    """Of people who are a sample: answers exclude each other, so that the sampling of N people adds
-    (diag(pi) - pi pi^T) / N."""
+    """The evidence if the people are a sample: the answers exclude each other, so the sampling of N
+    people adds (diag(pi) - pi pi^T) / N."""
     shares = np.append(0.0, values[1:])
     covariance = noise + (np.diag(shares) - np.outer(shares, shares)) / people
     return Evidence(question, values, noise, covariance, people)
 
 
 def evidence_of(question: WithEdges, table: TableEstimate, swing: np.ndarray) -> Evidence:
-    """The shares of a question's answers in a table of it alone, with its margin and errors of
-    noise and sampling, such as a weighted one. swing: of its cells, as `Evidence.swings`."""
+    """The evidence in a one-way table with its margin and errors of noise and sampling, such as a
+    weighted one. swing: of its cells, as in `Evidence.swings`."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
         matrix[np.ix_(order, order)] for matrix in (table.joint_noise, table.joint_covariance)
@@ -166,8 +166,8 @@ def evidence_of(question: WithEdges, table: TableEstimate, swing: np.ndarray) ->
 
 
 class _Part(NamedTuple):
-    """What the joint reports of one message, or all cells, say of a question: the fields of
-    `Evidence`, and one array of its swings."""
+    """The evidence of the joint reports of one message, or of all cells: the fields of `Evidence`,
+    and one array of its swings."""
 
     values: np.ndarray
     noise: np.ndarray
@@ -189,7 +189,7 @@ def _read(plan: Plan, question: WithEdges, reading: Reading | CellsReading, plac
 
 
 def _read_cells(plan: Plan, question: WithEdges, reading: CellsReading, places: int) -> _Part:
-    """A false report adds to one answer what it takes off all others, whatever message it is in."""
+    """A false report adds to one answer what it subtracts from the others, in any message."""
     table = reading.combined((question.id,))
     size = table.shares.size
     deviations = np.eye(size) - 1 / size
@@ -206,76 +206,77 @@ def _read_cells(plan: Plan, question: WithEdges, reading: CellsReading, places: 
 def noise_of_report(question: WithEdges, channel: Channel, rates: np.ndarray) -> np.ndarray:
     """The covariance of the debiased answers of one report, by its noise alone.
 
-    rates: 1, then how often each bit of a report is set. Bits have independent noise; the one bit
-    of two answers adds to one what it takes off the other; of a k-ary response one bit is set, so
-    that E[g g'] is a sum over the options sent.
+    rates: 1, then how often each bit of a report is set. Different bits have independent noise; the
+    single bit of two answers adds to one what it subtracts from the other; in a k-ary response one
+    bit is set, so that E[g g'] is a sum over the options that were sent.
     """
     decoder = question_decoder(question, channel)
     mean = decoder.mean @ rates
     if channel.of_answers:
         return np.asarray((decoder.mean * rates) @ decoder.mean.T - np.diag(mean))
-    own = decoder.square @ rates - mean
+    variances = decoder.square @ rates - mean
     if question.domain.bits == 1:
-        return np.asarray(own[1] * np.array([[1.0, -1.0], [-1.0, 1.0]]))
-    return np.diag(own)
+        return np.asarray(variances[1] * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    return np.diag(variances)
 
 
-def amounts(found: Evidence, shares: Sequence[float] = QUANTILES) -> Amounts:
-    """The figures of a question. shares: which quantiles; two edges of an amount tell none."""
-    told = len(found.question.edges) > 2 or not found.question.rounded
-    quantiles = tuple(quantile(found, share) for share in shares if told)
-    if not found.question.rounded:
+def amounts(data: Evidence, shares: Sequence[float] = QUANTILES) -> Amounts:
+    """The figures of a question. shares: which quantiles; none for an amount with two edges."""
+    quantiles: tuple[Quantile, ...] = ()
+    if len(data.question.edges) > 2 or not data.question.rounded:
+        quantiles = tuple(quantile(data, share) for share in shares)
+    if not data.question.rounded:
         return Amounts(None, None, quantiles)
-    return Amounts(mean(found), total(found), quantiles)
+    return Amounts(mean(data), total(data), quantiles)
 
 
-def mean(found: Evidence, level: float = LEVEL) -> Figure:
+def mean(data: Evidence, level: float = LEVEL) -> Figure:
     """The mean of those who answered: a ratio if some did not, with Fieller's interval.
 
-    Where nobody may have answered the interval is all that lies between the edges.
+    If possibly nobody answered, the interval is the whole range of the edges.
     """
-    edges, under = np.array(found.question.edges), found.answered
+    edges, under = np.array(data.question.edges), data.answered
     middle = float(edges.mean())
-    over = (edges - middle) @ found.shares
+    over = (edges - middle) @ data.shares
     ratio = Quotient(
-        over=float(over @ found.values),
-        under=float(under @ found.values),
-        over_variance=found.variance(over),
-        covariance=float(over @ found.covariance @ under),
-        under_variance=found.variance(under),
+        over=float(over @ data.values),
+        under=float(under @ data.values),
+        over_variance=data.variance(over),
+        covariance=float(over @ data.covariance @ under),
+        under_variance=data.variance(under),
         positive=False,
     )
     low, high = ratio.interval(level)
-    left = ratio.under - found.influence(under)  # of the people who answered, at least
+    left = ratio.under - data.influence(under)  # a lower bound on the share who answered
     return Figure(
         middle + ratio.estimate,
         ratio.spread / ratio.under if ratio.under > 0 else math.nan,
         float(edges[0]) if math.isinf(low) else middle + low,
         float(edges[-1]) if math.isinf(high) else middle + high,
-        found.influence(over - ratio.estimate * under) / left if left > 0 else math.inf,
+        data.influence(over - ratio.estimate * under) / left if left > 0 else math.inf,
     )
 
 
-def total(found: Evidence, level: float = LEVEL) -> Figure:
-    """The sum over all people who took part; who did not answer adds nothing."""
-    weights = np.array(found.question.edges) @ found.shares * found.people
-    estimate, error = float(weights @ found.values), math.sqrt(found.variance(weights))
+def total(data: Evidence, level: float = LEVEL) -> Figure:
+    """The sum over all people who took part; a person who did not answer adds nothing."""
+    weights = np.array(data.question.edges) @ data.shares * data.people
+    estimate, error = float(weights @ data.values), math.sqrt(data.variance(weights))
     half = float(scipy.special.ndtri((1 + level) / 2)) * error
-    return Figure(estimate, error, estimate - half, estimate + half, found.influence(weights))
+    return Figure(estimate, error, estimate - half, estimate + half, data.influence(weights))
 
 
-def quantile(found: Evidence, share: float, level: float = LEVEL) -> Quantile:
-    """A quantile of grouped data: guessed within its bin, and edges that it surely lies between.
+def quantile(data: Evidence, share: float, level: float = LEVEL) -> Quantile:
+    """A quantile of grouped data: an interpolated estimate, and an interval that ends at edges.
 
-    Between its knots the distribution is taken to be straight for the estimate alone. The
-    interval ends at the first edge of which a test does not refuse that the quantile is below, and
-    at the last of which it does not refuse that it is above, however people are spread between the
-    edges. All three rise if all numbers do.
+    Only the estimate assumes that the distribution is linear between its knots. The interval is
+    valid for any distribution between the edges: it starts before the first edge, and ends after
+    the last, at which a test does not reject that the quantile is there. All three rise if all
+    numbers do.
     """
     z = float(scipy.special.ndtri((1 + level) / 2))
-    knots = _distribution(found)
-    rows = knots.rows - share * found.answered
-    values, errors = rows @ found.values, np.sqrt(found.variances(rows))
+    knots = _distribution(data)
+    rows = knots.rows - share * data.answered
+    values, errors = rows @ data.values, np.sqrt(data.variances(rows))
     low = max(_first(values + z * errors) - 1, 0)
     high = min(_last(values - z * errors) + 1, len(rows) - 1)
     first, last = _first(values), _last(values) + 1
@@ -284,11 +285,11 @@ def quantile(found: Evidence, share: float, level: float = LEVEL) -> Quantile:
 
 
 class _Knots(NamedTuple):
-    """What is known of a distribution, from no people to all who answered.
+    """Points of a cumulative distribution, from no people to all who answered.
 
-    rows: weights that make the share of people at each knot. places: the numbers up to which that
-    share is taken to be. below, above: where it is less than a share, that quantile is not below
-    the one, and where it is not, not above the other.
+    rows: weights of the cumulative share at each knot. places: the number at which the knot is put
+    for interpolation. below, above: if the cumulative share at a knot is less than that of a
+    quantile, the quantile is at least `below`; otherwise it is at most `above`.
     """
 
     rows: np.ndarray
@@ -297,16 +298,16 @@ class _Knots(NamedTuple):
     above: np.ndarray
 
 
-def _distribution(found: Evidence) -> _Knots:
-    """Of bins, the shares of people below each edge.
+def _distribution(data: Evidence) -> _Knots:
+    """For bins, the shares of people below each edge.
 
-    Of edges that amounts are rounded to, the share up to one of them is the mean of the
-    distribution between it and the next: it is at most that at the one, at least that at the other,
-    and stands for the middle.
+    For the edges of amounts, the share up to one edge is the mean of the distribution function
+    between it and the next edge. It lies between the values at the two edges, and is put in the
+    middle.
     """
-    edges = np.array(found.question.edges)
-    rows = np.vstack([np.zeros((1, len(found.values))), np.cumsum(found.shares, axis=0)])
-    if not found.question.rounded:
+    edges = np.array(data.question.edges)
+    rows = np.vstack([np.zeros((1, len(data.values))), np.cumsum(data.shares, axis=0)])
+    if not data.question.rounded:
         ends = np.append(edges, np.inf)
         return _Knots(rows, ends, ends, ends)
     middles = (edges[1:] + edges[:-1]) / 2
@@ -315,17 +316,17 @@ def _distribution(found: Evidence) -> _Knots:
 
 
 def _first(values: np.ndarray) -> int:
-    """The first of some values that is not below 0; the last at most."""
+    """The place of the first value that is not below 0; at most the last place."""
     return int(np.argmax(np.append(values[:-1], 0.0) >= 0))
 
 
 def _last(values: np.ndarray) -> int:
-    """The last of some values that is below 0; the first at least."""
+    """The place of the last value that is below 0; at least the first place."""
     return int(np.flatnonzero(np.append(-1.0, values[1:]) < 0)[-1])
 
 
 def _crossing(places: np.ndarray, values: np.ndarray, place: int) -> float:
-    """Where what is straight between two places is 0; infinity in a bin that is open."""
+    """Where a linear function between two places is 0; infinite in an unbounded bin."""
     place = min(max(place, 1), len(values) - 1)
     low, high = values[place - 1], values[place]
     share = float(np.clip(low / (low - high), 0, 1)) if low != high else 1.0

@@ -19,12 +19,12 @@ from incrowd.estimation.delta_method import Shares, pick
 from incrowd.estimation.ratios import Comparison, Unbounded
 from incrowd.estimation.tables import LEVEL, TableEstimate
 
-# The length of a vector that is known up to noise, with an interval by inverting a test.
+# The length of a vector that is estimated with noise, with an interval by inverting a test.
 #
-# The squared length of a nearly normal estimate is a sum of noncentral chi-squares. Which direction
-# the vector has is not known, only its length r is asked for: the direction of the largest noise is
-# taken, which spreads the squared length the most. With the same noise in all directions that is
-# the noncentral chi-square itself, and the interval has its level exactly; else at least.
+# The squared length of a nearly normal estimate is a sum of noncentral chi-squares. It depends on
+# the unknown direction of the vector, not only on its length r. The direction with the largest
+# noise is assumed, in which the squared length varies most. If the noise is the same in all
+# directions, the interval has exactly its level, otherwise at least its level.
 
 
 DRAWS = 50_000
@@ -41,12 +41,12 @@ class Length:
 
     @property
     def square(self) -> float:
-        """The squared length of the estimate: too large by the trace of the covariance."""
+        """The squared length of the estimate; its bias is the trace of the covariance."""
         return float(self.vector @ self.vector)
 
     @property
     def estimate(self) -> float:
-        """The root of the squared length, its bias taken off; zero if nothing is left."""
+        """The root of the squared length minus its bias; zero if that is negative."""
         return math.sqrt(max(self.square - float(np.trace(self.covariance)), 0.0))
 
     @property
@@ -56,10 +56,10 @@ class Length:
         return math.sqrt(max(variance, 0.0) / self.square) if self.square else math.nan
 
     def interval(self, level: float, largest: float) -> tuple[float, float]:
-        """The lengths, `largest` at most, that neither of two tests refuses.
+        """The lengths, at most `largest`, that neither of two one-sided tests rejects.
 
-        A square below its mean for the length zero counts as that mean for the upper end: a lucky
-        draw is not taken as more evidence than none.
+        For the upper end, a square below its mean at length zero counts as that mean, so that a
+        lucky draw does not count as evidence.
         """
         tail, least = (1 - level) / 2, float(np.trace(self.covariance))
         first, rest = _draws(self.covariance)
@@ -73,7 +73,7 @@ class Length:
 
 
 def _draws(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The noise in the direction where it is largest, the squared noise in all others."""
+    """The noise in its largest direction, and the squared noise in all others."""
     variances = np.maximum(np.linalg.eigvalsh(covariance), 0.0)
     generator, rest = np.random.default_rng(SEED), np.zeros(DRAWS)
     for variance in variances[:-1]:
@@ -82,7 +82,7 @@ def _draws(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _crossing(reached: Callable[[float], bool], largest: float) -> float:
-    """The least length at which something is reached that holds from there on."""
+    """The least length from which on a condition holds."""
     if reached(0.0):
         return 0.0
     low, high = 0.0, largest
@@ -92,23 +92,23 @@ def _crossing(reached: Callable[[float], bool], largest: float) -> float:
     return high
 
 
-MARGIN = 5.0  # standard errors of a margin above zero, under which V leaves an answer out
-FALSE_ALARMS = 0.05  # the chance that an answer nobody gave counts as given
+MARGIN = 5.0  # standard errors above zero that an answer's margin needs to be used in V
+FALSE_ALARMS = 0.05  # the probability that an answer nobody gave counts as given
 UNKNOWN_OVERLAP = (
     "cells do not tell how many people chose two options together; plan a joint report of both "
     "questions to test this"
 )
-BEYOND = 0.001  # the chance that what answers that are left out may add is underestimated
+BEYOND = 0.001  # the probability that the effect of omitted answers is underestimated
 
 
 @dataclass(frozen=True)
 class IndependenceTest:
     """A Wald test that two questions are independent.
 
-    statistic: chi-square with so many degrees of freedom if they are. errors: whether the people
-    count as a sample or as fixed. left_out: answers that cannot be told from ones nobody gave, so
-    that they say nothing of independence. If `estimable` is false, `reason` says why; the figures
-    are nan.
+    statistic: under independence, chi-square with `degrees_of_freedom`. errors: whether the people
+    are treated as a sample or as fixed. left_out: answers that cannot be distinguished from answers
+    that nobody gave, so that they are no evidence about independence. If `estimable` is false,
+    `reason` says why; the figures are nan.
     """
 
     questions: tuple[str, str]
@@ -124,31 +124,31 @@ class IndependenceTest:
 def independence_test(table: TableEstimate) -> IndependenceTest:
     """Test pi_ij - pi_i. pi_.j = 0 for all i, j with the delta-method covariance of the estimates.
 
-    Of a question with exclusive answers, whose deviations sum to zero, orthonormal contrasts are
+    For a question with exclusive answers, whose deviations sum to zero, orthonormal contrasts are
     used: (I - 1) (J - 1) degrees of freedom for I x J answers; an axis of J overlapping options
-    counts J. Answers that do not rise above the noise are left out, down to the two largest shares:
-    of independent questions the deviations of the others are zero as well, and do not depend on
-    which these are. A chi-square test of the estimates as if they were counts, or of the randomized
-    counts, has the wrong level or the wrong hypothesis. With errors of the noise alone it tests
-    independence among these very people. Raises TableError unless the joint estimate is of two
-    questions with margins.
+    counts as J. Answers that do not rise above the noise are left out, except for the two largest
+    shares: if the questions are independent, the deviations of the others are zero as well,
+    whichever they are. A chi-square test of the estimates as if they were counts has the wrong
+    level, and one of the randomized counts has the wrong hypothesis. With errors of the noise
+    alone, the test is about independence among exactly these people. Raises TableError unless the
+    table is of two questions with margins.
     """
     names = (table.questions[0], table.questions[1])
     if not table.overlaps:
         return IndependenceTest(names, math.nan, 0, math.nan, table.errors, False, UNKNOWN_OVERLAP)
     _, jacobian, deviations, shares = _deviations(table)
     ends = _margins(table.noise_alone())
-    kept = [each.above_noise for each in ends]
+    used = [each.above_noise for each in ends]
     kinds = [scipy.linalg.helmert if exclusive else np.eye for exclusive in table.exclusive]
     contrast = np.kron(
         *(
             kind(each.sum()) @ np.eye(len(each))[each]
-            for kind, each in zip(kinds, kept, strict=True)
+            for kind, each in zip(kinds, used, strict=True)
         )
     )
     left_out = tuple(
         f"{end.question} = {answer}"
-        for end, each in zip(ends, kept, strict=True)
+        for end, each in zip(ends, used, strict=True)
         for answer in compress(end.answers, ~each)
     )
     values, linear = contrast @ deviations, contrast @ jacobian
@@ -166,15 +166,14 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
 def cramers_v(table: TableEstimate) -> Comparison:
     """Cramer's V: sqrt(phi2 / (min(I, J) - 1)), phi2 = sum (pi_ij - pi_i. pi_.j)^2 / pi_i. pi_.j.
 
-    phi2 is the squared length of a vector whose estimate is nearly normal, and the interval is of
-    the lengths that a test of it does not refuse, see `spheres`; near independence it reaches to
-    zero. The squares hold the estimates' own variances, which are taken off the estimate; that is
-    zero if nothing is left. Answers whose margins are under 5 standard errors from zero are left
-    out of the sum: the estimate and the lower end are of the rest, which V is never below, and the
-    upper end allows for the most that they can add. If both questions have such answers, they can
-    add anything: then there is a lower end alone.
-    Raises TableError unless the joint estimate is of two questions of exclusive answers, with
-    margins.
+    phi2 is the squared length of a vector whose estimate is nearly normal, and the interval holds
+    the lengths that a test does not reject (see `Length`); near independence it reaches zero. The
+    variances of the estimates are subtracted from their squares; a negative result counts as zero.
+    Answers whose margins are less than 5 standard errors above zero are left out of the sum. The
+    estimate and the lower end are then those of the other answers, and V is at least that large;
+    the upper end allows for the most that the omitted answers can add. If both questions have such
+    answers, there is no upper end. Raises TableError unless the table is of two questions with
+    exclusive answers and margins.
     """
     if not all(table.exclusive):
         raise TableError.of("table", table.questions, "its options overlap; use exclusive ones")
@@ -206,7 +205,7 @@ def cramers_v(table: TableEstimate) -> Comparison:
 
 
 class _Margin(NamedTuple):
-    """The shares of a question's answers, their errors, and which are clear of the noise."""
+    """The shares of a question's answers with their errors."""
 
     question: str
     answers: tuple[str, ...]
@@ -215,32 +214,32 @@ class _Margin(NamedTuple):
 
     @property
     def clear(self) -> np.ndarray:
-        """Five standard errors above zero."""
+        """Which shares are at least five standard errors above zero."""
         return np.asarray((self.values > 0) & (self.values >= MARGIN * self.errors))
 
     @property
     def above_noise(self) -> np.ndarray:
-        """Which answers somebody gave, as tables tell it, if the errors are of the noise alone; the
-        two largest shares in any case."""
+        """Which answers somebody gave, if the errors are of the noise alone; always the two largest
+        shares."""
         limit = float(scipy.special.ndtri(1 - FALSE_ALARMS / len(self.values))) * self.errors
         return np.asarray((self.values > limit) | (self.values >= np.sort(self.values)[-2:][0]))
 
 
 def _margins(table: TableEstimate) -> list[_Margin]:
-    """Those of the rows and of the columns."""
-    found = []
+    """The margins of the rows and of the columns."""
+    margins = []
     for question, answers in zip(table.questions, table.answers, strict=True):
         shares = pick(table, [{question: answer} for answer in answers])
         errors = np.sqrt(np.maximum(np.diagonal(shares.covariance), 0.0))
-        found.append(_Margin(question, answers, shares.values, errors))
-    return found
+        margins.append(_Margin(question, answers, shares.values, errors))
+    return margins
 
 
 def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[float, float]:
-    """The length of the whole vector, some answers of which may be left out.
+    """An interval for the length of the whole vector, of which some answers may be left out.
 
-    The answer j adds pi_.j times the sum of (P(i | j) - pi_i.)^2 / pi_i. over i to the square,
-    which is 1 / min pi_i. - 1 at most. The bounds of these shares miss with 0.1% together.
+    Answer j adds pi_.j times the sum over i of (P(i | j) - pi_i.)^2 / pi_i. to the square, and that
+    sum is at most 1 / min pi_i. - 1. The bounds of these shares jointly fail with probability 0.1%.
     """
     first, second = sorted(ends, key=lambda each: bool(each.clear.all()))
     if first.clear.all():
@@ -256,7 +255,7 @@ def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[
 
 
 def _left_out(ends: Sequence[_Margin]) -> str:
-    """Which answers are left out of V, and why."""
+    """The reason for leaving answers out of V."""
     names = [
         f"{each.question} = {answer} ({value:.2%}, standard error {error:.2%})"
         for each in ends
@@ -274,36 +273,35 @@ def _left_out(ends: Sequence[_Margin]) -> str:
 def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:
     """(pi_ij - pi_i. pi_.j) / sqrt(pi_i. pi_.j) and its covariance.
 
-    Sums over i weighted by sqrt(pi_i.) are zero, and so over j: in these directions there is noise
-    alone, and contrasts orthogonal to them are taken. (Their own errors matter not: they turn a
-    vector about, and do not change its length but by their square.) Answers that are not clear of
-    the noise are left out, and nothing is known of the sums over those of their question.
+    Sums over i weighted by sqrt(pi_i.) are zero, and so are those over j. In these directions there
+    is only noise, so contrasts orthogonal to them are used. (The errors of these directions have
+    only a second-order effect on the length.) Answers that are not clearly above the noise are left
+    out; then nothing is known about the sums over the other answers to their question.
     """
     expected, jacobian, deviations, shares = _deviations(table)
     ends = _margins(table)
-    moved = jacobian.copy()
-    moved[:, : len(expected)] = 0  # off the cells the Jacobian is minus that of `expected`
-    kept = np.outer(ends[0].clear, ends[1].clear).ravel()
-    expected, deviations, jacobian, moved = (
-        each[kept] for each in (expected, deviations, jacobian, moved)
+    by_margins = jacobian.copy()
+    by_margins[:, : len(expected)] = 0  # in the margins, minus the Jacobian of `expected`
+    used = np.outer(ends[0].clear, ends[1].clear).ravel()
+    expected, deviations, jacobian, by_margins = (
+        each[used] for each in (expected, deviations, jacobian, by_margins)
     )
     root = np.sqrt(expected)
-    slope = jacobian / root[:, None] + moved * (deviations / (2 * root * expected))[:, None]
-    contrast = np.kron(*map(_contrasts, ends))
+    slope = jacobian / root[:, None] + by_margins * (deviations / (2 * root * expected))[:, None]
+    contrasts = []  # directions in which the vector can point, for the answers that are used
+    for end in ends:
+        roots = np.sqrt(end.values[end.clear])
+        free = scipy.linalg.null_space(roots[None]).T if end.clear.all() else np.eye(len(roots))
+        contrasts.append(free)
+    contrast = np.kron(*contrasts)
     linear = contrast @ slope
     return contrast @ (deviations / root), linear @ shares.covariance @ linear.T
 
 
-def _contrasts(margin: _Margin) -> np.ndarray:
-    """Directions in which a vector can point, for the answers of one question that are kept."""
-    kept = np.sqrt(margin.values[margin.clear])
-    return scipy.linalg.null_space(kept[None]).T if margin.clear.all() else np.eye(len(kept))
-
-
 def _deviations(table: TableEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:
-    """pi_i. pi_.j, the Jacobian of the deviations, pi_ij - pi_i. pi_.j, the shares themselves.
+    """pi_i. pi_.j, the Jacobian of the deviations, the deviations pi_ij - pi_i. pi_.j, the shares.
 
-    Cells come in C order, then follow the margins of the rows and those of the columns.
+    The shares are the cells in C order, then the margins of the rows and those of the columns.
     """
     if len(table.questions) != 2 or not all(table.margins):
         allowed = "should be of two questions, with decoders made with margin=True"

@@ -1,4 +1,4 @@
-"""One small matrix for each question, from what a report shows to unbiased shares."""
+"""One small matrix for each question, from the bits of reports to unbiased shares."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ Matrix: TypeAlias = "np.ndarray | scipy.sparse.csr_array"
 
 @dataclass(frozen=True)
 class Decoder:
-    """How one question of a table is read out of the reports.
+    """How one question of a table is decoded from the reports.
 
-    mean and square: shape (entries, 1 + bits), an entry for each answer. For each answer they give,
-    as a linear function of (1, the report's bits), an unbiased estimate g of "this person gave this
-    answer", and what has the mean of g^2. given: shape (entries, 2), the mean of g^2 over the
-    reports of a person who gave another answer (the least of these), and of one who gave this one
-    (the least of those that are read as it). low, high: between which g lies, whatever a report
-    says; nan where that is not needed. exclusive: each person gives exactly one of the answers.
-    margin: after the answers comes the entry "any answer". one_hot: each report sets exactly one
-    bit, as a k-ary response does.
+    mean and square: shape (entries, 1 + bits), an entry for each answer. They are linear functions
+    of (1, the report's bits): an unbiased estimate g of "this person gave this answer", and a
+    function with the mean of g^2. given: shape (entries, 2), the mean of g^2 over the reports of a
+    person who gave another answer (the smallest such mean), and of one who gave this answer (the
+    smallest among merged answers). low, high: bounds on g for any report; nan where not needed.
+    exclusive: each person gives exactly one of the answers. margin: the entry "any answer" follows
+    the answers. one_hot: each report sets exactly one bit, as a k-ary response does.
 
     `single`, `product` and `both` are for the covariance of all cells. They act on the counts of
     `incrowd.reports.moments.pair_moments`, whose entries are 1, the bits, and all pairs of bits.
@@ -85,9 +84,9 @@ class Decoder:
     def both(self) -> scipy.sparse.csr_array:
         """The same rows: an unbiased estimate of "this person gave both".
 
-        An answer with itself, or with "any answer", is the answer. Two answers of which a person
-        gives one are never both given. Else different bits carry them, whose noise is independent,
-        so that the product of g's is unbiased.
+        An answer together with itself, or with "any answer", is the answer. Exclusive answers are
+        never both given. Other answers have different bits, whose noise is independent, so the
+        product of their g's is unbiased.
         """
         size = len(self.mean)
         first, second = np.divmod(np.arange(size**2), size)
@@ -118,7 +117,7 @@ def _single_bits(bits: int) -> scipy.sparse.csr_array:
 
 
 def by_axis(matrices: Sequence[Matrix], tensor: np.ndarray) -> np.ndarray:
-    """A matrix along each axis; an axis goes in first and comes out last: all come round."""
+    """Apply a matrix along each axis: each step takes the first axis and puts it last."""
     for matrix in matrices:
         applied = matrix @ tensor.reshape(len(tensor), -1)
         tensor = applied.T.reshape(*tensor.shape[1:], -1)
@@ -128,8 +127,8 @@ def by_axis(matrices: Sequence[Matrix], tensor: np.ndarray) -> np.ndarray:
 def question_decoder(question: AnyQuestion, channel: Channel, margin: bool = False) -> Decoder:
     """The decoder of a question whose bits, or (k-ary) whose answers, went through the channel.
 
-    A k-ary response is sent as one set bit: g of answer i is inverse[i, report]. margin: with the
-    entry "any answer", which is read without noise; sums of the noisy cells of a choice are not.
+    A k-ary response is sent as one set bit: g of answer i is inverse[i, report]. margin: add the
+    entry "any answer", which has no noise, unlike a sum of the noisy cells of a choice.
     """
     if margin:
         return question_decoder(question, channel).with_margin()
@@ -144,8 +143,8 @@ def question_decoder(question: AnyQuestion, channel: Channel, margin: bool = Fal
 
 
 def squares_given(inverse: np.ndarray, merge: Matrix) -> np.ndarray:
-    """`Decoder.given` of a channel of whole answers. merge: which answers are read as which."""
-    means = (merge @ inverse) ** 2 @ np.linalg.inv(inverse)  # over reports, by the answer behind
+    """`Decoder.given` for a channel of whole answers. merge: as `merging` returns."""
+    means = (merge @ inverse) ** 2 @ np.linalg.inv(inverse)  # over reports, by true answer
     same = dense(merge) > 0
     others = np.where(same, np.inf, means).min(axis=1)
     return np.stack([others, np.where(same, means, np.inf).min(axis=1)], axis=1)
@@ -161,17 +160,17 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     values = inverse if bits == 1 else np.tile(inverse[1], (bits, 1))  # at s = 0, at s = 1
     mean, square = _affine(values, bits), _affine(values**2, bits)
     merge = merging(question)
-    most = float(merge.sum(axis=1).max())  # of the answers that are read as one
+    most = float(merge.sum(axis=1).max())  # answers that are merged into one
     low, high = most * float(values.min()), most * float(values.max())
     given, exclusive = bits_given(values, merge), question.exclusive
     return Decoder(question.answers, merge @ mean, merge @ square, given, low, high, exclusive)
 
 
 def bits_given(values: np.ndarray, merge: Matrix | None = None) -> np.ndarray:
-    """`Decoder.given` of g that take two values, a row of both for each answer of a record.
+    """`Decoder.given` for a g that takes two values, a row of both for each answer of a record.
 
     (g - low)(g - high) = 0, so that g^2 = (low + high) g - low high, and the mean of g is 0 or 1.
-    merge: which answers are read as which; mean squares add up, as `merging` says.
+    merge: as `merging` returns; mean squares of merged answers add up, as explained there.
     """
     others, more = -values.prod(axis=1), values.sum(axis=1)
     if merge is None:
@@ -183,23 +182,23 @@ def bits_given(values: np.ndarray, merge: Matrix | None = None) -> np.ndarray:
 
 
 def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
-    """The variance of a report's product of one g of each question is no less, whoever sent it.
+    """A lower bound, for each cell, on the variance by noise of the product of one g per question.
 
-    given: as `Decoder.given`. Unless she gave all answers of a cell the product has the mean 0, and
-    the mean square of a product is the product of mean squares; if she gave all, it has the mean 1.
+    given: as `Decoder.given`. The mean square of the product is the product of mean squares. Its
+    mean is 1 if the sender gave all answers of the cell, and 0 otherwise.
     """
     least = reduce(np.multiply.outer, [each.min(axis=1) for each in given])
-    own = reduce(np.multiply.outer, [each[:, 1] for each in given])
-    return np.asarray(np.maximum(np.minimum(least, own - 1), 0.0))
+    inside = reduce(np.multiply.outer, [each[:, 1] for each in given])
+    return np.asarray(np.maximum(np.minimum(least, inside - 1), 0.0))
 
 
 def merging(question: AnyQuestion) -> Matrix:
-    """Shape (answers, answers of a record): which answers of a record are read as which; sparse if
-    it is large.
+    """Shape (answers, answers of a record): 1 where an answer of a record is merged into an answer;
+    sparse if it is large.
 
-    g of several answers is the sum of theirs. A person gives one of them at most, and the noise of
-    their bits is independent, so that the mean of g^2 is the sum of those of its parts: a product
-    of two has the mean of two indicators that exclude each other, which is 0.
+    g of a merged answer is the sum of the g's of its parts. A person gives at most one of them, and
+    the noise of their bits is independent, so the mean of g^2 is the sum of those of the parts: the
+    product of two has the mean of two indicators that exclude each other, which is 0.
     """
     places = {answer: place for place, answer in enumerate(question.answers)}
     rows = [places[question.read_as(answer)] for answer in question.recorded]

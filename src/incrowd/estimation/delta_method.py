@@ -1,4 +1,4 @@
-"""Shares out of a table, and products of them, with covariances by the delta method."""
+"""Shares from a table, and products of them, with covariances by the delta method."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from incrowd.estimation.tables import HALF_WIDTH, TableEstimate
 
 @dataclass(frozen=True)
 class Shares:
-    """A few shares out of a table: their values, their covariance.
+    """A few shares from a table: their values and their covariance.
 
-    step: the share that one person is, or one report where the people are fixed.
+    step: the share of one person, or of one report if the people are fixed.
     """
 
     values: np.ndarray
@@ -30,7 +30,7 @@ class Shares:
         return replace(self, values=weights @ self.values, covariance=covariance, step=step)
 
     def with_few(self, multiplier: float = HALF_WIDTH) -> np.ndarray:
-        """The covariance, no variance smaller than few people allow: see
+        """The covariance, with larger variances if few people are counted: see
         `incrowd.estimation.tables.reach`."""
         return np.asarray(self.covariance + np.diag((multiplier * self.step) ** 2))
 
@@ -55,7 +55,7 @@ def product(shares: Shares, left: np.ndarray, right: np.ndarray) -> Term:
     """The product of two weighted sums of shares.
 
     The mean of a product of estimates is the product of their means plus their covariance, which
-    is taken off.
+    is subtracted.
     """
     first, second = float(left @ shares.values), float(right @ shares.values)
     value = first * second - float(left @ shares.covariance @ right)
@@ -63,10 +63,10 @@ def product(shares: Shares, left: np.ndarray, right: np.ndarray) -> Term:
 
 
 def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Shares:
-    """The shares of people who give all answers of a selection, whatever they say to the rest.
+    """The shares of people who give all answers of a selection, with any answers to the rest.
 
     selections: each names an answer for some of the questions. Raises TableError if there is no
-    such answer, or if a question is left free whose axis has no margin.
+    such answer, or if an axis without a margin has no answer.
     """
     places = [_place(table, selection) for selection in selections]
     covariance = table.joint_covariance[np.ix_(places, places)]
@@ -84,18 +84,17 @@ def _place(table: TableEstimate, selection: Mapping[str, str]) -> int:
     """The cell of a selection, in C order."""
     for question in selection:
         if question not in table.questions:
-            known = ", ".join(table.questions)
-            raise TableError.of("question", question, f"it is not in this table; use {known}")
-    places = [_entry(table, axis, selection) for axis in range(len(table.questions))]
+            names = ", ".join(table.questions)
+            raise TableError.of("question", question, f"it is not in this table; use {names}")
+    places = []
+    axes = zip(table.questions, table.answers, table.margins, strict=True)
+    for question, answers, margin in axes:
+        answer = selection.get(question)
+        if answer is None and not margin:
+            allowed = "it has no margin in this table; make its decoder with margin=True"
+            raise TableError.of("question", question, allowed)
+        if answer is not None and answer not in answers:
+            allowed = f"this is no answer; use one of {', '.join(answers)}"
+            raise TableError.of(question, answer, allowed)
+        places.append(len(answers) if answer is None else answers.index(answer))
     return int(np.ravel_multi_index(places, table.estimate.shape))
-
-
-def _entry(table: TableEstimate, axis: int, selection: Mapping[str, str]) -> int:
-    question, answers = table.questions[axis], table.answers[axis]
-    answer = selection.get(question)
-    if answer is None and not table.margins[axis]:
-        allowed = "it has no margin in this table; make its decoder with margin=True"
-        raise TableError.of("question", question, allowed)
-    if answer is not None and answer not in answers:
-        raise TableError.of(question, answer, f"this is no answer; use one of {', '.join(answers)}")
-    return len(answers) if answer is None else answers.index(answer)

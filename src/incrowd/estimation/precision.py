@@ -108,7 +108,7 @@ def relative_noise(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | 
 
 
 def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
-    """What to expect of a table's questions."""
+    """The axes of a table, with their expected shares."""
     return [axis(question, fixed_channel(question)) for question in map(survey.question, ids)]
 
 
@@ -320,7 +320,7 @@ def _squares(question: AnyQuestion, channel: Channel) -> _Squares:
 
 def theoretical_error(
     plan: Plan,
-    found: Sequence[tuple[Message, float]],
+    messages: Sequence[tuple[Message, float]],
     ids: tuple[str, ...],
     shares: np.ndarray,
     cells: np.ndarray,
@@ -329,20 +329,19 @@ def theoretical_error(
 ) -> np.ndarray:
     """The standard error that every cell of a table should have: Vinterbo, section 3.2.
 
-    found: the messages that hold the table, and how much each weighs. shares: the true joint
-    shares of set bits; cells: the true table. errors: of the noise alone, or of noise plus
-    sampling of so many people. A table that several messages hold is combined as its
-    estimate is.
+    messages: those that hold the table, with their weights. shares: the true joint shares of set
+    bits; cells: the true table. errors: of the noise alone, or of noise and the sampling of
+    `people`. A table that several messages hold is combined as its estimate is.
     """
     questions = [plan.survey.question(id) for id in ids]
     by_weight = [
         (weight, (_second_moment(message, questions, shares) - cells) / message.independent_copies)
-        for message, weight in found
+        for message, weight in messages
         if not message.cells
     ]
-    if len(by_weight) < len(found):
-        messages = [message for message in plan.messages if message.cells]
-        by_weight.append((planned_weight(messages, ids), planned_noise(messages, questions)))
+    if len(by_weight) < len(messages):
+        cross = [message for message in plan.messages if message.cells]
+        by_weight.append((planned_weight(cross, ids), planned_noise(cross, questions)))
     total = sum(weight for weight, _ in by_weight)
     noise = np.sum([(weight / total) ** 2 * each / people for weight, each in by_weight], axis=0)
     if errors == NOISE_ONLY:

@@ -1,4 +1,4 @@
-"""How good the estimates of a table were, over many trials in which the answers are known."""
+"""How good the estimates of a table are, over many trials in which the answers are known."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ ROUNDOFF = 1e-12  # of shares
 
 @dataclass(frozen=True)
 class TableQuality:
-    """What the trials show of one table; every array has the shape of the table.
+    """The results of all trials for one table; every array has the shape of the table.
 
-    coverage: share of trials whose interval holds the truth. joint_coverage: share of trials in
-    which all intervals of the table hold at once. simultaneous_coverage: that of the intervals for
-    all cells at once, where they were asked for. bias: mean estimate less truth. bias_error: its
-    standard error, from the number of trials. mean_standard_error: what the estimates say of
-    themselves (root mean square). empirical_standard_error: how far they really spread.
-    theoretical_error: what the truth and the noise say they should; nan where the table was
-    weighted or is of those who answered. efficiency: theoretical over empirical variance, summed
-    over cells; 1 but for the error of the simulation.
+    coverage: share of trials whose interval contains the truth. joint_coverage: share of trials in
+    which all intervals of the table do. simultaneous_coverage: that of the intervals for all cells
+    at once, if requested. bias: mean estimate minus truth. bias_error: its standard error, from the
+    number of trials. mean_standard_error: the estimated errors (root mean square).
+    empirical_standard_error: the standard deviation of the estimates. theoretical_error: the error
+    according to the truth and the noise; nan if the table was weighted or restricted. efficiency:
+    theoretical divided by empirical variance, summed over cells; 1 except for the error of the
+    simulation.
     """
 
     questions: tuple[str, ...]
@@ -40,9 +40,9 @@ class TableQuality:
 
     @property
     def efficiency(self) -> float:
-        """Theoretical over empirical variance, of all cells together."""
-        found = float((self.empirical_standard_error**2).sum())
-        return float((self.theoretical_error**2).sum()) / found if found > 0 else 1.0
+        """Theoretical divided by empirical variance, summed over cells."""
+        empirical = float((self.empirical_standard_error**2).sum())
+        return float((self.theoretical_error**2).sum()) / empirical if empirical > 0 else 1.0
 
 
 def quality(
@@ -52,12 +52,13 @@ def quality(
     trials: Sequence[TableEstimate],
     at_once: Sequence[SimultaneousIntervals] = (),
 ) -> TableQuality:
-    """The quality of one table. theoretical: the standard errors that its cells should have.
+    """The quality of one table. theoretical: the theoretical standard errors of its cells.
     at_once: the simultaneous intervals of every trial, if there are any."""
     estimates = np.array([table.estimate for table in trials])
     errors = np.array([table.standard_error for table in trials])
     holds = np.array([_holds(table.low, truth, table.high) for table in trials])
-    away = estimates - truth  # of what is known without noise exactly 0
+    together = [np.all(_holds(each.low, truth, each.high)) for each in at_once]
+    away = estimates - truth  # exactly 0 for shares without noise
     spread = np.std(away, axis=0, ddof=1)
     return TableQuality(
         questions=ids,
@@ -68,16 +69,11 @@ def quality(
         mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
         empirical_standard_error=spread,
         theoretical_error=theoretical,
-        simultaneous_coverage=_together(truth, at_once) if at_once else None,
+        simultaneous_coverage=float(np.mean(together)) if together else None,
     )
 
 
-def _together(truth: np.ndarray, trials: Sequence[SimultaneousIntervals]) -> float:
-    """The share of trials in which all cells are in their intervals."""
-    return float(np.mean([np.all(_holds(s.low, truth, s.high)) for s in trials]))
-
-
 def _holds(low: np.ndarray, truth: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Whether intervals hold the truth, up to roundoff: weighted to known shares, a table of these
-    has no error at all."""
+    """Whether intervals contain the truth, up to roundoff: a table that is weighted to its own
+    known shares has no error at all."""
     return np.asarray((low - ROUNDOFF <= truth) & (truth <= high + ROUNDOFF))

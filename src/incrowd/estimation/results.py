@@ -1,4 +1,4 @@
-"""What an analyst may publish: tables, the crowd that arrived, the guarantee that holds for it."""
+"""What an analyst may publish: tables, the crowd, and the guarantee that holds for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from incrowd.plans.strata import label, left_out
 
 @dataclass(frozen=True)
 class Arrived:
-    """The reports of one message: accepted, rejected (no client can have sent them), people."""
+    """The reports of one message: accepted ones, rejected ones (which no client can have sent), and
+    people."""
 
     accepted: int
     rejected: int
@@ -29,17 +30,18 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Received:
-    """What the receipt of a release says of its reports. It is for pages: what is promised follows
-    from what the collections themselves state, and from `contradicted`.
+    """The receipt of a release. It is shown to readers; the guarantee follows from what the
+    collections themselves state, and from `contradicted`.
 
-    release: SHA-256 of the signed header. bundle: short form of its digest. strata: whose reports.
-    people, reports: as the shuffler signed; reports are sealed ones, dummies included. issued:
-    invitations sent out; None without any. rejected: sealed reports by kind. opened_people: how
-    many the reports can be of at most. crowded: messages of which there are more reports than
-    people times places: number, reports, and that product. places: sealed reports of one person.
-    tail: at most the chance that hers did not fit and were drawn again. colluding: people who may,
-    as was stated. local_only: whether one party mixed and opened. contradicted: whether the
-    shuffler signed another release of the same stratum as well.
+    release: SHA-256 of the signed header. bundle: short form of its digest. strata: of the release.
+    people, reports: as signed by the shuffler; reports are sealed, and include dummies. issued:
+    number of invitations; None without invitations. rejected: sealed reports by kind.
+    opened_people: the largest number of people from whom the reports can come. crowded: messages
+    with more reports than people times places: number, reports, and that product. places: sealed
+    reports of one person. tail: upper bound on the probability that a person's reports did not fit
+    and were drawn again. colluding: the stated number of people who may collude. local_only:
+    whether one party both mixed and opened the reports. contradicted: whether the shuffler also
+    signed another release of the same stratum.
     """
 
     release: str
@@ -60,14 +62,14 @@ class Received:
 
 @dataclass(frozen=True)
 class NotMade:
-    """A table that was asked for, and cannot be weighted or be of those who answered; and why."""
+    """A requested table that cannot be weighted or restricted to those who answered, and why."""
 
     questions: tuple[str, ...]
     problem: Problem
 
     @property
     def reason(self) -> str:
-        """Why not, and what would work."""
+        """The reason, and what would work."""
         problem = self.problem
         if problem.field == "table" and problem.value in (
             ",".join(self.questions),
@@ -84,9 +86,10 @@ class NotMade:
 
 @dataclass(frozen=True)
 class StratumEstimates:
-    """What one released stratum says, or several that were released as one.
+    """The estimates of one released stratum, or of several that were released as one.
 
-    names: of the strata. people: in it. The rest as in `Estimates`, of these people alone.
+    names: of the strata. people: their number. The other fields are as in `Estimates`, for these
+    people only.
     """
 
     names: tuple[str, ...]
@@ -99,7 +102,7 @@ class StratumEstimates:
 
     @property
     def name(self) -> str:
-        """All names in one."""
+        """The names, joined."""
         return label(self.names)
 
 
@@ -107,16 +110,15 @@ class StratumEstimates:
 class Estimates(views.Notebook, views.Tabular):
     """Estimated tables of one plan.
 
-    arrived: what came of each message. guarantee: recomputed for the smallest number of people of
+    arrived: the reports of each message. guarantee: recomputed for the smallest number of people of
     any message. words: of text questions, by id. amounts: of questions of numbers, by id: means,
-    totals, quantiles. simultaneous: one for each table, where they were asked for (None of wide
-    questions).
-    seed: None for real reports, else the seed of the simulation.
-    persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
-    known as well (a demonstration): the true shares, one array for each table. releases: those
-    that the reports came in, if they came over a network. received: what their receipts say, as far
-    as they are there. strata: where questions are open, what each release says; all else is of all
-    releases together.
+    totals, quantiles. simultaneous: intervals for each table, if requested (None for wide
+    questions). seed: None for real reports, otherwise the seed of the simulation. persons: what
+    counts as one person, "rows" or "ids". truth: only if the answers are known as well (in a
+    demonstration): the true shares, one array for each table. releases: of the reports, if they
+    came over a network. received: the available receipts of these releases. strata: if questions
+    are open, the estimates of each release; all other fields are of all releases together.
+    not_made: tables that could not be estimated, with the reasons.
     """
 
     plan: Plan
@@ -143,16 +145,16 @@ class Estimates(views.Notebook, views.Tabular):
     def table(self, *questions: str) -> TableEstimate:
         """The table of some questions, in the order in which they were estimated.
 
-        Raises TableError, which names the tables that there are, if these questions have none.
+        Raises TableError, which lists the existing tables, if there is none of these questions.
         """
-        found = {frozenset(table.questions): table for table in self.tables}
-        if table := found.get(frozenset(questions)):
+        tables = {frozenset(table.questions): table for table in self.tables}
+        if table := tables.get(frozenset(questions)):
             return table
         if len(questions) == 1 and questions[0] in self.words:
             allowed = f"it is a question for words; use words[{questions[0]!r}]"
             raise TableError.of("table", questions[0], allowed)
-        there = ", ".join(" × ".join(table.questions) for table in self.tables)
-        allowed = f"the tables are {there or 'none'}; name one, or ask for others in tables"
+        names = ", ".join(" × ".join(table.questions) for table in self.tables)
+        allowed = f"the tables are {names or 'none'}; name one, or ask for others in tables"
         raise TableError.of("table", questions, allowed)
 
     def __getitem__(self, questions: str | tuple[str, ...]) -> TableEstimate:
@@ -175,18 +177,18 @@ class Estimates(views.Notebook, views.Tabular):
 
     @property
     def crowd(self) -> int:
-        """The people of the message that has the fewest, those who may collude included.
+        """The number of people of the message with the fewest, including those who may collude.
 
-        Where questions are open, of the smallest stratum.
+        If questions are open, of the smallest stratum.
         """
         return min([self.people, *(stratum.people for stratum in self.strata)])
 
     @property
     def people(self) -> int:
-        """All people, of the message that has the fewest."""
+        """The number of all people, of the message with the fewest."""
         return min(message.people for message in self.arrived)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The strata that were not released, since too few people or nobody is in them."""
+        """The strata that were not released because they have too few people or none."""
         return left_out(self.plan.survey, (stratum.names for stratum in self.strata))

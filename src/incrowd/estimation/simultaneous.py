@@ -30,9 +30,9 @@ Method = Literal["max-t", "bonferroni"]
 class SimultaneousIntervals:
     """Intervals that hold the true shares of all cells together with probability `level`.
 
-    estimate, low, high: arrays of the shape of the table; not cut at zero or one. multiplier:
-    how many standard errors they reach, and a little further where few people are counted, see
-    `incrowd.estimation.tables.reach`. accuracy: one standard error of the joint probability
+    estimate, low, high: arrays of the shape of the table; not truncated at zero or one.
+    multiplier: of the standard errors; the intervals are slightly longer if few people are counted
+    (see `incrowd.estimation.tables.reach`). accuracy: one standard error of the joint probability,
     from simulating the multiplier; 0 for Bonferroni, whose probability is `level` or more.
     """
 
@@ -55,8 +55,8 @@ def simultaneous_intervals(
     "max-t": the `level` quantile of the largest |z| of a normal vector with the correlations of
     the estimates (Hothorn, Bretz, Westfall 2008), from 50,000 draws with a fixed seed: a level of
     95% is met within 0.1 percentage points (one standard error). Never wider than Bonferroni, nor
-    narrower than the interval of a cell by itself. Where it is not known how answers overlap their
-    correlations are not known either, and "bonferroni" is used.
+    narrower than the interval of a single cell. If it is not known how answers overlap, neither are
+    their correlations, and "bonferroni" is used.
     """
     if not table.overlaps:
         method = "bonferroni"
@@ -80,7 +80,7 @@ def simultaneous_intervals(
 
 
 def _ends(table: TableEstimate, multiplier: float) -> Ends:
-    """Of the interval of each cell."""
+    """The ends of the interval of each cell."""
     if not table.constant_noise:
         errors = errors_of(table.joint_covariance, table.estimate.shape)
         half = reach(multiplier, errors, table.step)
@@ -91,7 +91,7 @@ def _ends(table: TableEstimate, multiplier: float) -> Ends:
 
 
 def _largest(covariance: np.ndarray) -> float:
-    """The quantile of the largest |z|; cells without an error do not count."""
+    """The quantile of the largest |z| of the cells that have an error."""
     noisy = np.diagonal(covariance) > 0
     factor = _factor(covariance[noisy][:, noisy]).astype(np.float32)  # ample, twice as fast
     if not factor.size:
@@ -110,10 +110,10 @@ def _largest(covariance: np.ndarray) -> float:
 def _factor(covariance: np.ndarray) -> np.ndarray:
     """A matrix F with F F^T = the correlations; the rows are scaled to unit length.
 
-    The covariance can be singular (cells that sum to one): eigenvalues that are nothing but
-    roundoff are taken as zero.
+    The covariance can be singular (cells that sum to one): eigenvalues within roundoff of zero are
+    dropped.
     """
     values, vectors = np.linalg.eigh(covariance)
-    kept = values > values.max(initial=0) * 1e-12
-    factor = vectors[:, kept] * np.sqrt(values[kept])
+    positive = values > values.max(initial=0) * 1e-12
+    factor = vectors[:, positive] * np.sqrt(values[positive])
     return np.asarray(factor / np.linalg.norm(factor, axis=1, keepdims=True))

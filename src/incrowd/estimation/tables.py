@@ -1,10 +1,10 @@
-"""One type of table: unbiased shares with standard errors, and where it is asked for a covariance.
+"""The type of all tables: unbiased shares with standard errors, and on request a covariance.
 
 Nothing is clipped or projected here. A report contributes a product g of debiased values to every
 cell, and the estimate is the mean of g. Its variance needs the mean of g^2, one small matrix along
-each axis of the counts; its covariance that of g g', for which a sparse matrix for each question
-acts along its axis of the counts of `incrowd.reports.moments.pair_moments`. A covariance is made
-only if the caller asks for it: it has a row and a column for each cell.
+each axis of the counts. Its covariance needs the mean of g g', for which a sparse matrix for each
+question acts along its axis of the counts of `incrowd.reports.moments.pair_moments`. A covariance
+is computed only on request: it has a row and a column for each cell.
 Proof: docs/mathematics.md#estimates.
 """
 
@@ -46,12 +46,12 @@ class Intervals(ABC):
 
     @property
     def low(self) -> np.ndarray:
-        """Lower ends of the intervals; not cut at zero."""
+        """Lower ends of the intervals; not truncated at zero."""
         return self._ends[0]
 
     @property
     def high(self) -> np.ndarray:
-        """Upper ends of the intervals; not cut at one."""
+        """Upper ends of the intervals; not truncated at one."""
         return self._ends[1]
 
     @property
@@ -64,28 +64,26 @@ class TableEstimate(Intervals, views.Tabular):
     """The estimated joint distribution of some questions, one axis for each.
 
     estimate, noise_error, standard_error, low, high: proportions of the people, arrays of the
-    shape of the table. noise_error: the standard error of the noise alone, the people being
-    fixed. people: whose answers these are. errors: whether standard_error and the intervals are
-    of the noise alone or of noise plus sampling. report: the share of a cell that one report is.
-    influence: how far one malicious sender, who may say anything in each of her reports, can move a
-    cell at most; k of them k times as far (of the
-    estimate functions below: how far one report can). p_values: of "nobody gave this answer",
-    of a table that comes from cells. constant_noise: whether the noise is the same whatever people
-    answered, as that of cells is; intervals are then those of `score_ends`.
+    shape of the table. noise_error: the standard error of the noise alone, with the people fixed.
+    people: their number. errors: whether standard_error and the intervals are of noise and sampling
+    or of the noise alone. report: the share of a cell that one report moves. influence: how far one
+    malicious sender, who can send any reports, can move a cell at most; k senders, k times as far
+    (in `estimate_table`: how far one report can). p_values: of "nobody gave this answer", for a
+    table from cells. constant_noise: whether the noise does not depend on the answers, as in cells;
+    intervals are then those of `score_ends`.
 
-    covariance: None, or shape (cells, cells), cells in C order of `estimate`, of the noise alone or
-    of noise plus sampling, as `errors` says; noise_covariance: always of the noise alone.
-    exclusive, margins: for each axis, whether each person gives exactly one answer, and whether a
-    last entry stands for "any answer". overlaps: whether it is known how many people gave
-    two answers to a question at once; where it is not, the covariance of two such answers takes
-    them to be independent, and only variances are estimated.
+    covariance: None, or shape (cells, cells), cells in C order of `estimate`, with errors as
+    `errors` says; noise_covariance: always of the noise alone. exclusive, margins: for each axis,
+    whether each person gives exactly one answer, and whether the last entry is "any answer".
+    overlaps: whether it is known how many people gave two answers to a question at once; if not,
+    the covariance assumes that such answers are independent, and only variances are estimated.
 
-    whole_error: the standard error of noise and sampling together, of a covariance or of a table
-    that is a function of others; None where sampling adds that of `people`. person: the share of
-    each cell that one person is; None for 1 / people. weighted_to: the names of the known margins
-    that the table is weighted to. answered: whether "no answer" is left out. error_ratio: the
-    standard errors of a table that was changed in these ways over those it had before, in the mean
-    square.
+    whole_error: the standard error of noise and sampling together, for a table with a covariance
+    or one computed from others; None if sampling adds that of `people`. person: the share of each
+    cell that one person moves; None for 1 / people. weighted_to: the names of the known margins to
+    which the table is weighted. answered: whether "no answer" is left out. error_ratio: the
+    standard errors of a table that was changed in these ways divided by those before the change, in
+    the mean square.
     """
 
     questions: tuple[str, ...]
@@ -117,7 +115,7 @@ class TableEstimate(Intervals, views.Tabular):
 
     def to_arrow(self) -> pa.Table:
         """A row for each cell: the answer to each question, and proportions of the people."""
-        import pyarrow as pa  # slow to load, and a plan needs none
+        import pyarrow as pa  # slow to load, and not needed for plans
 
         given = list(zip(*product(*self.answers), strict=True))
         figures = ("estimate", "standard_error", "low", "high")
@@ -129,7 +127,7 @@ class TableEstimate(Intervals, views.Tabular):
     def standard_error(self) -> np.ndarray:
         """Of noise plus sampling, sqrt(noise + pi (1 - pi) / N), or of the noise alone.
 
-        A raw estimate below zero or above one adds no sampling error and takes none off.
+        A raw estimate below zero or above one has no sampling error.
         """
         if self.errors == NOISE_ONLY:
             return self.noise_error
@@ -140,16 +138,16 @@ class TableEstimate(Intervals, views.Tabular):
 
     @property
     def whose(self) -> str:
-        """What the shares are of, in words."""
+        """The people to whom the shares refer, in words."""
         return "those who answered" if self.answered else "people"
 
     @property
     def effective_sample_size(self) -> float:
-        """How many people asked without noise would tell as much, in squared error over all cells.
+        """The number of people who, surveyed without noise, would give the same squared error.
 
         sum pi (1 - pi) / sum Var, Vinterbo, proposition 3.1 and lemma 4.5, with pi (1 - pi)
-        estimated without bias. At most the number of people: noise never adds to what they say.
-        Known margins can tell more than the people did.
+        estimated without bias. At most the number of people, since noise never adds information;
+        known margins can add some.
         """
         variance = replace(self, errors=NOISE_AND_SAMPLING).standard_error ** 2
         if not variance.any():
@@ -160,13 +158,13 @@ class TableEstimate(Intervals, views.Tabular):
 
     @property
     def of_one(self) -> np.ndarray | float:
-        """The share of a cell that one person is."""
+        """The share of a cell that one person moves."""
         return 1 / self.people if self.person is None else self.person
 
     @property
     def step(self) -> np.ndarray:
-        """The share of each cell by which it differs from the next possible one: that of one
-        person, or of one report where the people are fixed."""
+        """The smallest step of the share of each cell: that of one person, or of one report if the
+        people are fixed."""
         each = self.report if self.errors == NOISE_ONLY else self.of_one
         return np.broadcast_to(each, self.estimate.shape)
 
@@ -180,10 +178,10 @@ class TableEstimate(Intervals, views.Tabular):
         return score_ends(multiplier, self.estimate, self.noise_error**2, self.report, people)
 
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
-        """Which answers somebody gave: all of them together wrong with `family_wise` at most.
+        """Which cells are not empty, with probability at most `family_wise` of any false positive.
 
-        Bonferroni over the cells. Exact of a table that comes from cells; else by the normal
-        quantile of the noise, which is all there is in a cell that nobody is in.
+        Bonferroni over the cells. Exact for a table from cells; otherwise by the normal quantile of
+        the noise, which is the only error of an empty cell.
         """
         limit = family_wise / self.estimate.size
         if self.p_values is not None:
@@ -194,30 +192,30 @@ class TableEstimate(Intervals, views.Tabular):
 
     @property
     def joint_covariance(self) -> np.ndarray:
-        """The covariance of all cells, of a table that was made with it."""
+        """The covariance of all cells, for a table that has it."""
         assert self.covariance is not None
         return self.covariance
 
     @property
     def joint_noise(self) -> np.ndarray:
-        """The same by the noise alone."""
+        """The same for the noise alone."""
         assert self.noise_covariance is not None
         return self.noise_covariance
 
     @property
     def both(self) -> np.ndarray:
-        """The estimated shares of people who are in both of two cells; of noise and sampling."""
+        """The estimated shares of people who are in both of two cells, from noise and sampling."""
         cells = self.estimate.ravel()
         return np.asarray(
             (self.joint_covariance - self.joint_noise) * self.people + np.outer(cells, cells)
         )
 
     def noise_alone(self) -> TableEstimate:
-        """The same with the errors of the noise alone."""
+        """The same table with the errors of the noise alone."""
         return replace(self, covariance=self.noise_covariance, errors=NOISE_ONLY)
 
     def without_margins(self) -> TableEstimate:
-        """The cells alone, without "any answer"."""
+        """The table without the entries "any answer"."""
         places = np.arange(self.estimate.size).reshape(self.estimate.shape)
         cells = places[tuple(slice(len(answers)) for answers in self.answers)]
         square = np.ix_(cells.ravel(), cells.ravel())
@@ -240,8 +238,8 @@ class TableEstimate(Intervals, views.Tabular):
     def linear(self, cells: np.ndarray, jacobian: np.ndarray, **axes: Any) -> TableEstimate:
         """Functions of the cells: their values and, by the delta method, their covariance.
 
-        cells: in the shape of the new table; jacobian: shape (new cells, old cells). axes: what the
-        new table has for each axis, under the names of the fields.
+        cells: in the shape of the new table; jacobian: shape (new cells, old cells). axes: the
+        fields of the new table that have an entry for each axis.
         """
         weights = np.abs(jacobian)
 
@@ -280,11 +278,11 @@ def sampling_variance(shares: np.ndarray, people: float) -> np.ndarray:
 
 
 def reach(multiplier: float, errors: np.ndarray, step: np.ndarray | float) -> np.ndarray:
-    """How far intervals of so many standard errors reach on both sides.
+    """The half length of intervals, from the number of standard errors.
 
-    A count of people has the variance of its mean, and its estimate is nothing if nobody was
-    counted; but of z^2 people nobody is counted now and then (Wilson 1927). So z^2 counts are added
-    to each variance, which is little beside the noise of a crowd. What is known exactly stays so.
+    The variance of a count is its mean, so its estimate is zero if nobody was counted; but even if
+    z^2 people are expected, there is sometimes nobody (Wilson 1927). So z^2 counts are added to
+    each variance, which is little compared with the noise of a crowd. Exact shares stay exact.
     """
     few = np.where(errors > 0, multiplier * np.asarray(step), 0.0)
     return np.asarray(multiplier * np.hypot(errors, few))
@@ -297,13 +295,13 @@ def score_ends(
     report: np.ndarray | float,
     people: float | None,
 ) -> Ends:
-    """The ends of intervals of all shares that a test of each does not refuse.
+    """The ends of the intervals of all shares that a test does not reject.
 
-    noise: the variance of the noise, which does not depend on the shares. people: who were drawn at
-    random; None if they are fixed. The share pi is tested with the variance that it would have, the
-    noise plus pi (1 - pi) / N, so that the ends are the roots of a quadratic (Wilson 1927); a share
-    below zero or above one has no sampling. report: the share of a cell that one report is; the
-    noise takes whole numbers of them, so that a quarter of its square is added.
+    noise: the variance of the noise, which does not depend on the shares. people: the number drawn
+    at random; None if they are fixed. The share pi is tested with its variance under the
+    hypothesis, the noise plus pi (1 - pi) / N, so the ends are the roots of a quadratic (Wilson
+    1927); a share below zero or above one has no sampling. report: the share of a cell that one
+    report moves; the noise is a whole number of reports, so a quarter of its square is added.
     Proof: docs/mathematics.md#tables-of-cells.
     """
     half = multiplier * np.sqrt(noise + np.square(report) / 4)
@@ -336,15 +334,15 @@ def estimate_table(
     counts: the count tensor of `incrowd.reports.moments`, with a covariance that of `pair_moments`;
     its first entry is the number of reports m = k N. copies: k. The estimate is C^-1 y / m, axis by
     axis (Vinterbo, section 3.2); its noise has the variance (E[g^2] - pi) / m, g the debiased
-    report, and never less than in the cell where the noise is least.
+    report, but at least the bound of `least_noise`.
 
-    covariance: that of all cells as well. With S the mean of g g' over reports and B the estimated
-    shares of people in both of two cells (for cells that exclude each other diag(pi)), the noise
+    covariance: include that of all cells. With S the mean of g g' over reports and B the estimated
+    shares of people in both of two cells (diag(pi) for cells that exclude each other), the noise
     has covariance (S - B) / (k N), and sampling of N people adds (B - pi pi^T) / N; for yes/no
-    questions S is C^-1 diag(y / m) C^-T. Like the estimate of a share it has no bias, and can be
-    negative in some direction; there it is taken to be zero, and in no cell less than the noise is
-    at least. unbiased: leave it as it is, for figures that sum over all cells, as a regression's
-    do. Raises TableError for a covariance of more than 2,000 cells.
+    questions S is C^-1 diag(y / m) C^-T. Like the estimate of a share, it is unbiased, and can be
+    negative in some direction; it is set to zero there, and in no cell is it less than the bound.
+    unbiased: skip this adjustment, for figures that sum over all cells, such as those of a
+    regression. Raises TableError for a covariance of more than 2,000 cells.
     """
     reports = float(counts.flat[0])
     least = least_noise([d.given for d in decoders]) / reports
@@ -379,11 +377,11 @@ def estimate_table(
 def with_covariance(
     table: TableEstimate, noise: np.ndarray, drawn: np.ndarray, least: np.ndarray | None
 ) -> TableEstimate:
-    """A table with the covariance of its cells, and the errors that are in it.
+    """A table with the covariance of its cells, and its errors.
 
-    noise: the covariance by the noise; drawn: what the sampling of people adds to it. least: what
-    the variances by the noise are at least; both matrices are then made negative in no direction.
-    None leaves them as they are.
+    noise: the covariance by noise; drawn: what the sampling of people adds to it. least: lower
+    bounds on the variances by noise; both matrices are then also made positive semidefinite. None
+    leaves them unchanged.
     """
     fixed = table.errors == NOISE_ONLY
     covariance = noise if fixed else noise + drawn
@@ -401,14 +399,14 @@ def with_covariance(
 
 
 def check_cells(cells: int) -> None:
-    """Raises TableError for more cells than a covariance of all of them is made for."""
+    """Raises TableError if there are too many cells for a covariance."""
     if cells > MOST_CELLS:
         allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
         raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
 
 
 def at_least(covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """The nearest matrix that is negative in no direction, with no variance below those given."""
+    """The nearest positive semidefinite matrix, with its variances raised to given lower bounds."""
     allowance = ROUNDOFF * float(np.abs(np.diagonal(covariance)).max(initial=0.0))
     try:  # a factor takes a tenth of the time of all eigenvalues
         np.linalg.cholesky(covariance + allowance * np.eye(len(covariance)))
@@ -419,14 +417,14 @@ def at_least(covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
 
 
 def _width(decoders: Sequence[Decoder]) -> float:
-    """Between the smallest and the largest product of one g of each question: g in [low, high],
-    low <= 0 < high and -low <= high."""
+    """The range of products of one g per question, where low <= g <= high, low <= 0 < high and
+    -low <= high."""
     highest = math.prod(d.high for d in decoders)
     return highest - min(d.low * highest / d.high for d in decoders)
 
 
 def _square(pairs: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Axes of pairs of answers of each question as one axis of cells by another."""
+    """Reshape axes of pairs of answers to each question into a matrix of cells by cells."""
     split = pairs.reshape([size for size in shape for _ in range(2)])
     order = [*range(0, split.ndim, 2), *range(1, split.ndim, 2)]
     return split.transpose(order).reshape(math.prod(shape), -1)
@@ -440,10 +438,10 @@ def combined(
 ) -> TableEstimate:
     """One table from independent reports of the same people: the weighted mean.
 
-    weights: any positive numbers that do not depend on the reports, so that the mean has no bias;
-    best are the inverses of the noise variances that were planned. The noise of different
-    messages is independent; the sampling is the same, of the fewest people. So covariances by noise
-    add up with squared weights. unbiased: as `estimate_table` has it.
+    weights: any positive numbers that do not depend on the reports, so that the mean is unbiased;
+    the best are the inverses of the planned noise variances. The noise of different messages is
+    independent, so its covariances add up with squared weights; the sampling is the same, with the
+    smallest number of people. unbiased: as for `estimate_table`.
     """
     if len(tables) == 1:
         return tables[0]
@@ -469,9 +467,9 @@ def combined(
 
 
 class OpenAxis(NamedTuple):
-    """What is said openly: the question, its answers, and the place of the axis in a table.
+    """The axis of an open question: the question, its answers, and the place of the axis.
 
-    people: how many gave each answer.
+    people: the number who gave each answer.
     """
 
     question: str
@@ -484,9 +482,9 @@ class OpenAxis(NamedTuple):
         """Each answer's share of the people."""
         return np.array(self.people) / sum(self.people)
 
-    def among(self, others: Sequence[object], own: object) -> tuple:  # type: ignore[type-arg]
-        """What a table has for each question, with that of this one in its place."""
-        return (*others[: self.place], own, *others[self.place :])
+    def among(self, others: Sequence[object], entry: object) -> tuple:  # type: ignore[type-arg]
+        """The entries of the other axes, with that of this axis in its place."""
+        return (*others[: self.place], entry, *others[self.place :])
 
 
 def everybody(
@@ -494,7 +492,7 @@ def everybody(
 ) -> TableEstimate:
     """The table of no question: all people are in its one cell.
 
-    rows: of one person at most, who may have put all of them into a stratum that is not hers.
+    rows: the most that one person can have, and can have put into a wrong stratum.
     """
     errors = NOISE_ONLY if noise_only else NOISE_AND_SAMPLING
     one, zero = np.array(1.0), np.zeros((1, 1)) if covariance else None
@@ -503,14 +501,14 @@ def everybody(
 
 
 def across(tables: Sequence[TableEstimate], axis: OpenAxis, margin: bool = False) -> TableEstimate:
-    """One table of an open axis and of others, from the table of the others for each answer.
+    """One table with an open axis, from the table of the other questions for each answer.
 
-    What people say openly is known without noise. The share of all people who are in stratum s and
-    in a cell is w_s pi_s, w_s the stratum's share of the people. Strata are disjoint people with
-    independent noise, so that noise covariances add up with w_s^2; sampling is that of all people
-    together: people who are in both of two cells are w_s B_s in one stratum and nobody in two, B_s
-    as in `estimate_table`, so that it is (diag of the w_s B_s - pi pi^T) / N.
-    margin: add "any answer" to the open axis. Proof: docs/mathematics.md#open-strata.
+    Open answers have no noise. The share of all people who are in stratum s and in a cell is
+    w_s pi_s, w_s the stratum's share of the people. Strata are disjoint people with independent
+    noise, so noise covariances are multiplied by w_s^2. Sampling is that of all people together:
+    the people in both of two cells are w_s B_s within one stratum and none across strata, B_s as in
+    `estimate_table`, so its covariance is (block diagonal of w_s B_s - pi pi^T) / N. margin: add
+    "any answer" to the open axis. Proof: docs/mathematics.md#open-strata.
     """
     first, people = tables[0], sum(axis.people)
     scaled = list(zip(axis.shares, tables, strict=True))
@@ -566,8 +564,8 @@ def averaged(
 ) -> TableEstimate:
     """The weighted mean of tables of different people, whose errors are independent.
 
-    drift: the covariance of the weights, which is zero where they are known. before: the table of
-    all people without weights.
+    drift: the covariance of the weights; zero if they are known. before: the table of all people
+    without weights.
     """
     cells = np.stack([table.estimate for table in tables])
     pairs = list(zip(weights, tables, strict=True))
@@ -594,8 +592,8 @@ def changed(
     answered: bool,
     influence: float,
 ) -> TableEstimate:
-    """A table that was weighted to known margins, or is of those who answered: how its errors
-    compare with those of the table `before`."""
+    """A table that was weighted or restricted to those who answered, with the ratio of its errors
+    to those of the table `before`."""
     errors = np.linalg.norm(_whole_error(before))
     table = table.noise_alone() if before.errors == NOISE_ONLY else table
     return replace(
@@ -609,5 +607,5 @@ def changed(
 
 
 def _whole_error(table: TableEstimate) -> np.ndarray:
-    """Of noise and sampling."""
+    """The standard errors of noise and sampling."""
     return replace(table, errors=NOISE_AND_SAMPLING).standard_error

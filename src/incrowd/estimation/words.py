@@ -1,21 +1,22 @@
-"""Shares of candidate words in Bloom filters by cohort, and which of the words are there at all.
+"""Shares of candidate words in Bloom filters by cohort, and which of the words are present.
 
 The debiased share of set bits t[c, j, i] (cohort c, block j of b bits, bit i) has the mean sum of
-share_w X_w[c, j, i] over all words w, where X_w are the bits that w sets. A word that is no
-candidate sets one bit in each block and cohort, any of them alike over the random choice of the
-hash functions, so that
+share_w X_w[c, j, i] over all words w, where X_w are the bits that w sets. A word that is not a
+candidate sets one bit in each block and cohort, each with the same probability over the random
+choice of the hash functions, so that
 
     t - 1/b = sum over candidates w of share_w (X_w - 1/b) + collisions + noise,
 
 a linear regression (RAPPOR: Erlingsson, Pihur and Korolova 2014, section 4, without the lasso).
 Its errors have three parts: the channel's noise, which is known; collisions with the other words,
-over the hash functions alike in all cells, hence the variance of the residuals beyond the noise;
-and the sampling of people, s (1 - s) / N. Later rounds that hash alike have the same collisions.
+which have the same variance in all cells over the hash functions, estimated by the variance of the
+residuals beyond the noise; and the sampling of people, s (1 - s) / N. Later rounds with the same
+hash functions have the same collisions.
 
-Whether a word is present is not judged by its standard error. One unknown word of many people
-collides with a candidate in a few cells, a number too skewed for a normal tail. But a candidate
-that nobody has is a random placement: its bits are uniform in each block and independent of all
-the data. So the law of its score, the sum over its bits of what the other candidates leave
+Whether a word is present is not decided by its standard error. One unknown word of many people
+collides with a candidate in a few cells, and their number is too skewed for a normal tail. But a
+candidate that nobody has is a random placement: its bits are uniform in each block and independent
+of all the data. So the law of its score, the sum over its bits of what the other candidates leave
 unexplained, is known given the data, whatever the unknown words are; its tail is the p-value.
 """
 
@@ -32,7 +33,7 @@ import scipy
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.tables import LEVEL, Ends, Intervals
 
-# The law of a sum of one value from each block, each of its bits drawn alike: words at random.
+# The law of a sum of one value from each block, with uniformly drawn bits: words at random.
 #
 # Saddlepoint approximation, never above Chernoff's bound. See `incrowd.estimation.words`.
 
@@ -155,8 +156,8 @@ def estimate_words(
     The errors are those of noise, collisions and the sampling of people. Raises TableError if
     there are no candidates, if one stands twice, or if they cannot be told apart.
     """
-    parts, known = [Part(1.0, counts)], np.zeros((1, 1))
-    return estimate_weighted_words(candidates, places, parts, known, inverse, copies)
+    exact = np.zeros((1, 1))
+    return estimate_weighted_words(candidates, places, [Part(1.0, counts)], exact, inverse, copies)
 
 
 class Part(NamedTuple):
@@ -253,7 +254,7 @@ def _regress(parts: Sequence[Part], places: np.ndarray, inverse: np.ndarray) -> 
         design=design,
         inverse=inverted,
         estimate=estimate,
-        each=np.array([inverted @ (weighted @ own.ravel()) for own in shares]),
+        each=np.array([inverted @ (weighted @ part.ravel()) for part in shares]),
         share=scipy.optimize.nnls(factor.T, np.linalg.solve(factor, score))[0],
         residual=residual,
         excess=max(surplus, 0.0),
@@ -319,25 +320,25 @@ def _judge(fit: _Fit, words: slice) -> tuple[np.ndarray, np.ndarray]:
     The latter is its score, estimate / inverse_ww, times its influence; the sum of all that over
     the word's bits is the score again.
     """
-    own = np.diagonal(fit.inverse)[words]
+    diagonal = np.diagonal(fit.inverse)[words]
     influence = _influence(fit, fit.inverse[words])
-    score = fit.estimate[words] / own
+    score = fit.estimate[words] / diagonal
     p_values, up = np.ones(len(score)), score > 0
     left = fit.weight * fit.residual + score[up, None, None] * influence[up]
     p_values[up] = tail_of_placements(left, score[up])
-    return _error(fit, influence, own), p_values
+    return _error(fit, influence, diagonal), p_values
 
 
 def _influence(fit: _Fit, rows: np.ndarray) -> np.ndarray:
     """How an estimate moves with each value: shape (rows, blocks, bits); rows of the inverse."""
-    moved = (fit.design.T @ rows.T).T.reshape(len(rows), *fit.residual.shape)
-    return np.asarray(fit.weight * _centered(moved))
+    slopes = (fit.design.T @ rows.T).T.reshape(len(rows), *fit.residual.shape)
+    return np.asarray(fit.weight * _centered(slopes))
 
 
-def _error(fit: _Fit, influence: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """The standard error of noise and collisions; own: the sum of influence^2 / weight."""
+def _error(fit: _Fit, influence: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """The standard error of noise and collisions. squares: the sum of influence^2 / weight."""
     noise = np.einsum("kij,kij,ij->k", influence, influence, fit.noise)
-    return np.asarray(np.sqrt(noise + fit.excess * own))
+    return np.asarray(np.sqrt(noise + fit.excess * squares))
 
 
 def _error_of_sum(fit: _Fit) -> float:
@@ -349,19 +350,19 @@ def _error_of_sum(fit: _Fit) -> float:
 def _sampling_error(
     each: np.ndarray, weights: np.ndarray, people: np.ndarray, drift: np.ndarray
 ) -> np.ndarray:
-    """Of the weighted mean of shares in each part of the people, the first axis."""
-    own = np.tensordot(weights**2 / people, np.maximum(each * (1 - each), 0), 1)
+    """Of the weighted mean of the shares of all parts of the people, the first axis."""
+    within = np.tensordot(weights**2 / people, np.maximum(each * (1 - each), 0), 1)
     between = np.einsum("s...,st,t...->...", each, drift, each)
-    return np.asarray(np.sqrt(own + np.maximum(between, 0)))
+    return np.asarray(np.sqrt(within + np.maximum(between, 0)))
 
 
 def _holm(p_values: np.ndarray) -> np.ndarray:
-    """Holm's step-down rule: the k-th smallest of K is held against FAMILY_ERROR / (K - k + 1)."""
+    """Holm's step-down rule: the k-th smallest of K is compared with FAMILY_ERROR / (K - k + 1)."""
     order = np.argsort(p_values)
     limits = FAMILY_ERROR / np.arange(len(p_values), 0, -1)
-    refused = np.empty(len(p_values), bool)
-    refused[order] = np.logical_and.accumulate(p_values[order] <= limits)
-    return refused
+    rejected = np.empty(len(p_values), bool)
+    rejected[order] = np.logical_and.accumulate(p_values[order] <= limits)
+    return rejected
 
 
 def _check_shapes(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
