@@ -179,7 +179,7 @@ def test_too_little_information_is_said():
     found = [fit_tables(model, [({}, t)]) for t in tables(model, shares, 400, CHANNELS, 3, 40)]
     refused = [fit.reason for fit in found if fit.reason]
     assert len(refused) >= 35
-    assert "too little is known of age=old" in refused[0]
+    assert "too little information about age=old" in refused[0]
 
 
 def test_predictors_that_say_the_same_are_refused():

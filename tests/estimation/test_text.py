@@ -232,7 +232,7 @@ def test_one_word_in_two_spellings(estimated):
     reports = incrowd.randomize(plan, table, simulation_seed=7)
     found = incrowd.estimate(plan, reports, candidates={"home": [" Zu\u0308rich", *ABSENT]})
     assert abs(found.words["home"].estimate[0] - 1) < 5 * found.words["home"].standard_error[0]
-    with pytest.raises(TableError, match="'Zürich'; it stands 2 times"):
+    with pytest.raises(TableError, match="'Zürich'; it occurs 2 times"):
         incrowd.estimate(plan, reports, candidates={"home": ["Zürich", "Zu\u0308rich"]})
 
 

@@ -146,7 +146,7 @@ def test_wrong_use_is_told_what_would_work():
     placed, counts = one_collection()
     refused((), placed[:0], counts, "name at least one")
     twice = tuple(map(normalize, ("Zu\u0308rich", " Zürich")))
-    refused(twice, placed[:2], counts, "'Zürich'; it stands 2 times")
+    refused(twice, placed[:2], counts, "'Zürich'; it occurs 2 times")
     refused(NAMES, placed[:, :1, :1], counts[:1, :17], "at most 14 .* raise the .* cohorts")
     same = placed[[0, 1, 0]]
     refused(("a", "b", "c"), same, counts, "'c'; it sets the same bits as 'a' in all cohorts")

@@ -102,7 +102,7 @@ def _check_answers(survey: Survey, answers: Answers) -> None:
             raise TableError.of("question", id, allowed)
         if answer not in question.answers:
             hint, options = likely(answer, question.answers), ", ".join(question.answers)
-            allowed = f"{hint}this is no answer to {id}; use {options}"
+            allowed = f"{hint}this is not one of the answers to {id}; use {options}"
             raise TableError.of(id, answer, allowed)
 
 

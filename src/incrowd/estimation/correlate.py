@@ -23,7 +23,7 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.survey import AnyQuestion, Survey
 
 NOT_HELD = "no message holds both questions"
-NO_SPREAD = "the answers to one of the questions cannot be told from all alike"
+NO_SPREAD = "the answers to one of the questions cannot be distinguished from identical ones"
 Scores = Mapping[str, Sequence[float]]
 
 

@@ -94,7 +94,7 @@ def _place(table: TableEstimate, selection: Mapping[str, str]) -> int:
             allowed = "it has no margin in this table; make its decoder with margin=True"
             raise TableError.of("question", question, allowed)
         if answer is not None and answer not in answers:
-            allowed = f"this is no answer; use one of {', '.join(answers)}"
+            allowed = f"this is not one of the answers; use one of {', '.join(answers)}"
             raise TableError.of(question, answer, allowed)
         places.append(len(answers) if answer is None else answers.index(answer))
     return int(np.ravel_multi_index(places, table.estimate.shape))

@@ -183,7 +183,7 @@ def _nearest_to_zero(shares: Shares, factors: Mapping[str, np.ndarray]) -> str:
     place = int(np.argmin(sums.values / errors))
     return (
         f"the share of {list(factors)[place]} is {sums.values[place]:.2%}, standard error "
-        f"{errors[place]:.2%}: it cannot be told from zero; collect more reports"
+        f"{errors[place]:.2%}: it cannot be distinguished from zero; collect more reports"
     )
 
 

@@ -154,7 +154,7 @@ def estimate_words(
     1 + hashes x b): the reports of each cohort, then how many of them show each bit set. inverse:
     of the 2 x 2 channel of a bit. copies: reports of one person, each with its own cohort.
     The errors are those of noise, collisions and the sampling of people. Raises TableError if
-    there are no candidates, if one stands twice, or if they cannot be told apart.
+    there are no candidates, if one occurs twice, or if they cannot be distinguished.
     """
     exact = np.zeros((1, 1))
     return estimate_weighted_words(candidates, places, [Part(1.0, counts)], exact, inverse, copies)
@@ -370,7 +370,7 @@ def _check_shapes(candidates: Sequence[str], places: np.ndarray, counts: np.ndar
         raise TableError.of("candidates", InWords("no words"), "name at least one")
     for word, times in Counter(candidates).items():
         if times > 1:
-            raise TableError.of("candidate", word, f"it stands {times} times; name each word once")
+            raise TableError.of("candidate", word, f"it occurs {times} times; name each word once")
     words, cohorts, hashes = places.shape
     if words != len(candidates) or len(counts) != cohorts or (counts.shape[1] - 1) % hashes:
         allowed = f"should have a row for each of {cohorts} cohorts, a column for reports and bits"
@@ -384,7 +384,7 @@ def _check_room(candidates: Sequence[str], places: np.ndarray, counts: np.ndarra
     words, cohorts, hashes = places.shape
     room = cohorts * (counts.shape[1] - 1 - hashes) - 1
     if words > room:
-        allowed = f"at most {room} can be told from each other; name fewer, or {RAISE}"
+        allowed = f"at most {room} can be distinguished; name fewer, or {RAISE}"
         raise TableError.of("candidates", words, allowed)
     first: dict[bytes, str] = {}
     for word, bits in zip(candidates, places, strict=True):

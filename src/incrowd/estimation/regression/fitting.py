@@ -102,8 +102,8 @@ def _too_little(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
         return ""
     value = f"is {least.information:.3g} with a standard error of {least.error:.2g}"
     return (
-        f"too little is known of {names[least.coefficient]}: the information about it {value}, "
-        f"and cannot be told from zero; {MORE}, merge answers, or use fewer predictors"
+        f"there is too little information about {names[least.coefficient]}: it {value}, "
+        f"and cannot be distinguished from zero; {MORE}, merge answers, or use fewer predictors"
     )
 
 
@@ -179,7 +179,7 @@ class _Seen(NamedTuple):
         """Why there are no coefficients."""
         return (
             f"the share of people {self.who} is {self.share:.4g} with an error of {self.noise:.2g} "
-            "by the noise, and cannot be told from zero (separation)"
+            "by the noise, and cannot be distinguished from zero (separation)"
         )
 
 

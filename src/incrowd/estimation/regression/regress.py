@@ -284,7 +284,7 @@ def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[StratumS
         if len(levels) == 1:
             releases.setdefault(levels.pop(), []).append(names)
     if not releases:
-        allowed = "they tell none of its answers apart; leave it out of the model"
+        allowed = "the reports cannot distinguish its answers; leave it out of the model"
         raise ReportsError.of(ids[0], InWords("strata were released as one"), allowed)
     return [
         StratumShares(dict(zip(ids, levels, strict=True)), counted.only(names), frozenset(names))
@@ -308,8 +308,8 @@ def of_the_released(plan: Plan, model: Model, counted: Tally) -> Model:
     for each in model.predictors:
         if each.counted.sum() < 2:
             only = ", ".join(compress(each.levels, each.counted)) or "nobody who answered"
-            allowed = "it tells no released people apart; leave it out of the model"
-            raise ReportsError.of(each.name, InWords(f"{only} alone was released"), allowed)
+            allowed = "all released people gave the same answer; leave it out of the model"
+            raise ReportsError.of(each.name, InWords(f"only {only} was released"), allowed)
     for variables in model.interactions:
         clear = [each for each in variables if each.question.id in model.open]
         released = {tuple(v.level_of(stratum[v.question.id]) for v in clear) for stratum in strata}

@@ -100,7 +100,7 @@ def _wrong_answers(
     for answer, value in shares.items():
         if answer not in possible:
             listed = ", ".join(possible[:MOST_SHOWN]) + (", …" * (len(possible) > MOST_SHOWN))
-            allowed = f"{likely(answer, possible)}this is no answer; use {listed}"
+            allowed = f"{likely(answer, possible)}this is not one of the answers; use {listed}"
             yield Problem(f"margins.{name}", answer, allowed)
         elif isinstance(value, bool) or not isinstance(value, int | float):
             yield Problem(f"margins.{name}.{answer}", value, "should be a number")
