@@ -145,7 +145,7 @@ def test_interactions_have_no_such_towns_either():
 
 def test_one_town_alone_explains_nothing():
     plan, reports = collected(4500, "delete")
-    with pytest.raises(ReportsError, match="town: north alone was released"):
+    with pytest.raises(ReportsError, match="town: only north was released"):
         incrowd.regress(plan, reports, outcome="ill", on=BOTH)
 
 

@@ -190,7 +190,7 @@ def test_predictors_that_say_the_same_are_refused():
     shares[:, 2, 1] = [0.1, 0.2]
     channels = (*CHANNELS, BitFlip.at_least(0.2))
     found = [fit_tables(other, [({}, t)]) for t in tables(other, shares, 3000, channels, 4, 20)]
-    assert sum("too little is known" in fit.reason for fit in found) >= 19
+    assert sum("too little information" in fit.reason for fit in found) >= 19
 
 
 def test_enough_is_not_refused():

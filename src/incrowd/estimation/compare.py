@@ -138,7 +138,8 @@ def two_way(
     pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
     compared = groups[0] if reference is None else reference
     if compared not in groups:
-        allowed = f"{likely(compared, groups)}this is not one of the answers to {first}; use {', '.join(groups)}"
+        use = f"this is not one of the answers to {first}; use {', '.join(groups)}"
+        allowed = f"{likely(compared, groups)}{use}"
         raise TableError.of("reference", compared, allowed)
     against = [
         ((second, answer), (first, group), (first, compared))

@@ -197,7 +197,7 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
         alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
-            allowed = "it is a text question; request it alone"
+            allowed = "it is a text question; give it a separate table"
             raise TableError.of("table", alone[0], allowed)
         closed = survey.closed(ids)
         cells = math.prod(1 + survey.question(id).bits for id in closed)
