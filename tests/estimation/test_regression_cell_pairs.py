@@ -166,7 +166,7 @@ def test_what_pairs_do_not_tell_is_refused_as_what_a_table_does_not():
     model = Model("linear", whole(ILL), (0.0, 1.0), (whole(SMOKES), whole(OLD)))
     reading = collected(pairs(ILL, SMOKES, OLD), same, 2000, 1)
     found = fit(model, Strata([cell_pairs_of_stratum(model, {}, reading, True)]))
-    assert "too little is known" in found.reason
+    assert "too little information" in found.reason
 
 
 def equal_variances(evidence: CellPairs, law, beta):
