@@ -213,5 +213,5 @@ def test_a_fixed_message_of_parities(path):
         for made in (plan, path.plan)
     )
     assert free <= fixed < 1.1 * free  # noises as if each message leaked by itself
-    with pytest.raises(incrowd.SurveyError, match="parities do not give its answers alone"):
+    with pytest.raises(incrowd.SurveyError, match="parities do not show its answers"):
         survey(message=[pairs, *bits[1:], {"questions": IDS}])
