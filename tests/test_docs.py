@@ -27,7 +27,7 @@ from incrowd.survey.randomizers import fields
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *MANUAL]
-LONG = {"afternoon.md", "first-survey.md", "regression.md", "strata.md"}  # many seconds each
+LONG = {"afternoon.md", "first-survey.md", "regression.md", "running.md", "strata.md"}  # many seconds each
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",

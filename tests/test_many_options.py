@@ -58,6 +58,7 @@ def test_fifty_thousand_options_end_to_end(many):
     assert checked.impossible == () and checked.plan_holds
 
 
+@pytest.mark.slow
 def test_people_are_shown_what_rises_above_the_noise(many):
     (item,) = shown(many.estimates)
     assert sorted(cell.answer[0] for cell in item.cells) == sorted(WORDS[:10])

@@ -127,6 +127,7 @@ def test_a_linear_model_and_correlations_are_near_those_of_the_answers(path):
     assert (apart < 5 * noise).all() and (np.abs(alike.matrix)[0, 1:] > 0.05).all()
 
 
+@pytest.mark.slow
 def test_a_wanted_linear_model_of_many_questions_travels_as_parities():
     """Of eight questions 256 cells or 112 of all pairs, which parities tell; a fixed message of
     parities will do, and no plan without the bits of single questions."""

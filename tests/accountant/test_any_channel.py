@@ -82,6 +82,7 @@ def laws_of_collections(sent, crowd):
 # The blanket
 
 
+@pytest.mark.slow
 @given(mixes(5), st.sampled_from([3, 40, 1000]), st.floats(0.0, 2.0))
 @settings(max_examples=20, deadline=None)
 def test_the_blanket_is_that_of_the_explicit_matrices(parts, crowd, epsilon):

@@ -22,6 +22,7 @@ DEVIATIONS = 4.5  # false alarm below 1e-5 for each of four comparisons
 SETTINGS = [(q, N, e) for q, N in ((0.43799, 70), (0.44, 100)) for e in (0.3, 0.54, 1.0, 1.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("q", "crowd", "epsilon"), SETTINGS)
 def test_both_orders_of_the_opposite_pair(q, crowd, epsilon):
     channel = BitFlip.at_least(q)

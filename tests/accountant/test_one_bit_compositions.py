@@ -116,6 +116,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("crowd", "count", "epsilon", "delta"), CASES)
 def test_noise_is_never_below_that_of_the_homogeneous_crowd_and_close(crowd, count, epsilon, delta):
     """The oracle's law is rounded down, by less than a thousandth of the variance."""

@@ -145,6 +145,7 @@ def test_the_allowance_holds_for_any_cut(monkeypatch):
     assert below_truth(cases) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [{"PHASE": 0.0}, {"NEAR": np.array([0])}])
 def test_the_allowance_for_rounding_and_the_three_places_are_needed(monkeypatch, wrong):
     cases = list(random_cases(2, CASES))

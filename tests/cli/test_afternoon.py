@@ -232,6 +232,7 @@ def test_the_tables_are_weighted_to_two_margins(desk, reports, people):
     assert before["estimate"] != after["estimate"]
 
 
+@pytest.mark.slow
 def test_weights_of_several_messages_leave_out_what_they_cannot_reach(desk, reports):
     """Income and devices travel apart from sex and region; they are listed, with the reason."""
     options = ("--margins", desk / "margins.toml")

@@ -50,6 +50,7 @@ HARD = [
 ]
 
 
+@pytest.mark.slow
 # Each in a process of its own: one of a kind, and all of them slowly.
 @pytest.mark.parametrize("number", [0, 2, 6, 9, 12, *slowly(1, 3, 4, 5, 7, 8, 10, 11, 13)])
 def test_hard_files_are_refused_in_bounded_time_and_memory(valid, number):

@@ -92,6 +92,7 @@ def test_the_slope_is_what_people_have(regress):
         assert 10 * scaled[name] == pytest.approx(slope[name], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_forecast_says_that_it_will_be_refused(call, folder, monkeypatch):
     """With the shares that are stated. Without them the errors look small."""
     monkeypatch.chdir(folder)

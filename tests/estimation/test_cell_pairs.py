@@ -16,6 +16,7 @@ def collected():
     return cell_pairs.collected()
 
 
+@pytest.mark.slow
 def test_a_linear_model_is_near_the_people_and_its_forecast(collected):
     ill, smokes, old = people()
     x = np.column_stack([np.ones(PEOPLE), smokes, old == 1, old == 2]).astype(float)

@@ -37,6 +37,7 @@ def estimates(people, q, fixed, seed):
     return [table_of_cells([FOUR], row, people, flip, fixed) for row in counts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [False, True])
 def test_estimates_have_no_bias_and_intervals_cover(fixed):
     """4,000 collections, cells 5 standard errors from zero: coverage between 93.5% and 96.5% (a

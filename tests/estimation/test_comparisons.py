@@ -85,6 +85,7 @@ def covers(name, trials, seed):
         yield figure.__name__, held.mean(), held[shown].mean(), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_intervals_of_ratios_cover_at_any_size(name):
     for figure, everywhere, shown, _ in covers(name, 250, 41):

@@ -103,6 +103,7 @@ def jointly(setting, seed):
 MANY = ["three kinds, three-way", "two stages and k-ary, 4 copies"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MANY)
 def test_simultaneous_intervals_cover_jointly(name):
     """4,000 collections: right intervals fall below .94 with probability .002; the seed is

@@ -37,6 +37,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "people", "copies"), SETTINGS)
 def test_intervals_cover_and_wrong_ones_do_not(table, people, copies):
     questions, shares = table

@@ -73,6 +73,7 @@ def covers(name, trials):
     return setting, tables, joints, held.mean(axis=0), together  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RARE)
 def test_intervals_of_rare_cells_cover(name):
     _, _, joints, held, together = covers(name, 1000)
@@ -238,6 +239,7 @@ def test_few_counts_are_allowed_for():
 # --- independence ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.01, 0.02, 0.05])
 @pytest.mark.parametrize("shares", [(0.9, 0.08, 0.02), (0.97, 0.02, 0.01)])
 def test_independence_holds_its_level_at_rare_answers(shares, noise):

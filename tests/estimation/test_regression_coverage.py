@@ -203,6 +203,7 @@ def linear_fits(name, seeds, copies=None):
         yield fit(LINEAR, Strata(parts))
 
 
+@pytest.mark.slow
 def test_linear_intervals_cover():
     """From tables, of which pairs are a part (test_regression_pairs.py); four copies. Wrong: the
     noise left out of the errors."""

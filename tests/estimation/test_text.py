@@ -134,6 +134,7 @@ def test_tallies_of_parts_give_the_same_words(made, estimated):
     assert np.array_equal(found.words["home"].estimate, estimates.words["home"].estimate)
 
 
+@pytest.mark.slow
 def test_copies_and_two_messages_still_find_the_words(tmp_path):
     """Each copy has a cohort of its own; of two messages the sharper one is read."""
     groups = "[[message]]\nquestions = ['home']\ncopies = 3\n[[message]]\nquestions = ['old']\n"

@@ -125,6 +125,7 @@ for parts in (6, 7):
 """
 
 
+@pytest.mark.slow
 def test_many_parts_load_the_compiler():
     assert printed(MANY) == ["True False", "True True"]
 

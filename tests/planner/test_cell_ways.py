@@ -53,6 +53,7 @@ def test_every_table_is_a_message_of_cells_with_the_same_inflation():
     assert incrowd.Plan.loads(plan.dumps()) == plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["largest", *slowly("mean")])
 def test_the_forecast_says_the_inflation_that_the_planner_makes_small(objective):
     """Two computations: effects of the wanted tables, and weights of the estimates."""
@@ -77,6 +78,7 @@ def test_any_table_needs_a_joint_report():
     assert sent(plan) == {("a", "b", "c", "d"): False}
 
 
+@pytest.mark.slow
 def test_all_pairs_are_held():
     asked = survey(tables="pairs", crowd=5000)
     plan = incrowd.plan(asked)
@@ -146,12 +148,14 @@ def test_a_regression_is_a_table_that_is_wanted():
     assert sent(weighted) == {("a", "b", "c", "d"): True}
 
 
+@pytest.mark.slow
 def test_a_regression_that_cannot_be_cells_keeps_its_questions_in_one_joint_report():
     """Cells would carry the answer that has its own randomizer."""
     plan = incrowd.plan(survey(FIXED, crowd=20_000, regression=[{"outcome": "f", "on": ["a"]}]))
     assert sent(plan)["a", "f"] is False and sent(plan)["a", "b"] is True
 
 
+@pytest.mark.slow
 def test_a_large_linear_model_is_sent_as_pairs_and_a_small_one_whole():
     """Of K questions with two answers: 2^K cells, or 4 for each of K (K - 1) / 2 pairs."""
     for k in (7, 8):

@@ -157,6 +157,7 @@ def test_a_ledger_spends_it_once(weekly):
     assert certify("blanket", each, 300, 1.0).delta.upper > 1e-3
 
 
+@pytest.mark.slow
 def test_a_ledger_of_nothing_else_never_ends_early():
     plan = incrowd.plan(asked(WIDE, rounds=52, crowd=300, epsilon=1.0, delta=1e-3, by="blanket"))
     known = Ledger()
@@ -168,6 +169,7 @@ def test_a_ledger_of_nothing_else_never_ends_early():
         check_left(known, plan)
 
 
+@pytest.mark.slow
 def test_fewer_people_leave_fewer_rounds_of_what_is_drawn_anew(weekly):
     """As many more as the certificate of all together says; tried one by one."""
     known = Ledger().with_plan(weekly, 240)

@@ -82,6 +82,7 @@ def test_all_pairs_of_twenty_questions(twenty):
     assert worst == pytest.approx(261, abs=1.5)
 
 
+@pytest.mark.slow
 def test_the_certificate_is_close_and_of_all_ways_to_change_answers(twenty):
     """Between half and all answers, each way counted; the noise is the smallest that keeps all."""
     assert 0.99e-6 < recertify(twenty).delta.upper <= 1e-6
@@ -177,6 +178,7 @@ def test_few_wanted_pairs_are_cells():
     assert found.parities == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "share"),
     [("reports", 0.9), ("local_epsilon", 0.1), *slowly(("local_epsilon", 0.5))],

@@ -323,6 +323,7 @@ def test_reports_of_two_bundles_are_two_rounds(path):
 # --- noise that was drawn again --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_redraws_of_earlier_rounds_are_charged():
     """Closed form: each round costs -N ln(1 - t), in epsilon and in the logarithm of delta."""
     first = incrowd.plan(asked(MOOD, crowd=1000, rounds=2, by="blanket"))

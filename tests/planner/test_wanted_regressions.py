@@ -38,6 +38,7 @@ def test_the_questions_of_a_regression_travel_together(free):
         assert incrowd.forecast_regressions(free[name])[0].estimable
 
 
+@pytest.mark.slow
 def test_a_logistic_model_weighs_as_its_table_and_a_linear_one_as_its_pairs(free):
     assert wanted_tables(free["none"].survey) == free["none"].survey.counted
     assert wanted_tables(free["logistic"].survey)[4:] == (("q0", "q1", "q2"),)

@@ -40,7 +40,7 @@ def plan():
         {"id": "region", "type": "choice", "options": list(REGION.options)},
         {"id": "site", "type": "multi", "options": list("abcde"), "at_most": 2, "cells": True},
     ]
-    return planned(asked)
+    return planned(asked, privacy={"epsilon": 3.0, "delta": 1e-3, "analysis": "blanket"})
 
 
 def test_a_file_is_read_as_both_kinds_and_written_byte_for_byte():

@@ -13,6 +13,7 @@ from reproduction.row import AGREES, Row, wrong
 from tests.reproduction.conftest import E2, SKETCH, find, true_number
 
 
+@pytest.mark.slow
 def test_vinterbos_figures_have_the_points_of_the_rows(rows):
     figures = {figure.stem: figure for figure in vinterbo_figures.figures()}
     assert len(figures) == 5

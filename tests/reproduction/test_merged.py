@@ -223,6 +223,7 @@ def agrees(simulated, eta, delta):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("crowd", "epsilon"), SMALL)
 def test_simulation_against_enumeration(crowd, epsilon):
     """False alarms: 2e-6 each. Rejected: the other order, and k reports taken for another k."""
@@ -244,6 +245,7 @@ def order_on_a_grid(q, N, L, epsilon, order):
     return law[above].sum(), law[above] @ (1 - math.exp(epsilon) / ratio[above])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["presence", "absence"])
 @pytest.mark.parametrize(
     ("q", "N", "L", "epsilon"), [(0.2446, 1000, 5, math.log(2)), (0.3, 1000, 5, 0.3)]

@@ -49,6 +49,7 @@ def test_density_is_that_of_the_law():
     assert curve[20] == pytest.approx(found.mass[inside].sum() / 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "N", "point"), [(2.0, 1000, 1.5), (E2, 3000, 1.0), (E2, 5000, 5.0)]
 )

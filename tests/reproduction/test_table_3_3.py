@@ -46,6 +46,7 @@ def test_error_5_the_noise_for_5000_people():
     assert tail_mass(0.1778, 5000, 2) > 0.02  # the printed noise leaves far more than .0045
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "N", "q", "printed", "exact"), TABLE)
 def test_error_5_tail_masses(limit, N, q, printed, exact):
     found = tail_mass(q, N, limit)
