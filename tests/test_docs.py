@@ -27,7 +27,8 @@ from incrowd.survey.randomizers import fields
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *MANUAL]
-LONG = {"afternoon.md", "first-survey.md", "regression.md", "running.md", "strata.md"}  # many seconds each
+# Each of these takes many seconds.
+LONG = {"afternoon.md", "first-survey.md", "regression.md", "running.md", "strata.md"}
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",
