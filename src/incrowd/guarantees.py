@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as Names
 from contextlib import suppress
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, get_args
 
 from incrowd.accountant.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accountant.certificates import Certificate, certify, redrawn, smallest_epsilon
@@ -222,6 +222,8 @@ def _only_local(
     """Yield why only the local guarantee is left, whatever the crowd is."""
     if any(each.local_only for each in claims):
         yield "one-party"
+    if any(each.thinned for each in claims):
+        yield "thinned-cells"
     # No signature says that the same people were invited, so participation in rounds could be
     # matched with responses that stay the same. Releases of several bundles are several rounds.
     several = len({each.bundle for each in claims}) > 1
@@ -233,7 +235,19 @@ def _only_local(
 
 # Against whom a participant is protected, and how well.
 
-Party = Literal["collector", "readers", "shuffler", "shuffler and collector"]
+Party = Literal[
+    "collector",
+    "readers",
+    "shuffler",
+    "shuffler and collector",
+    "inviter",
+    "first mixer",
+    "second mixer",
+    "second mixer and collector",
+    "first mixer and collector",
+    "inviter and collector",
+    "mixers and collector",
+]
 
 
 class Against(NamedTuple):
@@ -263,6 +277,27 @@ def against(guarantee: Guarantee, *, sealed: bool) -> dict[Party, Against]:
         "shuffler": mixed if sealed else local,
         "shuffler and collector": local,
     }
+
+
+def against_two_mixers(guarantee: Guarantee, *, cells: bool, planned: bool) -> dict[Party, Against]:
+    """Return the most that parties of a collection with two mixers can learn together.
+
+    cells: whether messages are cells. planned: whether they deviate from the protocol from the
+    start; otherwise, from their records afterwards. The inviter and the collector may work with one
+    mixer as well, and the mixers and the collector with the inviter. The rows, and why they hold:
+    docs/protocol.md, "Who could cheat".
+    """
+    local = Against(guarantee.local_epsilon, 0.0, True)
+    mixed = Against(guarantee.epsilon, guarantee.delta, guarantee.proved)
+    parties = get_args(Party)[:2] + get_args(Party)[4:]
+    if not analysis(guarantee.analysis).shuffled:
+        return dict.fromkeys(parties, mixed)
+    limits = dict.fromkeys(parties, mixed) | {"mixers and collector": local}
+    if planned:
+        limits["inviter and collector"] = local
+        if cells:
+            limits["first mixer and collector"] = local
+    return limits
 
 
 # What a guarantee assumes.

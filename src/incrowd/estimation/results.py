@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -41,7 +42,8 @@ class Received:
     reports of one person. tail: upper bound on the probability that a person's reports did not fit
     and were drawn again. colluding: the stated number of people who may collude. local_only:
     whether one party both mixed and opened the reports. contradicted: whether the shuffler also
-    signed another release of the same stratum.
+    signed another release of the same stratum. mixers, thinned: as in
+    `incrowd.plans.claims.Claims`.
     """
 
     release: str
@@ -58,6 +60,13 @@ class Received:
     colluding: int
     local_only: bool
     contradicted: bool = False
+    mixers: Literal[1, 2] = 1
+    thinned: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only the local guarantee holds, whatever the crowd is."""
+        return self.local_only or self.thinned
 
 
 @dataclass(frozen=True)

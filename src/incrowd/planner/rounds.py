@@ -99,7 +99,7 @@ def _collected(
     return Collected(
         people=tuple(each.people(message) for each, message in parts),
         reports=tuple(each.accepted for each, _ in parts),
-        local_only=local_only or any(each.local_only for each in states),
+        local_only=local_only or any(each.is_local for each in states),
         bundle=bundles[0] if bundles else None,
         tail=max((each.tail for each in states), default=0.0),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,17 +27,27 @@ class Claims(_Frozen):
     """What a bundle states that a guarantee depends on.
 
     bundle: SHA-256 of the bundle. codes: whether an upload needs an invitation. colluding: people
-    who may cooperate with the analyst. local_only: whether one party is shuffler and collector.
-    places: slots for sealed reports in each upload. tail: an upper bound of the probability that
-    one person's reports did not fit into the slots and were drawn again.
+    who may cooperate with the analyst. mixers: one shuffler, or two mixers with an inviter.
+    local_only: whether one party mixes and collects. thinned: whether the collector's organization
+    also runs the first of two mixers, and messages are cells: it could pass on single reports of
+    many people, and nothing is proved about such sets. places: slots for sealed reports in each
+    upload. tail: an upper bound of the probability that one person's reports did not fit into the
+    slots and were drawn again.
     """
 
     bundle: Digest
     codes: bool
     colluding: Annotated[int, Field(ge=0)]
+    mixers: Literal[1, 2] = 1
     local_only: bool
+    thinned: bool = False
     places: Annotated[int, Field(ge=1)]
     tail: Annotated[float, Field(ge=0, lt=1)]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only the local guarantee holds, whatever the crowd is."""
+        return self.local_only or self.thinned
 
 
 class Release(_Frozen):

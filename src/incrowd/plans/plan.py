@@ -34,6 +34,7 @@ class _Frozen(BaseModel):
 # guarantee is left.
 Reduction = Literal[
     "one-party",  # the same party mixes and opens
+    "thinned-cells",  # the collector's organization runs the first of two mixers as well
     "permanent-responses",  # those of an earlier round are repeated
     "contradicted",  # the shuffler signed two releases of one stratum
     "fewer-people",  # than the plan counts on

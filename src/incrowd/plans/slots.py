@@ -21,8 +21,11 @@ SEALED_BYTES = 58  # of a slot, in addition to the packed report
 NEGLIGIBLE = 93.0  # exp(-93) < 1e-40: the part of a binomial law that is left out
 
 
-def pools(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
-    """Return the numbers of the messages whose reports share slots, for each pool of slots.
+Pools = tuple[tuple[int, ...], ...]  # the numbers of the messages whose reports share slots
+
+
+def shared(messages: Sequence[Message]) -> Pools:
+    """Return the pools of messages in an upload to one shuffler.
 
     A permanent set has separate slots, since it is drawn once and has to fit whatever else is
     drawn. All other messages share the first pool.
@@ -32,8 +35,13 @@ def pools(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
     return tuple(pool for pool in (shared, *((number,) for number in sets)) if pool)
 
 
+def separate(messages: Sequence[Message]) -> Pools:
+    """Return pools of one message each: with two mixers, every slot belongs to a message."""
+    return tuple((number,) for number in range(len(messages)))
+
+
 def slots(plan: Plan) -> tuple[int, ...]:
-    """Return the number of slots of each pool of messages in an upload.
+    """Return the number of slots of each pool of messages in an upload to one shuffler.
 
     One for each copy of a joint report. The number of reports of cells is random: they get the
     fewest slots whose tail t keeps crowd * t <= 1e-9, summed over the pools with such messages.
@@ -41,17 +49,31 @@ def slots(plan: Plan) -> tuple[int, ...]:
     return slots_of(plan.survey, plan.messages)
 
 
-def slots_of(survey: Survey, messages: Sequence[Message]) -> tuple[int, ...]:
-    """Return the same for messages that are not yet part of a plan."""
-    together = [[messages[number] for number in pool] for pool in pools(messages)]
+def slots_of_messages(plan: Plan) -> tuple[int, ...]:
+    """Return the number of slots of each message in an upload to two mixers."""
+    return slots_of(plan.survey, plan.messages, separate(plan.messages))
+
+
+def slots_of(
+    survey: Survey, messages: Sequence[Message], pools: Pools | None = None
+) -> tuple[int, ...]:
+    """Return the same for messages that are not yet part of a plan, by default for one shuffler."""
+    pools = shared(messages) if pools is None else pools
+    together = [[messages[number] for number in pool] for pool in pools]
     random = sum(any(message.cells for message in pool) for pool in together)
     return tuple(_fewest(pool, TAIL / (survey.crowd * max(random, 1))) for pool in together)
+
+
+def pools(messages: Sequence[Message], slots: Sequence[int]) -> Pools:
+    """Return the pools that numbers of slots belong to. If there are as many as messages, each
+    message is a pool, also where no messages share slots with one shuffler."""
+    return separate(messages) if len(slots) == len(messages) else shared(messages)
 
 
 def most_reports(messages: Sequence[Message], slots: Sequence[int]) -> tuple[int, ...]:
     """Return the most reports of each message that an honest person sends. slots: of each pool."""
     most = [message.copies for message in messages]
-    for pool, places in zip(pools(messages), slots, strict=True):
+    for pool, places in zip(pools(messages, slots), slots, strict=True):
         fixed = sum(messages[number].copies for number in pool if not messages[number].cells)
         for number in pool:
             if messages[number].cells:
@@ -61,7 +83,7 @@ def most_reports(messages: Sequence[Message], slots: Sequence[int]) -> tuple[int
 
 def fit(messages: Sequence[Message], slots: Sequence[int], reports: Sequence[int]) -> bool:
     """Whether the numbers of reports of each message fit into the slots of the pools."""
-    pairs = zip(pools(messages), slots, strict=True)
+    pairs = zip(pools(messages, slots), slots, strict=True)
     return all(sum(reports[number] for number in pool) <= places for pool, places in pairs)
 
 
@@ -85,7 +107,7 @@ def tail(plan: Plan, slots: Sequence[int]) -> float:
 
     The largest over all answers. A device with more reports draws all noise again.
     """
-    pairs = zip(pools(plan.messages), slots, strict=True)
+    pairs = zip(pools(plan.messages, slots), slots, strict=True)
     laws = [(_law([plan.messages[number] for number in pool]), places) for pool, places in pairs]
     return min(1.0, math.fsum(law.above(places) for law, places in laws))
 

@@ -42,6 +42,10 @@ def persons_sentence(persons: str, rows_per_person: int) -> str:
 
 _REDUCED: dict[Reduction, str] = {
     "one-party": "one party both mixes and opens the reports",
+    "thinned-cells": (
+        "the organization that opens the reports also runs the first mixer, which could pass on "
+        "single reports of many people; for tables of cells, nothing else is proved then"
+    ),
     "permanent-responses": (
         "permanent responses are repeated from round to round, and can be matched with the record "
         "of who took part in which rounds"

@@ -26,7 +26,8 @@ from incrowd.collection.collector.receipt import (
     save_receipt,
 )
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Signed, check_body
+from incrowd.collection.protocol.release import Header, check_body
+from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ReportsError
 from incrowd.files import new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import Release
@@ -101,7 +102,7 @@ Engine = Callable[[np.ndarray, np.ndarray], Iterable[Piece]]  # body, indices of
 def open_release(
     release: Path,
     start: int,
-    signed: Signed,
+    signed: Signed[Header],
     bundle: Bundle,
     private: X25519PrivateKey,
     output: Path,
@@ -131,7 +132,7 @@ def open_release(
     return receipt
 
 
-def _body(release: Path, start: int, signed: Signed, bundle: Bundle) -> np.ndarray:
+def _body(release: Path, start: int, signed: Signed[Header], bundle: Bundle) -> np.ndarray:
     """Return the sealed reports as a memory-mapped uint8 array, shape (reports, bytes)."""
     length, digest = release.stat().st_size - start, b""
     with release.open("rb") as file:
@@ -168,7 +169,7 @@ def left(rows: np.ndarray, without: np.ndarray) -> bytes:
 
 def _written(
     body: np.ndarray,
-    signed: Signed,
+    signed: Signed[Header],
     bundle: Bundle,
     folder: Path,
     engine: Engine,

@@ -8,8 +8,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import KEY_BYTES, KeyConfiguration
+from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import InWords, UsageError
 from incrowd.files import write_private
 
@@ -57,22 +58,22 @@ class Places:
         """The folder with the sealed reports of releases that are not open yet."""
         return self.root / "waiting"
 
-    def start(self, signed: Signed) -> Path:
+    def start(self, signed: Signed[Header]) -> Path:
         """Return the file with signature and header; it exists when the release is on disk."""
         return self.starts / f"{signed.header.strata[0]}.start"
 
-    def waiting(self, signed: Signed) -> Path:
+    def waiting(self, signed: Signed[Header]) -> Path:
         """Return the file with the sealed reports of a release that is not open yet."""
         return self.waiting_ones / f"{signed.header.strata[0]}.body"
 
-    def opened(self, signed: Signed) -> Path:
+    def opened(self, signed: Signed[Header]) -> Path:
         """Return the folder with the collections of a release, its receipt and the bundle."""
         return self.opened_ones / f"release-{signed.header.strata[0]}"
 
 
-def starts_in(folder: Path) -> list[Signed]:
+def starts_in(folder: Path) -> list[Signed[Header]]:
     """Return all starts in a folder, which need not exist."""
-    return [Signed.parse(path.read_bytes())[0] for path in sorted(folder.glob("*.start"))]
+    return [Signed.parse(Header, path.read_bytes())[0] for path in sorted(folder.glob("*.start"))]
 
 
 # The collector's private key: made here, never sent, destroyed after the last release is opened.

@@ -130,7 +130,7 @@ class PeopleCount:
 
     def _asked(self) -> dict[str, int] | None:
         """Return the current count; None without a valid response."""
-        address = f"{self.bundle.addresses.shuffler}/count"
+        address = f"{self.bundle.upload_address}/count"
         try:
             reply = self.connection.ask("GET", address, most=MOST_BYTES)
         except ProtocolError:

@@ -15,7 +15,8 @@ from incrowd.collection.collector.opening import KINDS
 from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, starts_in
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Signed, prove_cheating
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
 from incrowd.files import write_bytes
@@ -74,22 +75,22 @@ class Receipt(_Strict):
         return self.dummies + sum(message.reports for message in self.messages)
 
     @property
-    def signed(self) -> Signed:
+    def signed(self) -> Signed[Header]:
         """What the shuffler signed."""
         return _start(self.start)
 
 
-def _start(text: str) -> Signed:
-    return Signed.parse(bytes.fromhex(text))[0]
+def _start(text: str) -> Signed[Header]:
+    return Signed.parse(Header, bytes.fromhex(text))[0]
 
 
-def people_at_most(signed: Signed, accepted: int, bundle: Bundle) -> int:
+def people_at_most(signed: Signed[Header], accepted: int, bundle: Bundle) -> int:
     """Return the most people that the reports can be from: as stated, and with whole uploads."""
     return min(signed.header.people, accepted // bundle.places)
 
 
 def receipt_of(
-    signed: Signed,
+    signed: Signed[Header],
     bundle: Bundle,
     rejected: dict[str, int],
     dummies: int,
@@ -115,7 +116,7 @@ def receipt_of(
     )
 
 
-def names_of(signed: Signed, bundle: Bundle) -> Names:
+def names_of(signed: Signed[Header], bundle: Bundle) -> Names:
     """Return the names of the strata of a release."""
     return tuple(bundle.strata[number] for number in signed.header.strata)
 
@@ -128,7 +129,7 @@ def check(receipt: Receipt, bundle: Bundle) -> None:
     signed = receipt.signed
     signed.check(bundle)
     for other in map(_start, receipt.contradictions):
-        if not prove_cheating(signed, other, bundle.signer):
+        if not prove_cheating(signed, other, bundle):
             raise _edited()
     counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions
     rejected = sum(receipt.rejected.values())
@@ -182,7 +183,7 @@ def note_contradictions(places: Places, bundle: Bundle) -> None:
         others = [
             other.encoded.hex()
             for other in starts_in(places.contradictions)
-            if prove_cheating(receipt.signed, other, bundle.signer)
+            if prove_cheating(receipt.signed, other, bundle)
         ]
         if others != receipt.contradictions:
             save_receipt(receipt.model_copy(update={"contradictions": others}), folder)
@@ -226,8 +227,10 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
         places=bundle.places,
         tail=tail(bundle.plan, bundle.slots),
         colluding=bundle.colluding,
-        local_only=bundle.local_only,
+        local_only=bundle.one_party,
         contradicted=contradicted or bool(receipt.contradictions),
+        mixers=bundle.mixers,
+        thinned=bundle.thinned,
     )
 
 
@@ -289,9 +292,9 @@ def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
     if places.opened_ones != folder.resolve().parent:
         return False
     taken = places.start(signed)
-    others = [Signed.parse(taken.read_bytes())[0]] if taken.exists() else []
+    others = [Signed.parse(Header, taken.read_bytes())[0]] if taken.exists() else []
     others += starts_in(places.contradictions)
-    return any(prove_cheating(signed, other, bundle.signer) for other in others)
+    return any(prove_cheating(signed, other, bundle) for other in others)
 
 
 def _files(path: Path) -> list[Path]:

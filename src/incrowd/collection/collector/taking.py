@@ -8,14 +8,8 @@ from pathlib import Path
 
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import (
-    NUMBER_BYTES,
-    SIGNATURE_BYTES,
-    START,
-    Signed,
-    check_body,
-    prove_cheating,
-)
+from incrowd.collection.protocol.release import NUMBER_BYTES, START, Header, check_body
+from incrowd.collection.protocol.signed import SIGNATURE_BYTES, Signed, prove_cheating
 from incrowd.errors import InWords, ProtocolError, UsageError
 from incrowd.files import NewFile, new_file, private_folder, write_private
 from incrowd.reports.locking import locked
@@ -23,19 +17,19 @@ from incrowd.reports.locking import locked
 LONGEST_START = SIGNATURE_BYTES + START.size + NUMBER_BYTES * 0xFFFF
 
 
-def acknowledgement(signed: Signed) -> str:
+def acknowledgement(signed: Signed[Header]) -> str:
     """Return the acknowledgment for the shuffler: SHA-256 of signature and header."""
     return hashlib.sha256(signed.encoded).hexdigest()
 
 
-def read_start(release: Path) -> tuple[Signed, int]:
+def read_start(release: Path) -> tuple[Signed[Header], int]:
     """Return the start of a release in a file, and its length in bytes. Nothing is checked.
 
     Raises UsageError if the file cannot be read, ProtocolError if it is too short.
     """
     try:
         with release.open("rb") as file:
-            return Signed.parse(file.read(LONGEST_START))
+            return Signed.parse(Header, file.read(LONGEST_START))
     except OSError as error:
         allowed = f"it cannot be read: {error.strerror}; name a release"
         raise UsageError.of("release", str(release), allowed) from None
@@ -50,7 +44,7 @@ class Taking:
 
     def __init__(self, bundle: Bundle, places: Places) -> None:
         self.bundle, self.places = bundle, places
-        self.signed: Signed | None = None
+        self.signed: Signed[Header] | None = None
         self._start, self._length, self._body = b"", 0, hashlib.sha256()
         self._new: NewFile | None = None
         self._stack = ExitStack()
@@ -66,7 +60,7 @@ class Taking:
         if self.signed is None:
             self._start += piece
             try:
-                self.signed, end = Signed.parse(self._start)
+                self.signed, end = Signed.parse(Header, self._start)
             except ProtocolError:  # still too short
                 return
             self._begin(self.signed)
@@ -78,16 +72,16 @@ class Taking:
         if self._new:
             self._new.file.write(piece)
 
-    def _begin(self, signed: Signed) -> None:
+    def _begin(self, signed: Signed[Header]) -> None:
         signed.check(self.bundle)
         if is_new(signed, self.bundle, self.places):
             folder = private_folder(self.places.waiting(signed).parent)
             self._new = self._stack.enter_context(new_file(folder))
 
-    def done(self) -> Signed:
+    def done(self) -> Signed[Header]:
         """Put the complete release on disk. Raises ProtocolError if its bytes are not valid."""
         if self.signed is None:
-            self.signed, _ = Signed.parse(self._start)
+            self.signed, _ = Signed.parse(Header, self._start)
         signed = self.signed
         check_body(signed.header, self.bundle, self._length, self._body.digest())
         if self._new:
@@ -98,7 +92,7 @@ class Taking:
         return signed
 
 
-def is_new(signed: Signed, bundle: Bundle, places: Places) -> bool:
+def is_new(signed: Signed[Header], bundle: Bundle, places: Places) -> bool:
     """Return whether a release with a valid signature is new.
 
     Raises ProtocolError if a different release of a stratum was received: both starts are stored,
@@ -107,7 +101,7 @@ def is_new(signed: Signed, bundle: Bundle, places: Places) -> bool:
     for earlier in starts_in(places.starts):
         if earlier.header == signed.header:
             return False
-        if prove_cheating(earlier, signed, bundle.signer):
+        if prove_cheating(earlier, signed, bundle):
             for start in (earlier, signed):
                 proof = places.contradictions / f"{acknowledgement(start)}.start"
                 write_private(proof, start.encoded, overwrite=True)

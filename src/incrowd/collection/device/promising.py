@@ -63,7 +63,7 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     yield "Against", against_sentence(promise.guarantee, sealed=True)
     yield "Released", _released(bundle)
     yield "Who may send", _senders(bundle)
-    if bundle.local_only:
+    if bundle.one_party:
         yield "Who mixes", _ONE_PARTY
     if bundle.plan.memoized:
         yield "Permanent responses", _PERMANENT
@@ -84,9 +84,9 @@ def _released(bundle: Bundle) -> str:
         "delete": "with fewer people, everything is deleted unread",
         "merge": "strata with fewer people are released together, or deleted unread",
     }[bundle.small_strata]
-    early = "" if bundle.wanted is None else f"as soon as {bundle.wanted:,} people have sent, or "
+    early = "" if bundle.enough is None else f"as soon as {bundle.enough:,} people have sent, or "
     return (
-        f"{early}after {bundle.closes}, to {bundle.addresses.collector}, if at least "
+        f"{early}after {bundle.closes}, to {bundle.collector_address}, if at least "
         f"{bundle.least_people:,} people have sent; {small} by {bundle.disposes}"
     )
 

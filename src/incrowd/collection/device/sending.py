@@ -160,4 +160,4 @@ def withdraw(upload: bytes, bundle: Bundle, connection: Connection) -> None:
 
 
 def _asked(method: str, upload: bytes, bundle: Bundle, connection: Connection) -> Reply:
-    return connection.ask(method, f"{bundle.addresses.shuffler}/upload", upload)
+    return connection.ask(method, f"{bundle.upload_address}/upload", upload)

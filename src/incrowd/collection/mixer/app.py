@@ -107,7 +107,7 @@ def application(
 
     deliver: sends a release to the collector; by default it is posted to the bundle's address.
     """
-    keeper = Keeper(store, settings, clock, deliver or courier(bundle.addresses.collector))
+    keeper = Keeper(store, settings, clock, deliver or courier(bundle.collector_address))
     desk = Desk(store, bundle, settings, clock)
 
     @asynccontextmanager

@@ -17,7 +17,7 @@ from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link
-from incrowd.collection.protocol.bundle import Bundle, least_reserve
+from incrowd.collection.protocol.bundle import ShufflerBundle, least_reserve
 from incrowd.collection.protocol.upload import RANDOM_BYTES, new_code
 from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, InWords, UsageError
 from incrowd.plans import Guarantee, Plan
@@ -48,7 +48,7 @@ def new_invitations(store: Store, number: int, page: str = "") -> list[Invitatio
         allowed = "this bundle needs no invitations; use a bundle with codes = true"
         raise StoreError.of("bundle", InWords("accepts answers without invitations"), allowed)
     codes = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
-    links = (Link(page or bundle.addresses.shuffler, bundle.digest, code) for code in codes)
+    links = (Link(page or bundle.upload_address, bundle.digest, code) for code in codes)
     return [Invitation(addresses.grouped(link.code), str(link)) for link in links]
 
 
@@ -109,7 +109,7 @@ class NewBundle:
     guarantee if nothing else holds for this bundle.
     """
 
-    bundle: Bundle
+    bundle: ShufflerBundle
     private: Ed25519PrivateKey
     guarantee: Guarantee
 
@@ -122,7 +122,7 @@ def make_bundle(plan: Plan, terms: Terms) -> NewBundle:
     """
     _check(terms)
     private, survey = Ed25519PrivateKey.generate(), plan.survey
-    stated = terms.model_dump(include=set(Bundle.model_fields) & set(Terms.model_fields))
+    stated = terms.model_dump(include=set(ShufflerBundle.model_fields) & set(Terms.model_fields))
     reserve = least_reserve(survey.crowd) if terms.reserve is None else terms.reserve
     derived = {
         "plan": plan,
@@ -136,7 +136,7 @@ def make_bundle(plan: Plan, terms: Terms) -> NewBundle:
         "small_strata": terms.small_strata or survey.small_strata,
     }
     try:
-        bundle = Bundle.model_validate(stated | derived)
+        bundle = ShufflerBundle.model_validate(stated | derived)
     except ValidationError as error:
         raise _wrong(error) from None
     for line in look_alike_warnings((), bundle.strata if terms.strata else ()):

@@ -21,7 +21,8 @@ from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store, StratumState
 from incrowd.collection.mixer.store.writing import CLOSING, FINAL, OPEN, RELEASED
 from incrowd.collection.protocol.bundle import Bundle, as_time
-from incrowd.collection.protocol.release import Header, Signed, sign
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.errors import InWords
 from incrowd.files import BEGUN, NewFile, destroy, new_file, private_folder, settle
@@ -34,7 +35,7 @@ from incrowd.sampling.shuffle import Disk, mixed
 def due(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> list[Group]:
     """Return the groups of strata to release now: with enough people, at closing or when full."""
     still = [stratum for stratum in strata if stratum.state == OPEN]
-    least, wanted = bundle.least_people, bundle.wanted
+    least, wanted = bundle.least_people, bundle.enough
     if now < as_time(bundle.closes):
         return [(s.number,) for s in still if wanted is not None and s.people >= wanted]
     return releases({s.number: s.people for s in still}, least, bundle.small_strata)
@@ -141,7 +142,7 @@ class Keeper:
             return
         start = self.store.start_of(min(group))
         assert start is not None, "a released stratum has a signed header"
-        signed, _ = Signed.parse(start)
+        signed, _ = Signed.parse(Header, start)
         body = body_file(self.settings.releases, signed)
         if not body.exists() or digest(body) != signed.header.body:
             allowed = "restore the signed file; a release in another order would look like cheating"
@@ -171,7 +172,7 @@ PIECE = 1 << 20  # bytes of a body read at a time
 TOGETHER = 100_000  # reports distributed to buckets at a time
 
 
-def body_file(folder: Path, signed: Signed) -> Path:
+def body_file(folder: Path, signed: Signed[Header]) -> Path:
     """Return the file of a release's body; its name is the signed digest."""
     return folder / f"{signed.header.body.hex()}.body"
 

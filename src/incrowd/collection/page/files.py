@@ -18,7 +18,7 @@ from markupsafe import Markup
 from incrowd.accountant.analyses import analysis
 from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address
-from incrowd.collection.protocol.bundle import FORMAT, Bundle
+from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import IncrowdError, UsageError, unreadable
 from incrowd.guarantees import guarantee_of
 from incrowd.plans import Guarantee, Plan
@@ -54,7 +54,7 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
     """
     if is_bundle(path):
         bundle = Bundle.parse(path.read_bytes())
-        address, words = bundle.addresses.shuffler, bundle.wording
+        address, words = bundle.upload_address, bundle.wording
         if shuffler not in (None, address):
             raise UsageError.of(
                 "shuffler",
@@ -78,7 +78,7 @@ def is_bundle(path: Path) -> bool:
         content = read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
+    return isinstance(content, dict) and content.get("format") in Bundle.formats
 
 
 def shipped() -> dict[str, dict[str, str]]:

@@ -56,18 +56,30 @@ def checked_address(address: str) -> str:
         host = None
     if not host or not address.isascii():
         raise ValueError("should be an address without a user, a query or a fragment")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_this_machine(host)):
         raise ValueError("should begin with https:// (http:// is allowed only on this machine)")
     if re.search(r"[\x00-\x20\x7f]", address) or address.endswith("/"):
         raise ValueError("should not contain spaces or a / at the end")
     return address
 
 
-def _is_loopback(host: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether a valid address is on this machine."""
+    return _is_this_machine(urlsplit(address).hostname or "")
+
+
+def host(address: str) -> str:
+    """Return the host of a valid address; on this machine with its port, which tells services of
+    a rehearsal apart."""
+    parts = urlsplit(address)
+    return parts.netloc.lower() if is_loopback(address) else parts.hostname or ""
 
 
 def short(digest: bytes) -> str:

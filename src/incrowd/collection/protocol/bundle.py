@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd.characters import hidden, texts
-from incrowd.collection.protocol.addresses import checked_address
+from incrowd.collection.protocol.addresses import checked_address, host, is_loopback
+from incrowd.collection.protocol.blind import SIGNATURE_BYTES, TokenKey, check_roots
 from incrowd.collection.protocol.plaintext import Shape
-from incrowd.collection.protocol.sealed import KEY_BYTES, KeyConfiguration, sealed_length
+from incrowd.collection.protocol.sealed import LABEL, KeyConfiguration, sealed_length
 from incrowd.errors import IncrowdError, InWords, ProtocolError
 from incrowd.plans import Plan
 from incrowd.plans.digests import canonical, read_json
 from incrowd.plans.message import place
 from incrowd.plans.plan import FORMAT as PLAN_FORMAT
-from incrowd.plans.slots import slots
+from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.plans.strata import strata
 from incrowd.survey.wording import wording
 from incrowd.survey.words import VISIBLE
 
-FORMAT: Final = "incrowd bundle 1"
 MOST_BYTES = 1 << 24
 MOST_STRATA = 1 << 16
 MOST_SLOTS = 1 << 16
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 DIGEST_BYTES = 32
+CODE_BYTES = 16
+SIGNING_KEY_BYTES = 32
 
 
 def least_reserve(crowd: int) -> int:
@@ -63,20 +66,27 @@ def _bytes(text: str) -> bytes:
     return bytes.fromhex(text)
 
 
+def signing_key(text: str) -> Ed25519PublicKey:
+    """Return a public Ed25519 key."""
+    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+
+
 def _key_configuration(text: str) -> str:
     KeyConfiguration.parse(_bytes(text))
     return text
 
 
-def _shuffler_key(text: str) -> str:
-    if len(_bytes(text)) != KEY_BYTES:
-        raise ValueError(f"should be an Ed25519 key of {KEY_BYTES} bytes")
+def _key(text: str) -> str:
+    if len(_bytes(text)) != SIGNING_KEY_BYTES:
+        raise ValueError(f"should be an Ed25519 key of {SIGNING_KEY_BYTES} bytes")
     return text
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Time = Annotated[str, AfterValidator(_time)]
 Address = Annotated[str, AfterValidator(checked_address)]
+KeyText = Annotated[str, AfterValidator(_key)]
+KeyConfigurationText = Annotated[str, AfterValidator(_key_configuration)]
 
 
 Check = tuple[bool, str, object, str]  # passed, field, value, what would be allowed
@@ -95,48 +105,41 @@ class Wording(_Frozen):
     questions: dict[str, Annotated[str, Field(min_length=1)]]
 
 
-class Addresses(_Frozen):
-    """The addresses for uploads (shuffler) and for releases (collector)."""
-
-    shuffler: Address
-    collector: Address
-
-
-class Bundle(_Frozen):
+class Bundle(_Frozen, ABC):
     """Everything about one collection: one key, one period, one release for each stratum.
 
-    opens, closes, disposes: when uploads are accepted, and when strata that are too small are
-    deleted; UTC. wanted: number of uploads at which a stratum may be released before closing, or
-    None. strata: their names; a stratum's number is its index. small_strata: whether strata with
-    too few uploads are deleted, or merged into one release if they are enough together. codes:
-    whether an upload needs an invitation. colluding: as in the plan, repeated here because an open
-    survey depends on it. reserve: uploads beyond the plan's crowd that a release needs. local_only:
-    whether shuffler and collector are the same party, so that only the local guarantee holds.
-    slots: places in an upload for the reports of each pool of messages (`incrowd.plans.slots`).
-    Keys are in hexadecimal.
+    `ShufflerBundle` and `MixersBundle` add who mixes. opens, closes, disposes: when uploads are
+    accepted, and when strata that are too small are deleted; UTC. strata: their names; a stratum's
+    number is its index. small_strata: whether strata with too few uploads are deleted, or merged
+    into one release if they are enough together. codes: whether a person needs an invitation.
+    colluding: as in the plan, repeated here because an open survey depends on it. reserve: uploads
+    beyond the plan's crowd that a release needs. slots: places in an upload for the reports of each
+    pool of messages (`incrowd.plans.slots`). Keys are in hexadecimal.
 
     Everything that follows from the plan is checked against it: the slots and, if the survey has
     open questions, the strata and small_strata.
     """
 
-    format: Literal["incrowd bundle 1"] = FORMAT
+    formats: ClassVar[dict[str, type[Bundle]]] = {}
+
+    format: str
     plan: Plan
     wording: Wording
     period: Name
     opens: Time
     closes: Time
     disposes: Time
-    wanted: int | None
     strata: tuple[Name, ...] = Field(min_length=1, max_length=MOST_STRATA)
     small_strata: Literal["delete", "merge"]
     codes: bool
     colluding: int
     reserve: int
-    local_only: bool
     slots: tuple[int, ...]
-    key_configuration: Annotated[str, AfterValidator(_key_configuration)]
-    shuffler_key: Annotated[str, AfterValidator(_shuffler_key)]
-    addresses: Addresses
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Register the format of a kind of bundle."""
+        Bundle.formats[cls.model_fields["format"].default] = cls
 
     @model_validator(mode="after")
     def _consistent(self) -> Bundle:
@@ -175,7 +178,7 @@ class Bundle(_Frozen):
             yield self.strata == names, "strata", stated, allowed
             rule, allowed = self.small_strata, f"should be {survey.small_strata}, as in the plan"
             yield rule == survey.small_strata, "small_strata", rule, allowed
-        needed = slots(plan)
+        needed = self._needed_slots
         stated, allowed = (", ".join(map(str, slots)) for slots in (self.slots, needed))
         yield self.slots == needed, "slots", stated, f"should be {allowed}, as the plan requires"
 
@@ -187,9 +190,6 @@ class Bundle(_Frozen):
             self.disposes,
             f"should be {self.closes} or later",
         )
-        enough = self.wanted is None or self.wanted >= self.least_people
-        allowed = f"should be null or at least {self.least_people:,}, the crowd and the reserve"
-        yield enough, "wanted", self.wanted, allowed
         differ = len(set(self.strata)) == len(self.strata)
         yield differ, "strata", ", ".join(self.strata), "should differ"
         for path, text in texts(self._content):
@@ -208,7 +208,8 @@ class Bundle(_Frozen):
         try:
             content = read_json(data.decode())
             plan = {"plan": content.pop("plan"), "digest": content.pop("plan_digest")}
-            bundle = cls.model_validate(content | {"plan": Plan.loads(canonical(plan))})
+            kind = cls.formats[content["format"]]
+            bundle = kind.model_validate(content | {"plan": Plan.loads(canonical(plan))})
             same = bundle.encoded == data
         except ProtocolError:
             raise
@@ -242,24 +243,83 @@ class Bundle(_Frozen):
         return hashlib.sha256(self.encoded).digest()
 
     @cached_property
-    def key(self) -> KeyConfiguration:
-        """The collector's public key configuration."""
-        return KeyConfiguration.parse(bytes.fromhex(self.key_configuration))
-
-    @cached_property
-    def signer(self) -> Ed25519PublicKey:
-        """The shuffler's public key, with which releases are verified."""
-        return Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.shuffler_key))
-
-    @cached_property
     def shape(self) -> Shape:
         """The layout of plaintexts."""
         return Shape.of(self.plan)
 
+    @property
+    @abstractmethod
+    def upload_address(self) -> str:
+        """The address for uploads."""
+
+    @property
+    @abstractmethod
+    def collector_address(self) -> str:
+        """The address for releases."""
+
+    @property
+    @abstractmethod
+    def key(self) -> KeyConfiguration:
+        """The collector's public key configuration, for which reports are sealed."""
+
+    @property
+    @abstractmethod
+    def label(self) -> bytes:
+        """The label of the layer that is sealed for the collector."""
+
+    @abstractmethod
+    def binding(self, stratum: int) -> bytes:
+        """Return what every sealed layer of a stratum's uploads is bound to."""
+
+    @property
+    @abstractmethod
+    def envelope_key(self) -> KeyConfiguration:
+        """The key configuration for the outermost layer of what an upload contains."""
+
+    @property
+    @abstractmethod
+    def envelope_length(self) -> int:
+        """The length of what an upload contains for each slot, in bytes."""
+
+    @property
+    @abstractmethod
+    def entry_length(self) -> int:
+        """The length of what admits an upload: a code, or an entry token; in bytes."""
+
+    @property
+    @abstractmethod
+    def row_length(self) -> int:
+        """The length of a report in the body of a release to the collector, in bytes."""
+
+    @property
+    @abstractmethod
+    def one_party(self) -> bool:
+        """Whether one party mixes and collects, so that only the local guarantee holds."""
+
+    @property
+    def mixers(self) -> Literal[1, 2]:
+        """How many parties mix."""
+        return 1
+
+    @property
+    def thinned(self) -> bool:
+        """Whether the collector's organization could pass on single reports of many people."""
+        return False
+
+    @property
+    def enough(self) -> int | None:
+        """The number of uploads at which a stratum may be released before closing, or None."""
+        return None
+
+    @property
+    @abstractmethod
+    def _needed_slots(self) -> tuple[int, ...]:
+        """The slots that the plan requires."""
+
     @cached_property
     def sealed_length(self) -> int:
-        """The length of every sealed report, in bytes."""
-        return sealed_length(self.shape.length)
+        """The length of every report that is sealed for the collector, in bytes."""
+        return sealed_length(self.shape.length, self.key.kem)
 
     @cached_property
     def places(self) -> int:
@@ -277,6 +337,300 @@ class Bundle(_Frozen):
     def least_people(self) -> int:
         """The number of uploads that a release needs: the plan's crowd plus the reserve."""
         return self.plan.survey.crowd + self.reserve
+
+
+class Addresses(_Frozen):
+    """The addresses for uploads (shuffler) and for releases (collector)."""
+
+    shuffler: Address
+    collector: Address
+
+
+class ShufflerBundle(Bundle):
+    """A collection with one shuffler, which invites and mixes.
+
+    wanted: number of uploads at which a stratum may be released before closing, or None.
+    local_only: whether shuffler and collector are the same party, so that only the local guarantee
+    holds. key_configuration: the collector's. shuffler_key: Ed25519.
+    """
+
+    format: Literal["incrowd bundle 1"] = "incrowd bundle 1"
+    wanted: int | None
+    local_only: bool
+    key_configuration: KeyConfigurationText
+    shuffler_key: KeyText
+    addresses: Addresses
+
+    def _about_itself(self) -> Iterator[Check]:
+        yield from super()._about_itself()
+        enough = self.wanted is None or self.wanted >= self.least_people
+        allowed = f"should be null or at least {self.least_people:,}, the crowd and the reserve"
+        yield enough, "wanted", self.wanted, allowed
+
+    @cached_property
+    def key(self) -> KeyConfiguration:
+        """The collector's public key configuration, for which reports are sealed."""
+        return KeyConfiguration.parse(bytes.fromhex(self.key_configuration))
+
+    @cached_property
+    def signer(self) -> Ed25519PublicKey:
+        """The shuffler's public key, with which releases are verified."""
+        return signing_key(self.shuffler_key)
+
+    def binding(self, stratum: int) -> bytes:
+        """Return the digest: with one shuffler, reports are not bound to a stratum."""
+        return self.digest
+
+    @property
+    def upload_address(self) -> str:
+        """The address for uploads."""
+        return self.addresses.shuffler
+
+    @property
+    def collector_address(self) -> str:
+        """The address for releases."""
+        return self.addresses.collector
+
+    @property
+    def label(self) -> bytes:
+        """The label of the layer that is sealed for the collector."""
+        return LABEL
+
+    @property
+    def envelope_key(self) -> KeyConfiguration:
+        """The key configuration for the outermost layer of what an upload contains."""
+        return self.key
+
+    @property
+    def envelope_length(self) -> int:
+        """The length of what an upload contains for each slot, in bytes."""
+        return self.sealed_length
+
+    @property
+    def row_length(self) -> int:
+        """The length of a report in the body of a release, in bytes."""
+        return self.sealed_length
+
+    @property
+    def entry_length(self) -> int:
+        """The length of what admits an upload, in bytes."""
+        return CODE_BYTES
+
+    @property
+    def one_party(self) -> bool:
+        """Whether one party mixes and collects."""
+        return self.local_only
+
+    @property
+    def enough(self) -> int | None:
+        """The number of uploads at which a stratum may be released before closing."""
+        return self.wanted
+
+    @property
+    def _needed_slots(self) -> tuple[int, ...]:
+        return slots(self.plan)
+
+
+# Two mixers, an inviter and a collector: no organization has to be trusted alone.
+
+INNER_LABEL = b"incrowd inner 2\x00"
+OUTER_LABEL = b"incrowd outer 2\x00"
+NONCE_BYTES = 32
+MESSAGE_BYTES = 2
+Role = Literal["inviter", "first", "second", "collector"]
+
+
+class TokenKeyText(_Frozen):
+    """An RSA key for blind signatures (e = 65537), which the inviter uses for one bundle only.
+
+    modulus: 2,048 bits. roots: 16 of them prove that blinding hides what is signed
+    (`incrowd.collection.protocol.blind.check_roots`).
+    """
+
+    modulus: str
+    roots: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _proved(self) -> TokenKeyText:
+        check_roots(self.key, [_bytes(root) for root in self.roots])
+        return self
+
+    @cached_property
+    def key(self) -> TokenKey:
+        """The public key."""
+        return TokenKey.parse(_bytes(self.modulus))
+
+
+class Inviter(_Frozen):
+    """Invites people and signs tokens blindly. key: Ed25519. entry: signs the token that admits an
+    upload. messages: sign those of its slots, a key for each message of the plan."""
+
+    address: Address
+    key: KeyText
+    entry: TokenKeyText
+    messages: tuple[TokenKeyText, ...]
+
+
+class FirstMixer(_Frozen):
+    """Receives uploads, and sees where they come from. key: Ed25519."""
+
+    address: Address
+    key: KeyText
+
+
+class SecondMixer(_Frozen):
+    """Removes the outer layer, and sees no addresses. key: Ed25519."""
+
+    address: Address
+    key: KeyText
+    key_configuration: KeyConfigurationText
+
+
+class CollectorParty(_Frozen):
+    """Opens and counts the reports."""
+
+    address: Address
+    key_configuration: KeyConfigurationText
+
+
+class Runs(_Frozen):
+    """The organization that runs each service, in words that people recognize."""
+
+    inviter: Name
+    first: Name
+    second: Name
+    collector: Name
+
+    def same(self, one: Role, other: Role) -> bool:
+        """Return whether one organization runs two services, as far as their names tell."""
+        names = (" ".join(getattr(self, role).casefold().split()) for role in (one, other))
+        return len(set(names)) == 1
+
+
+class MixersBundle(Bundle):
+    """A collection with an inviter, two mixers and a collector. Every person needs an invitation,
+    and strata that are too small are deleted.
+
+    What it guarantees depends on who works together, and so on `runs`; see `incrowd.guarantees`.
+    """
+
+    format: Literal["incrowd bundle 2"] = "incrowd bundle 2"
+    codes: Literal[True]
+    small_strata: Literal["delete"]
+    runs: Runs
+    inviter: Inviter
+    first: FirstMixer
+    second: SecondMixer
+    collector: CollectorParty
+
+    def _about_itself(self) -> Iterator[Check]:
+        yield from super()._about_itself()
+        messages, keys = len(self.plan.messages), self.inviter.messages
+        allowed = f"should be {messages}, one for each message of the plan"
+        yield len(keys) == messages, "inviter.messages", InWords(f"{len(keys)} keys"), allowed
+        differ = "should differ: each service has keys and a host of its own"
+        signing = [self.inviter.key, self.first.key, self.second.key]
+        yield len(set(signing)) == len(signing), "keys", ", ".join(signing), differ
+        moduli = [text.key.modulus for text in (self.inviter.entry, *keys)]
+        allowed = "should differ: each key signs tokens for one purpose"
+        yield len(set(moduli)) == len(moduli), "inviter.messages", InWords("repeat a key"), allowed
+        same = self.second_key.public == self.key.public
+        yield not same, "second.key_configuration", InWords("is the collector's"), differ
+        parties = (self.inviter, self.first, self.second, self.collector)
+        hosts = [host(party.address) for party in parties]
+        yield len(set(hosts)) == len(hosts), "addresses", ", ".join(hosts), differ
+        stated = self.runs.inviter
+        allowed = (
+            "should not run the inviter as well: it could invent the crowd that hides a person"
+        )
+        yield not self.runs.same("inviter", "collector"), "runs.collector", stated, allowed
+
+    @cached_property
+    def key(self) -> KeyConfiguration:
+        """The collector's public key configuration, for which reports are sealed."""
+        return KeyConfiguration.parse(bytes.fromhex(self.collector.key_configuration))
+
+    @cached_property
+    def second_key(self) -> KeyConfiguration:
+        """The second mixer's public key configuration, for the outer layer."""
+        return KeyConfiguration.parse(bytes.fromhex(self.second.key_configuration))
+
+    @cached_property
+    def token_keys(self) -> tuple[TokenKey, ...]:
+        """The key of each token that a person requests: entry, then each slot of each message."""
+        slots = zip(self.inviter.messages, self.slots, strict=True)
+        return (self.inviter.entry.key, *(text.key for text, many in slots for _ in range(many)))
+
+    @cached_property
+    def slot_messages(self) -> tuple[int, ...]:
+        """The message that each slot belongs to, in the order of `token_keys` after the entry."""
+        return tuple(message for message, many in enumerate(self.slots) for _ in range(many))
+
+    def binding(self, stratum: int) -> bytes:
+        """Return the digest and the stratum: nobody can move a report to another stratum."""
+        return self.digest + stratum.to_bytes(2)
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether all services are on one machine, so that one party sees everything."""
+        parties = (self.inviter, self.first, self.second, self.collector)
+        return all(is_loopback(party.address) for party in parties)
+
+    @property
+    def one_party(self) -> bool:
+        """Whether the collector's organization runs both mixers, or everything is a rehearsal."""
+        both = self.runs.same("first", "collector") and self.runs.same("second", "collector")
+        return both or self.rehearsal
+
+    @property
+    def thinned(self) -> bool:
+        """Whether the collector's organization runs the first mixer, and messages are cells."""
+        cells = any(message.cells for message in self.plan.messages)
+        return cells and self.runs.same("first", "collector")
+
+    @property
+    def mixers(self) -> Literal[1, 2]:
+        """How many parties mix."""
+        return 2
+
+    @property
+    def upload_address(self) -> str:
+        """The address for uploads."""
+        return self.first.address
+
+    @property
+    def collector_address(self) -> str:
+        """The address for releases."""
+        return self.collector.address
+
+    @property
+    def label(self) -> bytes:
+        """The label of the layer that is sealed for the collector."""
+        return INNER_LABEL
+
+    @property
+    def envelope_key(self) -> KeyConfiguration:
+        """The key configuration for the outermost layer of what an upload contains."""
+        return self.second_key
+
+    @property
+    def entry_length(self) -> int:
+        """The length of what admits an upload, in bytes."""
+        return NONCE_BYTES + SIGNATURE_BYTES
+
+    @property
+    def row_length(self) -> int:
+        """The length of a report in the body of a release, in bytes."""
+        return MESSAGE_BYTES + SIGNATURE_BYTES + self.sealed_length
+
+    @property
+    def envelope_length(self) -> int:
+        """The length of what an upload contains for each slot, in bytes."""
+        return sealed_length(self.row_length, self.second_key.kem)
+
+    @property
+    def _needed_slots(self) -> tuple[int, ...]:
+        return slots_of_messages(self.plan)
 
 
 _CHECKED = ("plan", "survey")  # checked with the survey, which allows paragraphs in other texts

@@ -43,6 +43,8 @@ KINDS: Mapping[str, Kind] = {
         Kind("withdrawn", 410, "This upload was withdrawn and is not counted."),
         Kind("code-used", 409, f"The invitation was already used; {_COUNTED}."),
         Kind("code-unknown", 403, "The invitation is not recognized."),
+        Kind("too-often", 429, "The same tokens were requested too often."),
+        Kind("token", 403, "A token is not valid."),
         Kind("not-found", 410, "The upload can no longer be found: the collection is closed."),
         Kind("signature", 403, "The release is not signed by the bundle's shuffler."),
         Kind("release", 422, "The release does not match the bundle."),

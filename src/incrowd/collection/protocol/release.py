@@ -10,27 +10,29 @@ from __future__ import annotations
 import hashlib
 import struct
 from dataclasses import dataclass
+from typing import ClassVar
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from incrowd.collection.protocol.bundle import DIGEST_BYTES, Bundle
+from incrowd.collection.protocol.bundle import DIGEST_BYTES, Bundle, ShufflerBundle
+from incrowd.collection.protocol.signed import Signed, Statement, too_short
 from incrowd.errors import InWords, ProtocolError
 
-DOMAIN = b"incrowd release 1\x00"
-SIGNATURE_BYTES = 64
 START = struct.Struct(f">{DIGEST_BYTES}sQQQQ{DIGEST_BYTES}sH")
 NUMBER_BYTES = 2
 
 
 @dataclass(frozen=True)
-class Header:
+class Header(Statement):
     """The shuffler's statement about a release.
 
     bundle: its digest. people: number of uploads. issued, used: number of codes that were issued,
     and that were used in this release; 0 without invitations. reports: sealed reports, including
     dummies. body: their SHA-256. strata: a single one, unless small strata were merged.
     """
+
+    domain: ClassVar[bytes] = b"incrowd release 1\x00"
+    name: ClassVar[str] = "release"
 
     bundle: bytes
     people: int
@@ -46,6 +48,22 @@ class Header:
         numbers = (self.people, self.issued, self.used, self.reports)
         start = START.pack(self.bundle, *numbers, self.body, len(self.strata))
         return start + struct.pack(f">{len(self.strata)}H", *self.strata)
+
+    @classmethod
+    def parse(cls, data: bytes, at: int) -> tuple[Header, int]:
+        """Parse a header; raises ProtocolError if the data is too short."""
+        end = at + START.size
+        if len(data) < end:
+            raise too_short("release", len(data))
+        *stated, strata = START.unpack_from(data, at)
+        if len(data) < end + NUMBER_BYTES * strata:
+            raise too_short("release", len(data))
+        numbers = struct.unpack_from(f">{strata}H", data, end)
+        return cls(*(*stated, numbers)), end + NUMBER_BYTES * strata
+
+    def signer(self, bundle: Bundle) -> Ed25519PublicKey:
+        """Return the shuffler's key."""
+        return _of_shuffler(bundle).signer
 
     def check(self, bundle: Bundle) -> None:
         """Raise ProtocolError unless the header is possible for a bundle."""
@@ -65,6 +83,11 @@ class Header:
                 "should be a single stratum: this bundle does not merge strata",
             )
 
+    def excludes(self, other: Header) -> bool:
+        """Return whether an honest shuffler signs only one of two releases."""
+        shared = set(self.strata) & set(other.strata)
+        return self.bundle == other.bundle and bool(shared) and self != other
+
     def _facts(self, bundle: Bundle) -> list[tuple[str, object, object]]:
         sorted_strata = tuple(sorted({n for n in self.strata if n < len(bundle.strata)}))
         return [
@@ -76,62 +99,13 @@ class Header:
         ]
 
 
-@dataclass(frozen=True)
-class Signed:
-    """A header with its signature, as stored in a receipt."""
-
-    signature: bytes
-    header: Header
-
-    @property
-    def encoded(self) -> bytes:
-        """The bytes of a release before its body."""
-        return self.signature + self.header.encoded
-
-    @classmethod
-    def parse(cls, data: bytes) -> tuple[Signed, int]:
-        """Parse the start of a release; return it and its length in bytes. The body follows.
-
-        Only the format is checked. Raises ProtocolError if `data` is too short.
-        """
-        end = SIGNATURE_BYTES + START.size
-        if len(data) < end:
-            raise _short(len(data))
-        *stated, strata = START.unpack_from(data, SIGNATURE_BYTES)
-        if len(data) < end + NUMBER_BYTES * strata:
-            raise _short(len(data))
-        numbers = struct.unpack_from(f">{strata}H", data, end)
-        header = Header(*(*stated, numbers))
-        return cls(data[:SIGNATURE_BYTES], header), end + NUMBER_BYTES * strata
-
-    def is_of(self, key: Ed25519PublicKey) -> bool:
-        """Return whether the header was signed with a key."""
-        try:
-            key.verify(self.signature, DOMAIN + self.header.encoded)
-        except InvalidSignature:
-            return False
-        return True
-
-    def check(self, bundle: Bundle) -> None:
-        """Raise ProtocolError unless the bundle's shuffler signed a possible header."""
-        if not self.is_of(bundle.signer):
-            allowed = "should be made with the shuffler's key that is in the bundle"
-            raise ProtocolError.of("release.signature", InWords("is not valid"), allowed)
-        self.header.check(bundle)
-
-
-def sign(header: Header, private: Ed25519PrivateKey) -> Signed:
-    """Sign a header with the shuffler's key (Ed25519, which is deterministic)."""
-    return Signed(private.sign(DOMAIN + header.encoded), header)
-
-
-def parse_release(data: bytes, bundle: Bundle) -> tuple[Signed, tuple[bytes, ...]]:
+def parse_release(data: bytes, bundle: Bundle) -> tuple[Signed[Header], tuple[bytes, ...]]:
     """Parse a whole release: its signed header and its sealed reports, in their order.
 
     Raises ProtocolError unless signature, header and body match the bundle. Large releases are
     read in pieces, with `Signed.parse`, `Signed.check` and `check_body`.
     """
-    signed, start = Signed.parse(data)
+    signed, start = Signed.parse(Header, data)
     signed.check(bundle)
     body = data[start:]
     check_body(signed.header, bundle, len(body), hashlib.sha256(body).digest())
@@ -149,21 +123,12 @@ def check_body(header: Header, bundle: Bundle, length: int, digest: bytes) -> No
         raise ProtocolError.of("release.body", InWords("is not the signed one"), allowed)
 
 
-def prove_cheating(one: Signed, other: Signed, key: Ed25519PublicKey) -> bool:
-    """Return whether a key signed two different headers for a stratum of one bundle."""
-    return (
-        one.is_of(key)
-        and other.is_of(key)
-        and one.header.bundle == other.header.bundle
-        and bool(set(one.header.strata) & set(other.header.strata))
-        and one.header != other.header
-    )
-
-
 def _listed(strata: tuple[int, ...]) -> str:
     return ", ".join(map(str, strata))
 
 
-def _short(length: int) -> Exception:
-    allowed = "should contain a complete header; send it again"
-    return ProtocolError.of("release", InWords(f"has {length:,} bytes"), allowed)
+def _of_shuffler(bundle: Bundle) -> ShufflerBundle:
+    if isinstance(bundle, ShufflerBundle):
+        return bundle
+    allowed = "should be what the second mixer signs: this bundle has two mixers"
+    raise ProtocolError.of("release", InWords("is signed by a shuffler"), allowed)

@@ -1,24 +1,29 @@
 """Uploads: everything that one person sends, in one body of fixed length.
 
-The bundle's digest (32 bytes), the code (16), the stratum (2), then as many sealed reports as the
-bundle has slots, in random order.
+To one shuffler: the bundle's digest (32 bytes), the code (16), the stratum (2), then as many sealed
+reports as the bundle has slots, in random order. To the first of two mixers: the digest, the
+stratum, the entry token (a nonce of 32 bytes, its signature of 256), then the envelopes for the
+second mixer, in random order.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from incrowd.collection.protocol import addresses
-from incrowd.collection.protocol.bundle import DIGEST_BYTES, Bundle
+from incrowd.collection.protocol.bundle import (
+    CODE_BYTES,
+    DIGEST_BYTES,
+    Bundle,
+    ShufflerBundle,
+)
 from incrowd.collection.protocol.sealed import seal
 from incrowd.errors import InWords, ProtocolError
 
-CODE_BYTES = 16
 RANDOM_BYTES = 10  # of a code: 80 bits, 16 characters
 NO_CODE = bytes(CODE_BYTES)
-START = struct.Struct(f">{DIGEST_BYTES}s{CODE_BYTES}sH")
+STRATUM_BYTES = 2
 
 
 def new_code(random: bytes) -> str:
@@ -45,27 +50,44 @@ def code_field(typed: str) -> bytes:
 
 @dataclass(frozen=True)
 class Upload:
-    """One person's upload for one bundle. stratum: its number. sealed: one for each slot."""
+    """One person's upload for one bundle.
 
-    code: bytes = field(repr=False)
+    entry: admits it once: the code of an invitation, or the nonce and signature of an entry token.
+    stratum: its number. sealed: one for each slot; with two mixers, envelopes of sealed reports.
+    """
+
+    entry: bytes = field(repr=False)
     stratum: int
     sealed: tuple[bytes, ...] = field(repr=False)
 
     def encoded(self, bundle: Bundle) -> bytes:
         """Return the bytes that are sent, of the same length for everybody."""
-        start = START.pack(bundle.digest, self.code, self.stratum)
-        return start + b"".join(self.sealed)
+        start = self.entry, self.stratum.to_bytes(STRATUM_BYTES)
+        first, second = start if _entry_first(bundle) else reversed(start)
+        return b"".join((bundle.digest, first, second, *self.sealed))
+
+
+def _entry_first(bundle: Bundle) -> bool:
+    return isinstance(bundle, ShufflerBundle)
+
+
+def _start_length(bundle: Bundle) -> int:
+    return DIGEST_BYTES + STRATUM_BYTES + bundle.entry_length
 
 
 def upload_length(bundle: Bundle) -> int:
     """Return the length of every upload for a bundle, in bytes."""
-    return START.size + bundle.places * bundle.sealed_length
+    return _start_length(bundle) + bundle.places * bundle.envelope_length
 
 
 def sealed_upload(
-    bundle: Bundle, code: bytes, stratum: int, plaintexts: Sequence[bytes], order: Sequence[int]
+    bundle: ShufflerBundle,
+    code: bytes,
+    stratum: int,
+    plaintexts: Sequence[bytes],
+    order: Sequence[int],
 ) -> Upload:
-    """Seal a person's plaintexts, including dummies, in a given order.
+    """Seal a person's plaintexts, including dummies, for one shuffler, in a given order.
 
     order: a uniform permutation of the slots, drawn from the system's randomness; plaintext
     order[i] goes to slot i. Raises ProtocolError if it is not a permutation, or if anything does
@@ -76,7 +98,8 @@ def sealed_upload(
         raise ProtocolError.of("order", InWords(f"of {len(order)}"), allowed)
     for plaintext in plaintexts:
         bundle.shape.read(plaintext)
-    sealed = tuple(seal(plaintexts[at], bundle.key, bundle.digest) for at in order)
+    binding, label = bundle.binding(stratum), bundle.label
+    sealed = tuple(seal(plaintexts[at], bundle.key, binding, label) for at in order)
     upload = parse_upload(Upload(code, stratum, sealed).encoded(bundle), bundle)
     check_code(code, bundle)
     return upload
@@ -90,20 +113,25 @@ def parse_upload(data: bytes, bundle: Bundle) -> Upload:
     """
     if len(data) != (right := upload_length(bundle)):
         raise _wrong("length", f"{len(data):,} bytes", f"should have {right:,}")
-    digest, code, stratum = START.unpack_from(data)
+    digest, start = data[:DIGEST_BYTES], data[DIGEST_BYTES : (end := _start_length(bundle))]
     if digest != bundle.digest:
         allowed = f"should be {bundle.digest.hex()}; use the link of this collection"
         raise _wrong("bundle", digest.hex(), allowed)
+    if _entry_first(bundle):
+        entry, number = start[: bundle.entry_length], start[bundle.entry_length :]
+    else:
+        number, entry = start[:STRATUM_BYTES], start[STRATUM_BYTES:]
+    stratum = int.from_bytes(number)
     if stratum >= len(bundle.strata):
         raise _wrong("stratum", str(stratum), f"should be less than {len(bundle.strata)}")
-    size = bundle.sealed_length
-    sealed = tuple(data[at : at + size] for at in range(START.size, len(data), size))
-    header = bundle.key.header
+    size = bundle.envelope_length
+    sealed = tuple(data[at : at + size] for at in range(end, len(data), size))
+    header = bundle.envelope_key.header
     if not all([each.startswith(header) for each in sealed]):
         raise _wrong("sealed", "another key", f"should begin with {header.hex()}")
     if len(set(sealed)) < len(sealed):
         raise _wrong("sealed", "the same report twice", "all sealed reports should differ")
-    return Upload(code, stratum, sealed)
+    return Upload(entry, stratum, sealed)
 
 
 def check_code(code: bytes, bundle: Bundle) -> None:

@@ -79,7 +79,7 @@ class Store:
             id = secrets.upload_id(upload.encoded(self.bundle))
             boxes = islice(boxed, len(upload.sealed))
             rows = tuple((tag, mark(id, tag), box) for tag, box in boxes)
-            code = None if nobody and upload.code == NO_CODE else secrets.code_tag(upload.code)
+            code = None if nobody and upload.entry == NO_CODE else secrets.code_tag(upload.entry)
             prepared.append(Prepared(id, upload.stratum, code, rows))
         return prepared
 
