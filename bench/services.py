@@ -24,8 +24,9 @@ from incrowd.collection.machine import cores
 from incrowd.collection.mixer import app, keeper, setup
 from incrowd.collection.mixer.init import Terms, make_bundle
 from incrowd.collection.protocol.bundle import TIME, Bundle
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import HEADER, KEMS, X25519, PrivateKey, seal
+from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.upload import NO_CODE, START, Upload
 from incrowd.collection.service import serve
 from incrowd.collection.settings import ShufflerSettings
@@ -194,7 +195,7 @@ def release(settings):
 
 def open_all(settings, secret, folder):
     store = setup.open_store(settings)
-    signed, _ = Signed.parse(store.start_of(0))
+    signed, _ = Signed.parse(Header, store.start_of(0))
     body = keeper.body_file(settings.releases, signed)
     private = PrivateKey(store.bundle.key.kem, secret)
     open_release(body, 0, signed, store.bundle, private, folder / "opened", workers=cores())

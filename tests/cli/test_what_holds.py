@@ -24,7 +24,8 @@ from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Gate, Progress
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from incrowd.guarantees import guarantee_for
 from incrowd.plans.slots import slots
 from tests.oracles import make_vectors
@@ -139,7 +140,7 @@ def folder(case, tmp_path_factory):
         sealed[:garbage] = [number.to_bytes(len(sealed[0])) for number in range(garbage)]
     (folder / "private.key").write_bytes(RECEIVER.secret)
     (folder / "0.release").write_bytes(data := release(sealed, case.bundle))
-    signed, start = Signed.parse(data)
+    signed, start = Signed.parse(Header, data)
     made = folder / "opened" / "release-0"
     private = RECEIVER
     open_release(folder / "0.release", start, signed, case.bundle, private, made, workers=1)

@@ -14,7 +14,7 @@ import pytest
 import incrowd
 from incrowd.collection import rehearsal
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.signed import Signed
 from incrowd.encoding.records import EncodedAnswers
 from tests.conftest import cells_survey, run
 

@@ -14,7 +14,8 @@ from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.machine import system
-from incrowd.collection.protocol.release import Signed, sign
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
 from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
@@ -28,7 +29,7 @@ TYPED_OPEN = ("open", "none.release", "--key", "none.key", "-o", "opened")
 
 def folder_of(folder, bundle=INVITED):
     """A folder with a receipt, a bundle and empty collections."""
-    signed, _ = Signed.parse(START)
+    signed, _ = Signed.parse(Header, START)
     release, messages = release_of(signed.header, INVITED, 0), []
     for number, message in enumerate(INVITED.plan.messages):
         path = folder / receipt.collection_name(number)
@@ -120,7 +121,7 @@ def contradicted(folder):
 
 
 def opened_twice(folder):
-    signed, start = Signed.parse(START)
+    signed, start = Signed.parse(Header, START)
     path = file(folder, "r", START + BODY)
     collections.open_release(path, start, signed, INVITED, RECEIVER, folder, workers=1)
 

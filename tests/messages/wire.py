@@ -12,8 +12,9 @@ from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, MOST_SLOTS, Bundle
 from incrowd.collection.protocol.plaintext import DUMMY, Shape, filled
-from incrowd.collection.protocol.release import Signed, check_body, parse_release, sign
+from incrowd.collection.protocol.release import Header, check_body, parse_release
 from incrowd.collection.protocol.sealed import X25519, X_WING, KeyConfiguration, PrivateKey, unseal
+from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.protocol.upload import (
     check_code,
     code_field,
@@ -32,7 +33,7 @@ def vectors(name):
 
 
 RELEASES = vectors("releases")
-HEADER = Signed.parse(bytes.fromhex(RELEASES["right"]["start"]))[0].header
+HEADER = Signed.parse(Header, bytes.fromhex(RELEASES["right"]["start"]))[0].header
 BODY = bytes.fromhex(RELEASES["right"]["body"])
 
 
@@ -173,8 +174,8 @@ CASES = {
     "upload: twice": uploaded("one report twice"),
     "upload: no code": uploaded("no code"),
     "upload: a code in an open survey": lambda _: check_code(b"A" * 16, OPEN),
-    "release: cut": lambda _: Signed.parse(b""),
-    "release: cut in its strata": lambda _: Signed.parse(bytes(161) + b"\1"),
+    "release: cut": lambda _: Signed.parse(Header, b""),
+    "release: cut in its strata": lambda _: Signed.parse(Header, bytes(161) + b"\1"),
     "release: signature": released("signed by another key"),
     "release: bundle": released("another bundle"),
     "release: people": released("too few people"),

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from incrowd.characters import visible
 from incrowd.collection.protocol import problem, release, upload
 from incrowd.collection.protocol.addresses import Link, short
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import ShufflerBundle
 from incrowd.collection.protocol.plaintext import filled
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.encoding.records import EncodedAnswers, pack
@@ -45,7 +45,7 @@ DRAFT = json.loads((VECTORS / "xwing.json").read_text(encoding="utf-8"))["kem"][
 
 def bundle(**changes):
     ids = {question.id: f"About {question.id}?" for question in PLAN.survey.questions}
-    return Bundle(
+    return ShufflerBundle(
         **{
             "plan": PLAN,
             "wording": {"language": "en", "title": "Größe, habits", "questions": ids},

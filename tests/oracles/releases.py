@@ -2,7 +2,8 @@
 
 import hashlib
 
-from incrowd.collection.protocol.release import Header, sign
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import sign
 from incrowd.plans.claims import Claims, Release
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import INVITED, PEOPLE, SHUFFLER, seal

@@ -62,11 +62,11 @@ class Shuffler:
             return self.withdrawn(upload, body)
         if self.closed:
             return said("closed")
-        if self.stored.get(upload.code, None) == body or body in self.stored.values():
+        if self.stored.get(upload.entry, None) == body or body in self.stored.values():
             return httpx.Response(200)
-        if self.bundle.codes and upload.code in self.stored:
+        if self.bundle.codes and upload.entry in self.stored:
             return said("code-used")
-        self.stored[upload.code if self.bundle.codes else len(self.stored)] = body
+        self.stored[upload.entry if self.bundle.codes else len(self.stored)] = body
         return httpx.Response(201)
 
     def withdrawn(self, upload, body):

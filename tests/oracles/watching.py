@@ -10,7 +10,8 @@ from incrowd.collection.collector.app import application
 from incrowd.collection.collector.progress import PATIENCE, PeopleCount
 from incrowd.collection.device.connection import Connection, open_client
 from incrowd.collection.protocol.bundle import as_time
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import CollectorSettings
 from incrowd.plans.digests import canonical
 from tests.oracles.make_vectors import INVITED, RECEIVER
@@ -75,7 +76,7 @@ def asking(path, headers=KNOWN):
 
 def opened(places, data, bundle=INVITED, **more):
     """What the dashboard says when a release is opened: its state, and the page of estimates."""
-    folder = places.opened(Signed.parse(data)[0])
+    folder = places.opened(Signed.parse(Header, data)[0])
 
     async def talk(client):
         answer = await client.post("/release", content=data, headers=OCTETS)

@@ -6,7 +6,8 @@ import pytest
 
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from tests.oracles.make_vectors import INVITED, OPEN, PEOPLE, PLAN, RECEIVER, SHUFFLER
 from tests.oracles.releases import all_sealed, header_of, plaintexts, release
 
@@ -28,7 +29,7 @@ def opened(tmp_path):
     def made(sealed, bundle=INVITED, workers=1, **changes):
         path, folder = tmp_path / "0.release", tmp_path / f"made-{os.urandom(4).hex()}"
         path.write_bytes(release(sealed, bundle, **changes))
-        signed, start = Signed.parse(path.read_bytes())
+        signed, start = Signed.parse(Header, path.read_bytes())
         receipt = open_release(path, start, signed, bundle, RECEIVER, folder, workers=workers)
         return receipt, folder
 

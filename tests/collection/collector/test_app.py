@@ -15,7 +15,8 @@ from incrowd.collection.collector.places import load_private, new_key
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.collector.taking import acknowledgement
 from incrowd.collection.protocol.bundle import as_time
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import destroy
@@ -59,7 +60,7 @@ async def until(holds):
 
 def test_a_release_is_acknowledged_opened_and_the_key_is_gone(keyed, sealed):
     data = release(sealed)
-    signed, _ = Signed.parse(data)
+    signed, _ = Signed.parse(Header, data)
     folder = keyed.opened(signed)
 
     async def talk(client):
@@ -103,8 +104,8 @@ def test_a_contradiction_stands_in_the_receipt_of_what_was_opened(keyed, sealed)
     answer = served(keyed, talk)
     assert answer.status_code == 409
     assert answer.json()["type"] == "urn:incrowd:problem:contradiction"
-    receipt, _ = load_receipt(keyed.opened(Signed.parse(data)[0]))
-    assert receipt.contradictions == [Signed.parse(other)[0].encoded.hex()]
+    receipt, _ = load_receipt(keyed.opened(Signed.parse(Header, data)[0]))
+    assert receipt.contradictions == [Signed.parse(Header, other)[0].encoded.hex()]
 
 
 def test_other_addresses_methods_and_media_types(keyed):
@@ -156,7 +157,7 @@ def test_what_was_taken_before_a_stop_is_opened_after_it(keyed, sealed, monkeypa
         await until(lambda: not keyed.private.exists())
 
     served(keyed, wait)
-    assert keyed.opened(Signed.parse(release(sealed))[0]).exists()
+    assert keyed.opened(Signed.parse(Header, release(sealed))[0]).exists()
 
 
 def test_what_cannot_be_opened_is_not_ready(keyed, sealed, monkeypatch):
@@ -175,7 +176,7 @@ def test_what_cannot_be_opened_is_not_ready(keyed, sealed, monkeypatch):
 def test_the_key_stays_while_strata_may_come(keyed, sealed):
     two = make_vectors.bundle(strata=("a", "b"))
     data = release(sealed, two)
-    signed, _ = Signed.parse(data)
+    signed, _ = Signed.parse(Header, data)
 
     async def talk(client):
         await client.post("/release", content=data, headers=OCTETS)

@@ -12,8 +12,9 @@ import httpx
 import pytest
 
 from incrowd.collection.collector.places import Places
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import seal
+from incrowd.collection.protocol.signed import Signed
 from tests.collection.collector.conftest import (
     INVITED,
     PEOPLE,
@@ -168,7 +169,7 @@ def test_a_killed_collector_opens_after_it_is_started_again(keyed, sealed):
     port = free_port()
     (keyed.root / "collector.toml").write_text(f"port = {port}\nworkers = 1\n")
     data, address = release(sealed), f"http://127.0.0.1:{port}"
-    signed, _ = Signed.parse(data)
+    signed, _ = Signed.parse(Header, data)
     first = subprocess.Popen([*START, "collector", "run", keyed.root], stderr=subprocess.DEVNULL)
     try:
         wait(lambda: reached(address))

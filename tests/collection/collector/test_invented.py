@@ -13,7 +13,8 @@ import pytest
 
 import incrowd
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from incrowd.plans.slots import slots
 from tests.collection.collector.conftest import RECEIVER, all_sealed, release
 from tests.conftest import run
@@ -46,7 +47,7 @@ def collected(plan, folder):
     plain = [bundle.shape.report(0, each) for person in packed for each in person]
     path = folder / "0.release"
     path.write_bytes(release(all_sealed(plain, bundle), bundle))
-    signed, start = Signed.parse(path.read_bytes())
+    signed, start = Signed.parse(Header, path.read_bytes())
     open_release(path, start, signed, bundle, RECEIVER, folder / "opened", workers=1)
     return packed[0], packed[1:]
 

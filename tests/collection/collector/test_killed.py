@@ -18,7 +18,8 @@ from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.collector.taking import Taking
 from incrowd.collection.protocol.bundle import as_time
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from tests.collection.collector.conftest import PLAN, RECEIVER, SHUFFLER, plaintexts, release
 from tests.oracles import make_vectors
 
@@ -53,7 +54,7 @@ class Collector:
 def send(collector, releases, acknowledged):
     """A shuffler's patience: each release until it is acknowledged, the same bytes."""
     for data in releases:
-        signed, _ = Signed.parse(data)
+        signed, _ = Signed.parse(Header, data)
         deadline = time.monotonic() + PATIENCE
         while signed.header.strata not in acknowledged and time.monotonic() < deadline:
             try:

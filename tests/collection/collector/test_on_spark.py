@@ -15,7 +15,8 @@ import pytest
 from incrowd.collection.collector import on_spark
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.on_spark import Rows, Sealed
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ReportsError
 from incrowd.reports.collection import load_collection
 from incrowd.reports.spark import started
@@ -35,13 +36,13 @@ def mixed(sealed):
 def told(keyed, mixed, tmp_path):
     path = tmp_path / "0.release"
     path.write_bytes(release(mixed))
-    _, start = Signed.parse(path.read_bytes())
+    _, start = Signed.parse(Header, path.read_bytes())
     return Sealed(str(path), start, INVITED.encoded, str(keyed.private))
 
 
 def opened(told, folder, **engine):
     path = Path(told.release)
-    signed, start = Signed.parse(path.read_bytes())
+    signed, start = Signed.parse(Header, path.read_bytes())
     return open_release(path, start, signed, INVITED, RECEIVER, folder, workers=1, **engine)
 
 

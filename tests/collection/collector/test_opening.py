@@ -15,8 +15,9 @@ from incrowd.collection.collector import collections, opening
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, received, save_receipt
 from incrowd.collection.protocol.addresses import short
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
+from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ProtocolError, ReportsError
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.slots import tail
@@ -201,7 +202,7 @@ def test_another_signature_another_key_another_body(opened, sealed, tmp_path):
     other = Ed25519PrivateKey.generate()
     for data in (release(sealed, key=other), release(sealed)[:-1], release(sealed[::-1]) + b"x"):
         path.write_bytes(data)
-        signed, start = Signed.parse(data)
+        signed, start = Signed.parse(Header, data)
         with pytest.raises(ProtocolError):
             open_release(path, start, signed, INVITED, RECEIVER, folder, workers=1)
         assert [each.name for each in tmp_path.iterdir()] == ["r"]
@@ -210,7 +211,7 @@ def test_another_signature_another_key_another_body(opened, sealed, tmp_path):
 def test_a_key_of_another_bundle_opens_nothing(sealed, tmp_path):
     path = tmp_path / "r"
     path.write_bytes(release(sealed))
-    signed, start = Signed.parse(path.read_bytes())
+    signed, start = Signed.parse(Header, path.read_bytes())
     key = PrivateKey.generate(X25519)
     receipt = open_release(path, start, signed, INVITED, key, tmp_path / "o", workers=1)
     assert receipt.rejected["unopened"] == len(sealed) and receipt.opened_people == 0
@@ -249,7 +250,7 @@ def test_an_edited_receipt_is_refused(opened, sealed, changes):
 def test_a_receipt_signed_with_another_key_is_refused(opened, sealed):
     _, folder = opened(sealed)
     other = release(sealed, key=Ed25519PrivateKey.generate())
-    edited(folder, start=Signed.parse(other)[0].encoded.hex())
+    edited(folder, start=Signed.parse(Header, other)[0].encoded.hex())
     with pytest.raises(ProtocolError, match="signature"):
         receipts_of(PLAN, [folder])
 
@@ -267,7 +268,7 @@ def test_another_file_beside_a_receipt_is_refused(opened, sealed):
 
 def test_two_releases_are_said_by_the_receipt(opened, sealed):
     _, folder = opened(sealed)
-    other = Signed.parse(release(sealed[INVITED.places :] + sealed[: INVITED.places]))[0]
+    other = Signed.parse(Header, release(sealed[INVITED.places :] + sealed[: INVITED.places]))[0]
     edited(folder, contradictions=[other.encoded.hex()])
     (found,) = receipts_of(PLAN, [folder])
     assert found.contradicted

@@ -13,7 +13,8 @@ import incrowd
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, save_receipt
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ReportsError
 from incrowd.files import write_private
 from incrowd.plans.slots import slots
@@ -132,12 +133,12 @@ def test_what_proves_cheating_is_found_in_the_collectors_folder(sealed, tmp_path
     """Though `contradictions` of the receipt were emptied."""
     places = Places(tmp_path / "collector")
     data, other = release(sealed), release(sealed, issued=99)
-    signed, start = Signed.parse(data)
+    signed, start = Signed.parse(Header, data)
     (tmp_path / "r").write_bytes(data)
     folder = places.opened(signed)
     open_release(tmp_path / "r", start, signed, INVITED, RECEIVER, folder, workers=1)
     assert not receipts_of(PLAN, [folder])[0].contradicted
-    write_private(places.contradictions / "x.start", Signed.parse(other)[0].encoded)
+    write_private(places.contradictions / "x.start", Signed.parse(Header, other)[0].encoded)
     (found,) = receipts_of(PLAN, [folder])
     assert found.contradicted and load_receipt(folder)[0].contradictions == []
     checked = incrowd.verify(PLAN, incrowd.stream_reports(folder), received=[found])
@@ -153,7 +154,7 @@ def test_a_release_that_is_opened_twice_is_one_collection(opened, sealed, tmp_pa
     folders = [opened(sealed)[1] for _ in range(2)]
     one, two = (incrowd.load_reports(folder) for folder in folders)
     assert [each.id for each in one] == [each.id for each in two]
-    header = Signed.parse(release(sealed))[0].header
+    header = Signed.parse(Header, release(sealed))[0].header
     signed = hashlib.sha256(b"incrowd release 1\0" + header.encoded).digest()
     for number, each in enumerate(one):
         content = b"incrowd collection 1\0" + signed + number.to_bytes(4, "big")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.taking import Taking, acknowledgement
-from incrowd.collection.protocol.release import prove_cheating
+from incrowd.collection.protocol.signed import prove_cheating
 from incrowd.errors import ProtocolError
 from tests.collection.collector.conftest import INVITED, release
 from tests.oracles import make_vectors
@@ -65,7 +65,7 @@ def test_two_headers_for_one_stratum_are_kept_as_a_proof(places, people):
         take([release(other)], INVITED, places)
     proof = starts_in(places.contradictions)
     assert len(proof) == 2 and first in proof
-    assert prove_cheating(*proof, INVITED.signer)
+    assert prove_cheating(*proof, INVITED)
     assert starts_in(places.starts) == [first]
     assert len(list(places.waiting(first).parent.iterdir())) == 1
 

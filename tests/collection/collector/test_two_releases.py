@@ -5,7 +5,8 @@ import pytest
 import incrowd
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.receipt import receipts_of
-from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ProtocolError, ReportsError
 from incrowd.reports.consistency import people_of
 from tests.collection.collector.conftest import PEOPLE, PLAN, RECEIVER, plaintexts, release
@@ -25,7 +26,7 @@ def opened(folder, bundle, stratum=0, garbage=0):
     name = f"{bundle.period} {stratum}"
     path, made = folder / f"{name}.release", folder / name
     path.write_bytes(release(sealed, bundle, strata=(stratum,)))
-    signed, start = Signed.parse(path.read_bytes())
+    signed, start = Signed.parse(Header, path.read_bytes())
     open_release(path, start, signed, bundle, RECEIVER, made, workers=1)
     return made
 
@@ -62,7 +63,7 @@ def test_two_crowds_that_are_too_small_do_not_make_a_large_one(tmp_path, pair):
 
 def test_a_release_of_one_bundle_is_none_of_another(tmp_path):
     data = release([make_vectors.seal(b"", "x", APRIL)] * PEOPLE * APRIL.places, APRIL)
-    signed, start = Signed.parse(data)
+    signed, start = Signed.parse(Header, data)
     path = tmp_path / "release"
     path.write_bytes(data)
     with pytest.raises(ProtocolError, match="bundle"):

@@ -122,11 +122,11 @@ def test_an_upload_can_be_taken_back_until_closing(site):
     assert site.delete(upload(INVITED, 50, 0, 50)) == 204, "nobody learns whether it was there"
     site.post(one, other)
     assert site.delete(Upload(code(50), 0, one.sealed)) == 204
-    assert site.delete(Upload(one.code, 1, one.sealed)) == 204
+    assert site.delete(Upload(one.entry, 1, one.sealed)) == 204
     assert site.store.strata()[0].people == 2, "only the same bytes take it back"
     assert [site.delete(one), site.delete(one)] == [204, 204]
     assert site.store.strata()[0].people == 1
-    assert site.post(Upload(one.code, 1, sealed(INVITED, "again"))) == [201], "the code is free"
+    assert site.post(Upload(one.entry, 1, sealed(INVITED, "again"))) == [201], "the code is free"
     site.now = site.now.replace(year=2027)
     assert kind(site.request("DELETE", "/upload", other.encoded(INVITED))) == "not-found"
 
@@ -140,13 +140,13 @@ def test_another_invitation_neither_repeats_nor_withdraws_an_upload(site):
     """The reports of Ann, whoever knows them, under the used code of Bob: not Ann's upload."""
     ann, bob = people(2)
     assert site.post(ann, bob) == [201, 201]
-    taken = Upload(bob.code, 0, ann.sealed)
+    taken = Upload(bob.entry, 0, ann.sealed)
     assert kind(site.request("POST", "/upload", taken.encoded(INVITED))) == "code-used"
     assert site.delete(taken) == 204
     assert site.store.strata()[0].people == 2
-    again = Upload(bob.code, 0, sealed(INVITED, "Bob once more"))
+    again = Upload(bob.entry, 0, sealed(INVITED, "Bob once more"))
     assert refused(site, again.encoded(INVITED)) == "code-used", "the code is not free"
-    turned = Upload(ann.code, 0, ann.sealed[::-1])
+    turned = Upload(ann.entry, 0, ann.sealed[::-1])
     assert refused(site, turned.encoded(INVITED)) == "code-used", "other bytes, another upload"
     assert site.delete(turned) == 204 and site.post(ann, bob) == [200, 200]
 
@@ -155,7 +155,7 @@ def test_an_upload_that_is_made_of_two_others_is_neither(merging):
     """Where there are no invitations as well: a part of two people's reports withdraws nothing."""
     ann, bob = upload(MERGED, "Ann"), upload(MERGED, "Bob")
     assert merging.post(ann, bob) == [201, 201]
-    mixed = Upload(ann.code, 0, (ann.sealed[0], *bob.sealed[1:]))
+    mixed = Upload(ann.entry, 0, (ann.sealed[0], *bob.sealed[1:]))
     assert kind(merging.request("POST", "/upload", mixed.encoded(MERGED))) == "sealed"
     assert merging.delete(mixed) == 204
     assert merging.store.strata()[0].people == 2

@@ -23,7 +23,7 @@ def with_key(one, enc, name):
     """The same person with a chosen encapsulated key, and ciphertexts of his own."""
     rest = INVITED.sealed_length - HEAD - 32
     bodies = (hashlib.shake_256(f"{name}/{n}".encode()).digest(rest) for n in range(INVITED.places))
-    return Upload(one.code, one.stratum, tuple(INVITED.key.header + enc + b for b in bodies))
+    return Upload(one.entry, one.stratum, tuple(INVITED.key.header + enc + b for b in bodies))
 
 
 @pytest.fixture

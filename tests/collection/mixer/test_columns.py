@@ -41,7 +41,7 @@ def named(contents):
 
 def joined(rows, uploads):
     """The people whose code and report are in one transaction, as (xmin, ctid, tag) tell."""
-    codes = named((at, one.code) for at, one in enumerate(uploads))
+    codes = named((at, one.entry) for at, one in enumerate(uploads))
     reports = named((at, each) for at, one in enumerate(uploads) for each in one.sealed)
     by = {xmin: codes[tag] for xmin, _, tag in rows["codes"] if tag in codes}
     return {
@@ -71,7 +71,7 @@ def system_columns(store):
 
 def needles(uploads):
     """What a backup must not hold."""
-    contents = [one.code for one in uploads] + [each for one in uploads for each in one.sealed]
+    contents = [one.entry for one in uploads] + [each for one in uploads for each in one.sealed]
     return [made for content in contents for made in derived(content) if len(made) >= 16]
 
 

@@ -19,7 +19,8 @@ import pytest
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.keeper import acknowledgement
 from incrowd.collection.protocol.bundle import TIME
-from incrowd.collection.protocol.release import Signed, parse_release
+from incrowd.collection.protocol.release import Header, parse_release
+from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import ShufflerSettings
 from tests.collection.mixer.conftest import OCTETS, upload
 from tests.oracles import make_vectors
@@ -46,7 +47,7 @@ class Collector(ThreadingHTTPServer):
 class Taking(BaseHTTPRequestHandler):
     def do_POST(self):
         data = self.rfile.read(int(self.headers["content-length"]))
-        signed, _ = Signed.parse(data)
+        signed, _ = Signed.parse(Header, data)
         self.server.heard.append(data)
         if len(self.server.heard) == 1:  # nobody hears that it came
             return

@@ -33,7 +33,7 @@ def test_a_collection_from_the_first_upload_to_the_end_of_the_key(site):
     given = people(25)
     assert site.post(*given, given[0]) == [201] * 25 + [200]
     assert site.post(given[3]) == [200]
-    assert site.post(Upload(given[0].code, 0, sealed(INVITED, "other"))) == [409]
+    assert site.post(Upload(given[0].entry, 0, sealed(INVITED, "other"))) == [409]
     assert site.delete(given[0]) == 204
     assert site.post(upload(INVITED, "x", 0, 1000)) == [403]
     site.look_at("closes")
@@ -149,7 +149,7 @@ def test_two_processes_and_a_closing_lose_nobody_and_count_nobody_twice(tmp_path
 def test_the_server_writes_no_key_into_its_log(site, postgres):
     given = people(5)
     site.post(*given, *given)
-    site.post(Upload(given[0].code, 0, (*given[1].sealed[:1], *sealed(INVITED, "y")[1:])))
+    site.post(Upload(given[0].entry, 0, (*given[1].sealed[:1], *sealed(INVITED, "y")[1:])))
     log = (postgres.folder / "log").read_bytes()
     tags = [site.store.secrets.tag(each) for one in given for each in one.sealed]
     assert not any(tag.hex().encode() in log for tag in tags)

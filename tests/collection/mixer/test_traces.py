@@ -27,12 +27,12 @@ def marks(uploads):
     skip = len(INVITED.key.header)
     sealed = [each[skip : skip + PIECE] for one in uploads for each in one.sealed]
     ends = [each[-PIECE:] for one in uploads for each in one.sealed]
-    return sealed + ends + [one.code for one in uploads]
+    return sealed + ends + [one.entry for one in uploads]
 
 
 def tags(uploads, secrets):
     reports = [secrets.tag(each) for one in uploads for each in one.sealed]
-    return reports + [secrets.code_tag(one.code) for one in uploads]
+    return reports + [secrets.code_tag(one.entry) for one in uploads]
 
 
 def run_to_the_end(site, uploads):
@@ -110,7 +110,7 @@ def released_order(site, uploads, make=None):
         folder.mkdir(exist_ok=True)
         store.close((0,), 1)
         keeper.make_release(store, (0,), folder, Keystream.for_simulation(7), SHUFFLER)
-    signed, _ = keeper.Signed.parse(store.start_of(0))
+    signed, _ = keeper.Signed.parse(keeper.Header, store.start_of(0))
     body, width = keeper.body_file(folder, signed).read_bytes(), INVITED.sealed_length
     place = {body[at : at + width]: at // width for at in range(0, len(body), width)}
     return np.array([[place[each] for each in one.sealed] for one in uploads])

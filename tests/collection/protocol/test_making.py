@@ -15,8 +15,9 @@ import incrowd
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time, least_reserve
 from incrowd.collection.protocol.plaintext import Shape, filled
-from incrowd.collection.protocol.release import Header, Signed, check_body, parse_release, sign
+from incrowd.collection.protocol.release import Header, check_body, parse_release
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, seal, unseal
+from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.protocol.upload import code_field, new_code, sealed_upload, upload_length
 from incrowd.errors import ProtocolError
 from incrowd.plans.slots import slots
@@ -200,7 +201,7 @@ def test_merged_strata_are_released_as_one():
 
 def test_a_signature_of_something_else_is_no_signature_of_a_header():
     """The domain: what the shuffler signs elsewhere is never taken for a release."""
-    header, _ = Signed.parse(bytes.fromhex(vectors("releases")["right"]["start"]))
+    header, _ = Signed.parse(Header, bytes.fromhex(vectors("releases")["right"]["start"]))
     forged = Signed(KEY.sign(header.header.encoded), header.header)
     assert header.is_of(KEY.public_key()) and not forged.is_of(KEY.public_key())
     assert not header.is_of(Ed25519PrivateKey.generate().public_key())
@@ -208,7 +209,7 @@ def test_a_signature_of_something_else_is_no_signature_of_a_header():
 
 @pytest.mark.parametrize("length", [-1, 1])
 def test_a_body_of_another_length(length):
-    signed, _ = Signed.parse(bytes.fromhex(vectors("releases")["right"]["start"]))
+    signed, _ = Signed.parse(Header, bytes.fromhex(vectors("releases")["right"]["start"]))
     right = signed.header.reports * INVITED.sealed_length
     check_body(signed.header, INVITED, right, signed.header.body)
     with pytest.raises(ProtocolError, match="body"):

@@ -14,8 +14,9 @@ from pydantic import ValidationError
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Signed, parse_release, prove_cheating
+from incrowd.collection.protocol.release import Header, parse_release
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, info, unseal
+from incrowd.collection.protocol.signed import Signed, prove_cheating
 from incrowd.collection.protocol.upload import check_code, new_code, parse_upload, upload_length
 from incrowd.errors import ProtocolError
 from incrowd.plans import Cells, Plan
@@ -249,7 +250,7 @@ def test_wrong_bundles(given):
 def test_uploads(given):
     bundle, data = BY_DIGEST[given["bundle"]], hexed(given["bytes"])
     found = parse_upload(data, bundle)
-    check_code(found.code, bundle)
+    check_code(found.entry, bundle)
     assert found.encoded(bundle) == data and found.stratum == given["stratum"]
     code = given["code"].encode().ljust(16, b"\0")
     assert wire.upload(bundle.digest, code, given["stratum"], found.sealed) == data
@@ -261,7 +262,7 @@ def test_uploads(given):
 @pytest.mark.parametrize("given", parameters("uploads", "wrong"))
 def test_wrong_uploads(given):
     with pytest.raises(ProtocolError) as found:
-        check_code(parse_upload(hexed(given["bytes"]), INVITED).code, INVITED)
+        check_code(parse_upload(hexed(given["bytes"]), INVITED).entry, INVITED)
     assert problem.kind_of(found.value).name == given["problem"]
 
 
@@ -291,12 +292,14 @@ def test_wrong_releases(why, start):
 
 
 def test_two_headers_for_one_stratum_prove_cheating():
-    one, other = (Signed.parse(hexed(start))[0] for start in vectors("releases")["cheating"])
-    assert prove_cheating(one, other, INVITED.signer)
-    assert not prove_cheating(one, one, INVITED.signer)
+    one, other = (
+        Signed.parse(Header, hexed(start))[0] for start in vectors("releases")["cheating"]
+    )
+    assert prove_cheating(one, other, INVITED)
+    assert not prove_cheating(one, one, INVITED)
     assert not prove_cheating(one, other, Ed25519PrivateKey.generate().public_key())
-    forged, _ = Signed.parse(hexed(vectors("releases")["wrong"]["signed by another key"]))
-    assert not prove_cheating(forged, other, INVITED.signer)
+    forged, _ = Signed.parse(Header, hexed(vectors("releases")["wrong"]["signed by another key"]))
+    assert not prove_cheating(forged, other, INVITED)
 
 
 def test_strata():
