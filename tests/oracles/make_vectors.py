@@ -12,7 +12,7 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.characters import visible
-from incrowd.collection.protocol import problem, release, upload
+from incrowd.collection.protocol import problem, release, signed, upload
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import ShufflerBundle
 from incrowd.collection.protocol.plaintext import filled
@@ -266,7 +266,7 @@ def uploads():
     right = []
     for number, of in ((0, INVITED), (1, OPEN)):
         order, made = an_upload(number, of)
-        case = {"bundle": of.digest.hex(), "code": made.code.decode().strip("\0")}
+        case = {"bundle": of.digest.hex(), "code": made.entry.decode().strip("\0")}
         right.append(
             case | {"stratum": made.stratum, "order": order, "bytes": made.encoded(of).hex()}
         )
@@ -316,7 +316,7 @@ def releases():
     right = header(sealed)
 
     def start(key=SHUFFLER, of=sealed, **changes):
-        return release.sign(header(of, **changes), key).encoded.hex()
+        return signed.sign(header(of, **changes), key).encoded.hex()
 
     fewer = {"people": PEOPLE - 1, "used": PEOPLE - 1, "reports": (PEOPLE - 1) * INVITED.places}
     wrong = {

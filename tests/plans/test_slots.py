@@ -13,7 +13,7 @@ from incrowd.accountant.certificates import redrawn
 from incrowd.accountant.numerics.laws import at_least
 from incrowd.errors import PrivacyError
 from incrowd.plans import Plan
-from incrowd.plans.slots import TAIL, fit, most_reports, pools, slots, slots_of, tail
+from incrowd.plans.slots import TAIL, fit, most_reports, shared, slots, slots_of, tail
 from tests.conftest import plan_of, planned
 from tests.oracles.recorded import VECTORS
 
@@ -86,13 +86,13 @@ def test_messages_of_cells_share_one_pool_beside_the_copies_of_joint_reports():
     ]
     plan = planned([FIVE, TOOLS, SICK], crowd=500, message=message)
     sets, ((number,), crowd) = plan.messages[:2], (slots(plan), plan.survey.crowd)
-    assert pools(plan.messages) == ((0, 1, 2),)
+    assert shared(plan.messages) == ((0, 1, 2),)
     law = [exact_tail(sets, [5, 12], [1, 4], n) for n in range(17)]
     assert crowd * law[number - 2] <= TAIL < crowd * law[number - 3]
     assert tail(plan, (number,)) == pytest.approx(float(law[number - 2]), rel=1e-9)
     assert most_reports(plan.messages, (number,)) == (number - 2, number - 2, 2)
-    assert fit(plan.messages, (number,), (3, number - 5, 2))
-    assert not fit(plan.messages, (number,), (3, number - 4, 2))
+    assert fit((number,), (3, number - 5, 2), shared(plan.messages))
+    assert not fit((number,), (3, number - 4, 2), shared(plan.messages))
     apart = [
         next(n for n in range(17) if crowd * exact_tail([one], [cells], [most], n) <= TAIL / 2)
         for one, cells, most in zip(sets, (5, 12), (1, 4), strict=True)
@@ -105,16 +105,16 @@ def test_permanent_sets_have_slots_of_their_own():
     asked = [{"memoized": True, **FIVE}, {**FIVE, "id": "other"}, {**TOOLS, "memoized": True}]
     message = [{"questions": [question["id"]], "cells": True} for question in asked]
     plan = planned(asked, crowd=500, message=message)
-    assert pools(plan.messages) == ((1,), (0,), (2,))
-    shared, first, last = slots(plan)
-    assert most_reports(plan.messages, (shared, first, last)) == (first, shared, last)
-    for number, cells, most, places in [(1, 5, 1, shared), (0, 5, 1, first), (2, 12, 4, last)]:
+    assert shared(plan.messages) == ((1,), (0,), (2,))
+    fresh, first, last = slots(plan)
+    assert most_reports(plan.messages, (fresh, first, last)) == (first, fresh, last)
+    for number, cells, most, places in [(1, 5, 1, fresh), (0, 5, 1, first), (2, 12, 4, last)]:
         one = [plan.messages[number]]
         chance = [500 * exact_tail(one, [cells], [most], n) for n in (places, places - 1)]
         assert chance[0] <= TAIL / 3 < chance[1]
     assert 0 < 500 * tail(plan, slots(plan)) <= TAIL
-    assert fit(plan.messages, (3, 2, 2), (2, 3, 2))
-    assert not fit(plan.messages, (3, 2, 2), (3, 0, 0))
+    assert fit((3, 2, 2), (2, 3, 2), shared(plan.messages))
+    assert not fit((3, 2, 2), (3, 0, 0), shared(plan.messages))
 
 
 def test_a_message_of_four_thousand_million_cells_takes_little_memory():

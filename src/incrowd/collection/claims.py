@@ -22,7 +22,7 @@ def claims_of(bundle: Bundle) -> Claims:
         local_only=bundle.one_party,
         thinned=bundle.thinned,
         places=bundle.places,
-        tail=tail(bundle.plan, bundle.slots),
+        tail=tail(bundle.plan, bundle.slots, bundle.pools),
     )
 
 

@@ -58,22 +58,18 @@ def slots_of(
     survey: Survey, messages: Sequence[Message], pools: Pools | None = None
 ) -> tuple[int, ...]:
     """Return the same for messages that are not yet part of a plan, by default for one shuffler."""
-    pools = shared(messages) if pools is None else pools
-    together = [[messages[number] for number in pool] for pool in pools]
+    together = [[messages[number] for number in pool] for pool in pools or shared(messages)]
     random = sum(any(message.cells for message in pool) for pool in together)
     return tuple(_fewest(pool, TAIL / (survey.crowd * max(random, 1))) for pool in together)
 
 
-def pools(messages: Sequence[Message], slots: Sequence[int]) -> Pools:
-    """Return the pools that numbers of slots belong to. If there are as many as messages, each
-    message is a pool, also where no messages share slots with one shuffler."""
-    return separate(messages) if len(slots) == len(messages) else shared(messages)
-
-
-def most_reports(messages: Sequence[Message], slots: Sequence[int]) -> tuple[int, ...]:
-    """Return the most reports of each message that an honest person sends. slots: of each pool."""
+def most_reports(
+    messages: Sequence[Message], slots: Sequence[int], pools: Pools | None = None
+) -> tuple[int, ...]:
+    """Return the most reports of each message that an honest person sends. slots: of each pool, by
+    default for one shuffler."""
     most = [message.copies for message in messages]
-    for pool, places in zip(pools(messages, slots), slots, strict=True):
+    for pool, places in zip(pools or shared(messages), slots, strict=True):
         fixed = sum(messages[number].copies for number in pool if not messages[number].cells)
         for number in pool:
             if messages[number].cells:
@@ -81,9 +77,9 @@ def most_reports(messages: Sequence[Message], slots: Sequence[int]) -> tuple[int
     return tuple(most)
 
 
-def fit(messages: Sequence[Message], slots: Sequence[int], reports: Sequence[int]) -> bool:
+def fit(slots: Sequence[int], reports: Sequence[int], pools: Pools) -> bool:
     """Whether the numbers of reports of each message fit into the slots of the pools."""
-    pairs = zip(pools(messages, slots), slots, strict=True)
+    pairs = zip(pools, slots, strict=True)
     return all(sum(reports[number] for number in pool) <= places for pool, places in pairs)
 
 
@@ -101,13 +97,13 @@ def slots_within(survey: Survey) -> float:
     return (survey.upload_bytes - HEADER_BYTES) // (SEALED_BYTES + 2)
 
 
-def tail(plan: Plan, slots: Sequence[int]) -> float:
+def tail(plan: Plan, slots: Sequence[int], pools: Pools | None = None) -> float:
     """Return an upper bound of the probability that one person's reports of some pool exceed its
     slots.
 
     The largest over all answers. A device with more reports draws all noise again.
     """
-    pairs = zip(pools(plan.messages, slots), slots, strict=True)
+    pairs = zip(pools or shared(plan.messages), slots, strict=True)
     laws = [(_law([plan.messages[number] for number in pool]), places) for pool, places in pairs]
     return min(1.0, math.fsum(law.above(places) for law, places in laws))
 

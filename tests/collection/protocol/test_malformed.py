@@ -1,6 +1,7 @@
 """Whatever a peer says: it is read, or refused by our own error, without anything secret in it."""
 
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -32,7 +33,7 @@ def readers():
         "sealed": (lambda data: unseal(data, PRIVATE, INVITED.key, INVITED.digest), SEALED),
         "plaintext": (INVITED.shape.read, INVITED.shape.report(1, b"\x15")),
         "release": (lambda data: parse_release(data, INVITED), RELEASE),
-        "header": (Signed.parse, RELEASE[:200]),
+        "header": (partial(Signed.parse, Header), RELEASE[:200]),
         "problem": (
             lambda data: problem.parse_document(data, 410),
             problem.document(problem.KINDS["closed"]),

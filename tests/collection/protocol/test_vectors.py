@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link, short
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, ShufflerBundle
 from incrowd.collection.protocol.release import Header, parse_release
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, info, unseal
 from incrowd.collection.protocol.signed import Signed, prove_cheating
@@ -297,7 +297,9 @@ def test_two_headers_for_one_stratum_prove_cheating():
     )
     assert prove_cheating(one, other, INVITED)
     assert not prove_cheating(one, one, INVITED)
-    assert not prove_cheating(one, other, Ed25519PrivateKey.generate().public_key())
+    key = Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex()
+    stated = {name: getattr(INVITED, name) for name in ShufflerBundle.model_fields}
+    assert not prove_cheating(one, other, ShufflerBundle(**stated | {"shuffler_key": key}))
     forged, _ = Signed.parse(Header, hexed(vectors("releases")["wrong"]["signed by another key"]))
     assert not prove_cheating(forged, other, INVITED)
 

@@ -209,7 +209,10 @@ def collection_name(message: int) -> str:
 
 def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Received:
     """Return the facts of a receipt for pages. contradicted: whether other files prove cheating."""
-    people, most = receipt.opened_people, most_reports(bundle.plan.messages, bundle.slots)
+    people, most = (
+        receipt.opened_people,
+        most_reports(bundle.plan.messages, bundle.slots, bundle.pools),
+    )
     return Received(
         release=release_of(receipt.signed.header, bundle, people).id,
         bundle=short(bundle.digest),
@@ -225,7 +228,7 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
             if message.reports > people * places
         ),
         places=bundle.places,
-        tail=tail(bundle.plan, bundle.slots),
+        tail=tail(bundle.plan, bundle.slots, bundle.pools),
         colluding=bundle.colluding,
         local_only=bundle.one_party,
         contradicted=contradicted or bool(receipt.contradictions),

@@ -48,7 +48,9 @@ def promised(bundle: Bundle, repeated: bool = False) -> Promise:
     if not verify(plan).plan_holds:
         allowed = "its noise is too small for its promise; nothing should be sent"
         raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
-    return Promise(bundle_guarantee(bundle, repeated=repeated), tail(plan, bundle.slots))
+    return Promise(
+        bundle_guarantee(bundle, repeated=repeated), tail(plan, bundle.slots, bundle.pools)
+    )
 
 
 def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:

@@ -51,12 +51,12 @@ def plaintexts(
     promise includes the cost. Proof: docs/protocol.md, "Slots".
     """
     plan, person = bundle.plan, rounded(person, keystream)
-    most = most_reports(plan.messages, bundle.slots)
+    most = most_reports(plan.messages, bundle.slots, bundle.pools)
     shapes = list(zip(plan.messages, most, strict=True))
     while True:
         drawn = [randomize_message(plan, m, person, keystream, memory, n) for m, n in shapes]
         reports = [[report.tobytes() for report in packed] for packed in drawn]
-        if fit(plan.messages, bundle.slots, [len(packed) for packed in reports]):
+        if fit(bundle.slots, [len(packed) for packed in reports], bundle.pools):
             return filled(bundle.shape, sum(bundle.slots), reports)
 
 

@@ -24,7 +24,7 @@ from incrowd.plans import Plan
 from incrowd.plans.digests import canonical, read_json
 from incrowd.plans.message import place
 from incrowd.plans.plan import FORMAT as PLAN_FORMAT
-from incrowd.plans.slots import slots, slots_of_messages
+from incrowd.plans.slots import Pools, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
 from incrowd.survey.wording import wording
 from incrowd.survey.words import VISIBLE
@@ -295,6 +295,11 @@ class Bundle(_Frozen, ABC):
     @abstractmethod
     def one_party(self) -> bool:
         """Whether one party mixes and collects, so that only the local guarantee holds."""
+
+    @property
+    def pools(self) -> Pools:
+        """The messages that share slots, for each number of `slots`."""
+        return shared(self.plan.messages)
 
     @property
     def mixers(self) -> Literal[1, 2]:
@@ -587,6 +592,11 @@ class MixersBundle(Bundle):
         """Whether the collector's organization runs the first mixer, and messages are cells."""
         cells = any(message.cells for message in self.plan.messages)
         return cells and self.runs.same("first", "collector")
+
+    @property
+    def pools(self) -> Pools:
+        """Each message has slots of its own."""
+        return separate(self.plan.messages)
 
     @property
     def mixers(self) -> Literal[1, 2]:
