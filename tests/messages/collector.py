@@ -12,11 +12,11 @@ from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.opening import opened
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
-from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
+from incrowd.collection.taking import Taking, read_start
 from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
 from tests.messages.shared import command, file, made, reports_file, with_variable
@@ -115,7 +115,7 @@ def another_bundle(folder):
 def contradicted(folder):
     other = sign(replace(HEADER, issued=HEADER.issued + 1), SHUFFLER).encoded
     for start in (START, other):
-        with Taking(INVITED, Places(folder)) as taking:
+        with Taking(INVITED, Places(folder).releases(INVITED)) as taking:
             taking.add(start + BODY)
             taking.done()
 
@@ -159,7 +159,7 @@ CASES = {
     "bundle: another": another_bundle,
     "folder: in use": two_at_once,
     "bundle: not there": lambda folder: command(*TYPED_OPEN, "--bundle", folder / "none"),
-    "release: none": lambda folder: read_start(folder / "none"),
+    "release: none": lambda folder: read_start(folder / "none", Header),
     "release: contradiction": contradicted,
     "release: opened twice": opened_twice,
     "release: a lost process": lost,

@@ -56,9 +56,10 @@ def open_sealed(
     from incrowd.collection.collector.collections import open_release
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
-    from incrowd.collection.collector.taking import read_start
     from incrowd.collection.machine import cores, protect
     from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.collection.protocol.mixing import release_kind
+    from incrowd.collection.taking import read_start
     from incrowd.files import destroy
 
     protect()
@@ -69,7 +70,7 @@ def open_sealed(
         allowed = f"it cannot be read: {error.strerror}; name another file"
         raise UsageError.of("bundle", str(bundle), allowed) from None
     private = load_private(key, collected)
-    signed, start = read_start(release)
+    signed, start = read_start(release, release_kind(collected))
     with (
         progress("opening, reports", signed.header.reports) as advance,
         _engine(engine, master, release, start, collected, key, advance) as work,

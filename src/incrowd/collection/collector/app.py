@@ -24,16 +24,16 @@ from incrowd.collection import service
 from incrowd.collection.collector.dashboard import Dashboard
 from incrowd.collection.collector.keeper import forget, open_waiting
 from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import Places, starts_in
+from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
 from incrowd.collection.collector.receipt import Receipt, load_receipt, note_contradictions
-from incrowd.collection.collector.taking import Taking, acknowledgement
 from incrowd.collection.machine import Clock, system
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.service import OCTETS, answer, exposition, gauge, is_octets, no_such
 from incrowd.collection.settings import CollectorSettings
+from incrowd.collection.taking import Taking
 from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
 
 
@@ -43,8 +43,8 @@ class Measured:
     refused: the number of refused releases by problem type.
     """
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
+    def __init__(self, places: Places, bundle: Bundle) -> None:
+        self.places, self.bundle = places, bundle
         self.refused: Counter[str] = Counter()
         self._seconds, self._since = 0.0, 0.0
 
@@ -66,7 +66,7 @@ class Measured:
 
     def _metrics(self) -> Iterator[Metric]:
         root, opened = self.places.root, receipts(self.places)
-        taken = len(starts_in(self.places.starts))
+        taken = len(self.places.releases(self.bundle).received())
         yield gauge("incrowd_releases_taken", "Releases that have arrived completely.", taken)
         yield gauge("incrowd_releases_opened", "Releases that have been opened.", len(opened))
         yield _by_kind(
@@ -162,7 +162,7 @@ class _Service:
         self.places, self.bundle, self.private = places, bundle, private
         self.settings, self.clock = settings, clock
         self.came, self.failed, self.stopping = asyncio.Event(), False, False
-        self.measured = Measured(places)
+        self.measured = Measured(places, bundle)
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -238,11 +238,11 @@ class _Service:
 
     async def taken(self, request: Request) -> str:
         """Store a release as it arrives; return its acknowledgment."""
-        with Taking(self.bundle, self.places) as taking:
+        with Taking(self.bundle, self.places.releases(self.bundle)) as taking:
             stream = request.stream()
             async for piece in _in_time(stream, self.settings.piece_seconds):
                 taking.add(piece)
-            return acknowledgement(await asyncio.to_thread(taking.done))
+            return (await asyncio.to_thread(taking.done)).acknowledgment
 
     async def refused(self, error: ProtocolError) -> Response:
         """Return the response to an invalid release; record proofs of cheating."""

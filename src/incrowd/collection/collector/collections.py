@@ -25,9 +25,9 @@ from incrowd.collection.collector.receipt import (
     save_receipt,
 )
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Header, check_body
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import PrivateKey
-from incrowd.collection.protocol.signed import Signed
+from incrowd.collection.protocol.signed import Signed, check_body
 from incrowd.errors import ReportsError
 from incrowd.files import new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import Release

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from incrowd.collection.collector.collections import Advance, open_release
-from incrowd.collection.collector.places import Places, starts_in
+from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, note_contradictions
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.protocol.bundle import Bundle, as_time
@@ -57,8 +57,9 @@ def open_waiting(
     deleted only after that.
     """
     folders = []
-    for signed in starts_in(places.starts):
-        folder, release = places.opened(signed), places.waiting(signed)
+    shelf = places.releases(bundle)
+    for signed in shelf.received():
+        folder, release = places.opened(signed), shelf.body(signed)
         if not folder.exists():
             open_release(
                 release,
@@ -78,8 +79,8 @@ def open_waiting(
 
 def leftovers(places: Places) -> list[Path]:
     """Return temporary files that a killed process left; some may contain opened reports."""
-    folders = (places.root, places.opened_ones, places.waiting_ones, places.starts)
-    return [path for folder in folders for path in sorted(folder.glob(f"{BEGUN}*"))]
+    patterns = ("[!.]*/" * depth + f"{BEGUN}*" for depth in range(3))
+    return [path for pattern in patterns for path in sorted(places.root.glob(pattern))]
 
 
 @contextmanager
@@ -101,10 +102,10 @@ def alone(places: Places) -> Iterator[None]:
 
 def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:
     """Return whether every release that can still arrive is open."""
-    starts = starts_in(places.starts)
-    if not all(places.opened(signed).exists() for signed in starts):
+    received = places.releases(bundle).received()
+    if not all(places.opened(signed).exists() for signed in received):
         return False
-    released = {number for signed in starts for number in signed.header.strata}
+    released = {number for signed in received for number in signed.header.strata}
     return len(released) == len(bundle.strata) or now >= as_time(bundle.disposes) + GRACE
 
 
@@ -125,8 +126,8 @@ def check_machine(places: Places, bundle: Bundle, now: datetime) -> list[Finding
         memory(),
         clock(),
         _room(places, bundle),
-        _releases(places),
-        _cheating(places),
+        _releases(places, bundle),
+        _cheating(places, bundle),
         _left(places, bundle, now),
     )
     return list(chain.from_iterable(looks))
@@ -138,9 +139,9 @@ def _room(places: Places, bundle: Bundle) -> Iterator[Finding]:
     return room(places.root, 3 * 3 * crowd * bundle.places * bundle.sealed_length)
 
 
-def _releases(places: Places) -> Iterator[Finding]:
+def _releases(places: Places, bundle: Bundle) -> Iterator[Finding]:
     """Check that every stored release is open and its files are unchanged."""
-    for signed in starts_in(places.starts):
+    for signed in places.releases(bundle).received():
         folder = places.opened(signed)
         yield Finding(f"release {signed.header.strata[0]}", *_state(folder))
 
@@ -157,9 +158,10 @@ def _state(folder: Path) -> tuple[bool, str]:
     return True, f"opened, {receipt.accepted:,} reports accepted, {rejected:,} rejected"
 
 
-def _cheating(places: Places) -> Iterator[Finding]:
-    if many := len(starts_in(places.contradictions)):
-        text = f"{many} releases that contradict each other; keep {places.contradictions} as proof"
+def _cheating(places: Places, bundle: Bundle) -> Iterator[Finding]:
+    shelf = places.releases(bundle)
+    if many := len(shelf.proofs()):
+        text = f"{many} releases that contradict each other; keep {shelf.contradictions} as proof"
         yield Finding("contradictory releases", False, text)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import RECEIPT, Places, starts_in
+from incrowd.collection.collector.places import RECEIPT, Places
 from incrowd.collection.collector.receipt import Receipt, load_receipt, receipts_of
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.machine import Clock
@@ -163,7 +163,7 @@ class Progress:
     def facts(self) -> dict[str, Any]:
         """Return all facts, JSON-ready. Until the release, request the count from the shuffler."""
         bundle, now = self.bundle, self.clock()
-        taken = starts_in(self.gate.places.starts)
+        taken = self.gate.places.releases(bundle).received()
         released = {bundle.strata[n] for signed in taken for n in signed.header.strata}
         phase = _phase(bundle, now, len(released), len(taken) - len(self.gate.opened()))
         counting = phase in ("collecting", "closed")
@@ -235,7 +235,7 @@ class Progress:
 
     @property
     def _contradicted(self) -> bool:
-        return any(self.gate.places.contradictions.glob("*.start"))
+        return bool(self.gate.places.releases(self.bundle).proofs())
 
 
 def _phase(bundle: Bundle, now: datetime, released: int, waiting: int) -> str:

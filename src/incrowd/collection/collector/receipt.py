@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, starts_in
+from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Header
@@ -75,22 +75,22 @@ class Receipt(_Strict):
         return self.dummies + sum(message.reports for message in self.messages)
 
     @property
-    def signed(self) -> Signed[Header]:
+    def signed(self) -> Signed[AnyRelease]:
         """What the shuffler signed."""
         return _start(self.start)
 
 
-def _start(text: str) -> Signed[Header]:
+def _start(text: str) -> Signed[AnyRelease]:
     return Signed.parse(Header, bytes.fromhex(text))[0]
 
 
-def people_at_most(signed: Signed[Header], accepted: int, bundle: Bundle) -> int:
+def people_at_most(signed: Signed[AnyRelease], accepted: int, bundle: Bundle) -> int:
     """Return the most people that the reports can be from: as stated, and with whole uploads."""
     return min(signed.header.people, accepted // bundle.places)
 
 
 def receipt_of(
-    signed: Signed[Header],
+    signed: Signed[AnyRelease],
     bundle: Bundle,
     rejected: dict[str, int],
     dummies: int,
@@ -116,7 +116,7 @@ def receipt_of(
     )
 
 
-def names_of(signed: Signed[Header], bundle: Bundle) -> Names:
+def names_of(signed: Signed[AnyRelease], bundle: Bundle) -> Names:
     """Return the names of the strata of a release."""
     return tuple(bundle.strata[number] for number in signed.header.strata)
 
@@ -182,7 +182,7 @@ def note_contradictions(places: Places, bundle: Bundle) -> None:
         receipt, _ = load_receipt(folder)
         others = [
             other.encoded.hex()
-            for other in starts_in(places.contradictions)
+            for other in places.releases(bundle).proofs()
             if prove_cheating(receipt.signed, other, bundle)
         ]
         if others != receipt.contradictions:
@@ -294,10 +294,10 @@ def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
     signed, places = receipt.signed, Places(folder.resolve().parent.parent)
     if places.opened_ones != folder.resolve().parent:
         return False
-    taken = places.start(signed)
-    others = [Signed.parse(Header, taken.read_bytes())[0]] if taken.exists() else []
-    others += starts_in(places.contradictions)
-    return any(prove_cheating(signed, other, bundle) for other in others)
+    shelf = places.releases(bundle)
+    return any(
+        prove_cheating(signed, other, bundle) for other in (*shelf.received(), *shelf.proofs())
+    )
 
 
 def _files(path: Path) -> list[Path]:
