@@ -20,7 +20,7 @@ from tests.oracles import postgresql
 UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 5
 WARM = 2_000  # uploads that are not counted
 DIFFERENT, OPENED = 50_000, 400_000  # sealed reports
-SINGLE = 20_000  # sealed reports that one process opens
+SINGLE = 5_000  # sealed reports that one process opens
 MILLION = 1_000_000
 
 

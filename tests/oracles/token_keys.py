@@ -1,4 +1,4 @@
-"""RSA keys for tests, good and bad, created once: `python -m tests.oracles.token_keys` does it again.
+"""RSA keys for tests, good and bad; `python -m tests.oracles.token_keys` makes new ones.
 
 A key is listed by its factors.
 """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link, checked_address, is_short_of, short
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import parse_release
+from incrowd.collection.protocol.release import Header, parse_release
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, unseal
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.upload import check_code, code_field, parse_upload

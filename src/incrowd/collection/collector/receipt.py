@@ -49,70 +49,102 @@ class Opened(_Strict):
 class Receipt(_Strict):
     """The facts of one release, as in receipt.json.
 
-    bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, issued,
-    used, reports and strata repeat the header. rejected: sealed reports by kind. opened_people:
-    the most people that the opened plaintexts can be from. messages: in their order.
-    contradictions: starts of other releases of the same strata, signed by the same key.
+    bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, reports,
+    strata, tokens, and with one shuffler issued and used repeat what it states. tokens: of each
+    message, with two mixers; empty if some message had too few. rejected: sealed reports by kind.
+    dummies: their number; with two mixers, of each message. opened_people: the most people that the
+    opened plaintexts can be from. messages: in their order; none if there were too few tokens.
+    contradictions: starts of other releases that are signed by the same key, and exclude this one.
+    invitations: the inviter's signature and statement, when it has arrived; issued and used repeat
+    it.
     """
 
     format: Literal["incrowd receipt 1"] = "incrowd receipt 1"
     bundle: str
     start: str
     people: Count
-    issued: Count
-    used: Count
+    issued: Count | None
+    used: Count | None
     reports: Count
     strata: list[str]
+    tokens: list[Count] | None = None
     rejected: dict[str, Count]
-    dummies: Count
+    dummies: list[Count]
     opened_people: Count
     messages: list[Opened]
     contradictions: list[str] = []
+    invitations: str | None = None
 
     @property
     def accepted(self) -> int:
         """Sealed reports that were opened, dummies included."""
-        return self.dummies + sum(message.reports for message in self.messages)
+        return sum(self.dummies) + sum(message.reports for message in self.messages)
 
     @property
-    def signed(self) -> Signed[AnyRelease]:
-        """What the shuffler signed."""
-        return _start(self.start)
+    def is_refused(self) -> bool:
+        """Whether the second mixer had too few tokens, so that the stratum has no reports."""
+        return self.tokens == []
+
+    def signed(self, bundle: Bundle) -> Signed[AnyRelease]:
+        """What the shuffler, or the second mixer, signed."""
+        return _start(self.start, bundle)
 
 
-def _start(text: str) -> Signed[AnyRelease]:
-    return Signed.parse(Header, bytes.fromhex(text))[0]
+def _start(text: str, bundle: Bundle) -> Signed[AnyRelease]:
+    return Signed.parse(release_kind(bundle), bytes.fromhex(text))[0]
 
 
-def people_at_most(signed: Signed[AnyRelease], accepted: int, bundle: Bundle) -> int:
-    """Return the most people that the reports can be from: as stated, and with whole uploads."""
-    return min(signed.header.people, accepted // bundle.places)
+def accepted(dummies: Iterable[int], reports: Iterable[int], bundle: Bundle) -> list[int]:
+    """Return the reports, dummies included, of each of the bundle's groups.
+
+    dummies: of each group. reports: of each message.
+    """
+    of_messages = [*reports]
+    return [
+        empty + sum(of_messages[message] for message in messages)
+        for empty, (messages, _) in zip(dummies, bundle.groups, strict=True)
+    ]
+
+
+def people_at_most(signed: Signed[AnyRelease], accepted: Sequence[int], bundle: Bundle) -> int:
+    """Return the most people that the reports can be from: as stated, and with all slots full.
+
+    accepted: as from `accepted`.
+    """
+    slots = (slots for _, slots in bundle.groups)
+    return min(signed.header.people, *map(floordiv, accepted, slots))
 
 
 def receipt_of(
     signed: Signed[AnyRelease],
     bundle: Bundle,
-    rejected: dict[str, int],
-    dummies: int,
-    messages: list[Opened],
-    contradictions: list[str],
+    rejected: Mapping[str, int],
+    dummies: Sequence[int],
+    messages: Sequence[Opened],
+    contradictions: Sequence[str] = (),
+    invitations: Signed[Invitations] | None = None,
 ) -> Receipt:
     """Return the receipt of an opened release."""
     header = signed.header
-    accepted = dummies + sum(message.reports for message in messages)
+    mixed = isinstance(header, MixedRelease)
+    counted = (invitations.header if invitations else None) if mixed else header
+    reports = [message.reports for message in messages] or [0] * len(bundle.plan.messages)
+    opened = accepted(dummies, reports, bundle)
     return Receipt(
         bundle=bundle.digest.hex(),
         start=signed.encoded.hex(),
         people=header.people,
-        issued=header.issued,
-        used=header.used,
+        issued=counted.issued if counted else None,
+        used=counted.used if counted else None,
         reports=header.reports,
         strata=list(names_of(signed, bundle)),
-        rejected={kind: rejected.get(kind, 0) for kind in KINDS},
-        dummies=dummies,
-        opened_people=people_at_most(signed, accepted, bundle),
-        messages=messages,
-        contradictions=contradictions,
+        tokens=list(header.tokens) if isinstance(header, MixedRelease) else None,
+        rejected={kind: rejected.get(kind, 0) for kind in kinds_of(bundle)},
+        dummies=list(dummies),
+        opened_people=people_at_most(signed, opened, bundle),
+        messages=list(messages),
+        contradictions=list(contradictions),
+        invitations=invitations.encoded.hex() if invitations else None,
     )
 
 
