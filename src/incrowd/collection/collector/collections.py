@@ -166,9 +166,7 @@ def open_release(
     with new_folder(output) as folder:
         body = _body(release, start, signed, bundle)
         opener = Opener(bundle, private, signed.header.number)
-        receipt = _written(
-            body, signed, bundle, folder, engine or _here(opener, workers, advance)
-        )
+        receipt = _written(body, signed, bundle, folder, engine or _here(opener, workers, advance))
         verify_opened(receipt, bundle, folder)
     return receipt
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Collection as Some
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from incrowd.collection.claims import release_of
-from incrowd.collection.collector.opening import KINDS
+from incrowd.collection.collector.opening import kinds_of
 from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.mixing import AnyRelease, Invitations, MixedRelease
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
@@ -85,13 +87,26 @@ class Receipt(_Strict):
         """Whether the second mixer had too few tokens, so that the stratum has no reports."""
         return self.tokens == []
 
-    def signed(self, bundle: Bundle) -> Signed[AnyRelease]:
+    @property
+    def signed(self) -> Signed[AnyRelease]:
         """What the shuffler, or the second mixer, signed."""
-        return _start(self.start, bundle)
+        return self._start(self.start)
 
+    @property
+    def contradicting(self) -> list[Signed[AnyRelease]]:
+        """What it signed, although it excludes this release."""
+        return list(map(self._start, self.contradictions))
 
-def _start(text: str, bundle: Bundle) -> Signed[AnyRelease]:
-    return Signed.parse(release_kind(bundle), bytes.fromhex(text))[0]
+    def _start(self, text: str) -> Signed[AnyRelease]:
+        kind = Header if self.tokens is None else MixedRelease
+        return Signed[AnyRelease].parse(kind, bytes.fromhex(text))[0]
+
+    @property
+    def inviter(self) -> Signed[Invitations] | None:
+        """What the inviter signed, when it has arrived."""
+        if self.invitations is None:
+            return None
+        return Signed.parse(Invitations, bytes.fromhex(self.invitations))[0]
 
 
 def accepted(dummies: Iterable[int], reports: Iterable[int], bundle: Bundle) -> list[int]:
@@ -111,8 +126,8 @@ def people_at_most(signed: Signed[AnyRelease], accepted: Sequence[int], bundle: 
 
     accepted: as from `accepted`.
     """
-    slots = (slots for _, slots in bundle.groups)
-    return min(signed.header.people, *map(floordiv, accepted, slots))
+    pairs = zip(accepted, bundle.groups, strict=True)
+    return min(signed.header.people, *(opened // slots for opened, (_, slots) in pairs))
 
 
 def receipt_of(
@@ -126,8 +141,7 @@ def receipt_of(
 ) -> Receipt:
     """Return the receipt of an opened release."""
     header = signed.header
-    mixed = isinstance(header, MixedRelease)
-    counted = (invitations.header if invitations else None) if mixed else header
+    counted = header if isinstance(header, Header) else invitations and invitations.header
     reports = [message.reports for message in messages] or [0] * len(bundle.plan.messages)
     opened = accepted(dummies, reports, bundle)
     return Receipt(
@@ -154,21 +168,23 @@ def names_of(signed: Signed[AnyRelease], bundle: Bundle) -> Names:
 
 
 def check(receipt: Receipt, bundle: Bundle) -> None:
-    """Raise ProtocolError unless the bundle's shuffler signed the header in the receipt.
+    """Raise ProtocolError unless the parties in the bundle signed the statements in the receipt.
 
     Raise ReportsError unless the numbers follow from what was signed and opened.
     """
-    signed = receipt.signed
-    signed.check(bundle)
-    for other in map(_start, receipt.contradictions):
-        if not prove_cheating(signed, other, bundle):
-            raise _edited()
-    counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions
+    signed, inviter = receipt.signed, receipt.inviter
+    for statement in (signed, inviter) if inviter else (signed,):
+        statement.check(bundle)
+    if not all(prove_cheating(signed, other, bundle) for other in receipt.contradicting):
+        raise _edited()
+    if len(receipt.dummies) != len(bundle.groups):
+        raise _edited()
+    counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions, inviter
     rejected = sum(receipt.rejected.values())
     whole = receipt.accepted + rejected == receipt.reports
     release = release_of(signed.header, bundle, receipt.opened_people)
-    named = [release.collection(number) for number in range(len(bundle.plan.messages))]
-    fits = [message.id for message in receipt.messages] == named
+    each = () if receipt.is_refused else range(len(bundle.plan.messages))
+    fits = [message.id for message in receipt.messages] == list(map(release.collection, each))
     if not (whole and fits and receipt == receipt_of(signed, bundle, *counts)):
         raise _edited()
 
@@ -208,8 +224,10 @@ def save_receipt(receipt: Receipt, folder: Path) -> None:
     write_bytes(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
 
 
-def note_contradictions(places: Places, bundle: Bundle) -> None:
-    """Add proofs that the shuffler cheats to the receipts of the affected releases."""
+def note_later(places: Places, bundle: Bundle) -> None:
+    """Add to the receipts what arrived later: proofs that a signer cheats, and the inviter's
+    statement."""
+    inviter = next(iter(places.invitations.received()), None)
     for folder in sorted(places.opened_ones.glob("release-*")):
         receipt, _ = load_receipt(folder)
         others = [
@@ -217,8 +235,17 @@ def note_contradictions(places: Places, bundle: Bundle) -> None:
             for other in places.releases(bundle).proofs()
             if prove_cheating(receipt.signed, other, bundle)
         ]
-        if others != receipt.contradictions:
-            save_receipt(receipt.model_copy(update={"contradictions": others}), folder)
+        now = receipt_of(
+            receipt.signed,
+            bundle,
+            receipt.rejected,
+            receipt.dummies,
+            receipt.messages,
+            others,
+            inviter,
+        )
+        if now != receipt:
+            save_receipt(now, folder)
 
 
 def check_files(receipt: Receipt, folder: Path) -> None:
@@ -251,6 +278,8 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
         strata=tuple(receipt.strata),
         people=receipt.people,
         issued=receipt.issued if bundle.codes else None,
+        used=receipt.used if bundle.codes else None,
+        tokens=None if receipt.tokens is None else tuple(receipt.tokens),
         reports=receipt.reports,
         rejected={kind: count for kind, count in receipt.rejected.items() if count},
         opened_people=people,

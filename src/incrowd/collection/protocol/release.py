@@ -86,7 +86,7 @@ class Header(Statement):
     @property
     def number(self) -> int:
         """The first stratum."""
-        return self.strata[0]
+        return next(iter(self.strata), 0)
 
     def length(self, bundle: Bundle) -> int:
         """Return the length of the body, in bytes."""
