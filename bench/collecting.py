@@ -13,13 +13,14 @@ from incrowd.collection.collector.collections import PIECE_REPORTS
 from incrowd.collection.collector.opening import opened
 from incrowd.collection.machine import cores
 from incrowd.collection.mixer import setup
-from incrowd.collection.protocol.sealed import info
+from incrowd.collection.protocol.sealed import X25519, X_WING, info, unseal
 from incrowd.collection.settings import ShufflerSettings
 from tests.oracles import postgresql
 
 UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 5
 WARM = 2_000  # uploads that are not counted
 DIFFERENT, OPENED = 50_000, 400_000  # sealed reports
+SINGLE = 5_000  # sealed reports that one process opens
 MILLION = 1_000_000
 
 
@@ -30,6 +31,8 @@ def rows():
         server = _postgres(stack)
         yield from uploads(folder, bundle, signing, server)
         yield opening(bundle, private)
+        for kem in (X25519, X_WING):
+            yield unsealing(*services.bundle_in(folder / kem.name, kem))
         yield from million(folder, bundle, signing, private)
 
 
@@ -93,7 +96,7 @@ def opening(bundle, private):
     pieces = [b"".join(sealed[at : at + step]) for at in range(0, len(sealed), step)]
     about = info(bundle.key.header, bundle.digest)
     with ExitStack() as stack:
-        given = private.private_bytes_raw(), about, size, pieces
+        given = private, about, size, pieces
         alone = stack.enter_context(services.hpke_alone(cores(), *given))
         ours, theirs = medians([lambda: _open(pieces, bundle, private), alone], runs=3)
     rate, bare = (f"{OPENED / each:,.0f} a second" for each in (ours, theirs))
@@ -104,6 +107,26 @@ def opening(bundle, private):
 def _open(pieces, bundle, private):
     found = sum(len(piece.packed[0]) for piece in opened(pieces, bundle, private, cores()))
     assert found == OPENED
+
+
+def unsealing(bundle, _, private):
+    """The function for one report beside HPKE with the same suite, in this process, in turns."""
+    sealed = services.sealed_many(bundle, SINGLE)
+    ciphertexts = [each[len(bundle.key.header) :] for each in sealed]
+    suite, key, about = private.kem.suite, private.key, info(bundle.key.header, bundle.digest)
+
+    def ours():
+        for each in sealed:
+            unseal(each, private, bundle.key, bundle.digest)
+
+    def alone():
+        for each in ciphertexts:
+            suite.decrypt(each, key, about)
+
+    spent, bare = medians([ours, alone], runs=5)
+    rate, peer = (f"{SINGLE / each:,.0f} a second" for each in (spent, bare))
+    what = f"reports opened one by one, {private.kem.name}: {rate}"
+    return Row(what, spent, f"HPKE alone: {peer}", bare, "at least .80")
 
 
 # --- a million -----------------------------------------------------------------------------------
@@ -117,7 +140,7 @@ def million(folder, bundle, signing, private):
     steps = {
         "stored in groups": (services.fill, settings, sealed),
         "released: mixed, digested, signed": (services.release, settings),
-        "opened and checked": (services.open_all, settings, private.private_bytes_raw(), folder),
+        "opened and checked": (services.open_all, settings, private.secret, folder),
         "estimated": (services.estimate, folder, bundle.encoded),
     }
     for what, step in steps.items():

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,7 +25,7 @@ from incrowd.collection.mixer import app, keeper, setup
 from incrowd.collection.mixer.init import Terms, make_bundle
 from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.release import Signed
-from incrowd.collection.protocol.sealed import HEADER, SUITE, seal
+from incrowd.collection.protocol.sealed import HEADER, KEMS, X25519, PrivateKey, seal
 from incrowd.collection.protocol.upload import NO_CODE, START, Upload
 from incrowd.collection.service import serve
 from incrowd.collection.settings import ShufflerSettings
@@ -39,7 +38,7 @@ QUESTIONS = 8  # yes or no, in one report of a person
 NEVER = 1e6  # seconds: what is due is looked for when the measurement says so
 
 
-def bundle_in(folder):
+def bundle_in(folder, kem=X25519):
     """A bundle with both private keys: of the shuffler, of the collector."""
     plan, now = wide_plan(QUESTIONS), datetime.now(UTC)
     closes = (now + timedelta(days=1)).strftime(TIME)
@@ -56,7 +55,7 @@ def bundle_in(folder):
         local_only=True,
         shuffler="http://127.0.0.1:1",
         collector="http://127.0.0.1:2",
-        key_configuration=new_key(places).encoded.hex(),
+        key_configuration=new_key(places, kem=kem).encoded.hex(),
     )
     made = make_bundle(plan, terms)
     return made.bundle, made.private, load_private(places.private, made.bundle)
@@ -136,26 +135,27 @@ def sealed_in_processes(bundle, count):
         return [each for part in pool.starmap(_sealed_part, parts) for each in part]
 
 
-def _decrypt(pipe, raw, about, size, pieces):
+def _decrypt(pipe, kem, secret, about, size, pieces):
     """Nothing but HPKE: all ciphertexts are cut out before."""
-    private = X25519PrivateKey.from_private_bytes(raw)
+    suite, key = KEMS[kem].suite, PrivateKey(KEMS[kem], secret).key
     ciphertexts = [
         piece[at + HEADER.size : at + size] for piece in pieces for at in range(0, len(piece), size)
     ]
     pipe.send(None)
     while pipe.recv():
         for each in ciphertexts:
-            SUITE.decrypt(each, private, about)
+            suite.decrypt(each, key, about)
         pipe.send(None)
 
 
 @contextmanager
-def hpke_alone(processes, raw, about, size, pieces):
+def hpke_alone(processes, private, about, size, pieces):
     """What decrypts everything once, an equal part in each process."""
     pipes = []
     for number in range(processes):
         here, there = SPAWN.Pipe()
-        given = there, raw, about, size, pieces[number::processes]
+        key = private.kem.id, private.secret
+        given = there, *key, about, size, pieces[number::processes]
         SPAWN.Process(target=_decrypt, args=given, daemon=True).start()
         pipes.append(here)
     for pipe in pipes:
@@ -192,13 +192,11 @@ def release(settings):
     keeper.make_release(store, (0,), folder, Keystream.from_system(), key)
 
 
-def open_all(settings, raw, folder):
+def open_all(settings, secret, folder):
     store = setup.open_store(settings)
     signed, _ = Signed.parse(store.start_of(0))
-    body, private = (
-        keeper.body_file(settings.releases, signed),
-        X25519PrivateKey.from_private_bytes(raw),
-    )
+    body = keeper.body_file(settings.releases, signed)
+    private = PrivateKey(store.bundle.key.kem, secret)
     open_release(body, 0, signed, store.bundle, private, folder / "opened", workers=cores())
 
 

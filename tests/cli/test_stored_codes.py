@@ -124,7 +124,7 @@ def files(folder):
     plain = [bundle.shape.dummy] * (bundle.places * PEOPLE)
     for number in range(0, len(plain), bundle.places):
         plain[number] = bundle.shape.report(0, rng.integers(0, 2, 1, np.uint8).tobytes())
-    (folder / "private.key").write_bytes(RECEIVER.private_bytes_raw())
+    (folder / "private.key").write_bytes(RECEIVER.secret)
     data = release(all_sealed(plain, bundle), bundle, key=signing)
     (folder / "0.release").write_bytes(data)
     opened = folder / "opened"

@@ -137,7 +137,7 @@ def folder(case, tmp_path_factory):
     if case.name == "too few":
         garbage = message.copies * (PEOPLE - FEW)
         sealed[:garbage] = [number.to_bytes(len(sealed[0])) for number in range(garbage)]
-    (folder / "private.key").write_bytes(RECEIVER.private_bytes_raw())
+    (folder / "private.key").write_bytes(RECEIVER.secret)
     (folder / "0.release").write_bytes(data := release(sealed, case.bundle))
     signed, start = Signed.parse(data)
     made = folder / "opened" / "release-0"

@@ -13,7 +13,7 @@ from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, MOST_SLOTS, Bundle
 from incrowd.collection.protocol.plaintext import DUMMY, Shape, filled
 from incrowd.collection.protocol.release import Signed, check_body, parse_release, sign
-from incrowd.collection.protocol.sealed import KeyConfiguration, unseal
+from incrowd.collection.protocol.sealed import X25519, X_WING, KeyConfiguration, PrivateKey, unseal
 from incrowd.collection.protocol.upload import (
     check_code,
     code_field,
@@ -144,8 +144,10 @@ CASES = {
     "bundle: a short key": bundle(shuffler_key="00"),
     "bundle: another KEM": bundle(key_configuration="070010"),
     "bundle: an address": bundle(addresses=ADDRESSES | {"shuffler": "http://a.example"}),
-    "key: id": lambda _: KeyConfiguration(256, INVITED.key.public),
-    "key: low order": lambda _: KeyConfiguration(1, bytes(32)),
+    "key: id": lambda _: KeyConfiguration(256, INVITED.key.public, X25519),
+    "key: low order": lambda _: KeyConfiguration(1, bytes(32), X25519),
+    "key: X-Wing": lambda _: KeyConfiguration(1, bytes(1216), X_WING),
+    "key: secret": lambda _: PrivateKey(X_WING, bytes(31)),
     "link: no digest": lambda _: Link.parse("https://a.example"),
     "link: user": linked("https://me@a.example"),
     "link: a space": linked("https://a.example/a b"),

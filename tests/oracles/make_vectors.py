@@ -10,14 +10,13 @@ import json
 
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.characters import visible
 from incrowd.collection.protocol import problem, release, upload
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.plaintext import filled
-from incrowd.collection.protocol.sealed import KeyConfiguration
+from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.encoding.records import EncodedAnswers, pack
 from incrowd.plans import Cells, Plan
 from incrowd.plans.digests import canonical, digest_of
@@ -38,9 +37,10 @@ ANSWERS = [
 
 
 PLAN = Plan.load(VECTORS / "plan.json")
-RECEIVER = X25519PrivateKey.from_private_bytes(fixed("collector"))
+RECEIVER = PrivateKey(X25519, fixed("collector"))
 SHUFFLER = Ed25519PrivateKey.from_private_bytes(fixed("shuffler"))
-CONFIGURATION = KeyConfiguration(7, wire.public(RECEIVER))
+CONFIGURATION = RECEIVER.configuration(7)
+DRAFT = json.loads((VECTORS / "xwing.json").read_text(encoding="utf-8"))["kem"][0]
 
 
 def bundle(**changes):
@@ -155,6 +155,7 @@ def sealed():
     right |= {"bundle": INVITED.digest, "info": info, "sealed": made}
     return {
         "right": {key: value.hex() for key, value in right.items()},
+        "post_quantum": {key: value.hex() for key, value in post_quantum(plaintext).items()},
         "wrong": {
             "for another bundle": seal(plaintext, "other", OPEN).hex(),
             "another key id": (b"\x08" + made[1:]).hex(),
@@ -165,6 +166,18 @@ def sealed():
             "header alone": made[:7].hex(),
         },
     }
+
+
+def post_quantum(plaintext):
+    """A report sealed with X-Wing: the key and the encapsulated secret are those of its draft."""
+    public, enc, secret = (bytes.fromhex(DRAFT[key]) for key in ("pk", "ct", "ss"))
+    configuration = b"\x07\x64\x7a" + public + bytes.fromhex("000400010001")
+    of = bundle(key_configuration=configuration.hex()).digest
+    about = wire.info(wire.header(configuration), of)
+    made = wire.header(configuration) + wire.seal_with(secret, enc, plaintext, about, wire.X_WING)
+    given = {"seed": bytes.fromhex(DRAFT["seed"]), "key_configuration": configuration}
+    given |= {"eseed": bytes.fromhex(DRAFT["eseed"])}
+    return given | {"plaintext": plaintext, "bundle": of, "info": about, "sealed": made}
 
 
 # --- bundles -------------------------------------------------------------------------------------

@@ -13,12 +13,14 @@ import math
 import struct
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-KEM_SUITE = b"KEM" + struct.pack(">H", 0x20)
-HPKE_SUITE = b"HPKE" + struct.pack(">HHH", 0x20, 1, 1)
+X25519, X_WING = 0x20, 0x647A
+KEM_SUITE = b"KEM" + struct.pack(">H", X25519)
+MLKEM_CIPHERTEXT = 1088
 
 
 # --- permanent responses of cells ----------------------------------------------------------------
@@ -64,38 +66,63 @@ def public(private):
     return private.public_key().public_bytes_raw()
 
 
-def cipher(shared_point, enc, receiver, info):
-    """The AEAD and its first nonce, from the Diffie-Hellman secret."""
+def schedule(secret, info, kem, aead=1, key_bytes=16):
+    """The key and its first nonce, from the secret of a KEM."""
+    suite = b"HPKE" + struct.pack(">HHH", kem, 1, aead)
+    names = extract(b"", suite, b"psk_id_hash", b"")
+    context = b"\0" + names + extract(b"", suite, b"info_hash", info)
+    prk = extract(secret, suite, b"secret", b"")
+    key = expand(prk, suite, b"key", context, key_bytes)
+    return key, expand(prk, suite, b"base_nonce", context, 12)
+
+
+def x25519_secret(shared_point, enc, receiver):
     eae = extract(b"", KEM_SUITE, b"eae_prk", shared_point)
-    secret = expand(eae, KEM_SUITE, b"shared_secret", enc + receiver, 32)
-    names = extract(b"", HPKE_SUITE, b"psk_id_hash", b"")
-    context = b"\0" + names + extract(b"", HPKE_SUITE, b"info_hash", info)
-    prk = extract(secret, HPKE_SUITE, b"secret", b"")
-    key = expand(prk, HPKE_SUITE, b"key", context, 16)
-    return AESGCM(key), expand(prk, HPKE_SUITE, b"base_nonce", context, 12)
+    return expand(eae, KEM_SUITE, b"shared_secret", enc + receiver, 32)
+
+
+def x_wing_secret(seed, enc):
+    """Decapsulation of draft-connolly-cfrg-xwing-kem, from ML-KEM, X25519 and SHA-3."""
+    expanded = hashlib.shake_256(seed).digest(96)
+    mlkem = MLKEM768PrivateKey.from_seed_bytes(expanded[:64])
+    own = X25519PrivateKey.from_private_bytes(expanded[64:])
+    ciphertext, point = enc[:MLKEM_CIPHERTEXT], enc[MLKEM_CIPHERTEXT:]
+    shared = own.exchange(X25519PublicKey.from_public_bytes(point))
+    both, label = mlkem.decapsulate(ciphertext) + shared, bytes.fromhex("5c2e2f2f5e5c")
+    return hashlib.sha3_256(both + point + public(own) + label).digest()
+
+
+def seal_with(secret, enc, plaintext, info, kem):
+    key, nonce = schedule(secret, info, kem)
+    return enc + AESGCM(key).encrypt(nonce, plaintext, b"")
 
 
 def hpke_seal(plaintext, receiver, info, ephemeral):
     """enc and ciphertext; `ephemeral` is the 32 random bytes of the sender's key."""
     own = X25519PrivateKey.from_private_bytes(ephemeral)
     shared = own.exchange(X25519PublicKey.from_public_bytes(receiver))
-    aead, nonce = cipher(shared, public(own), receiver, info)
-    return public(own) + aead.encrypt(nonce, plaintext, b"")
+    secret = x25519_secret(shared, public(own), receiver)
+    return seal_with(secret, public(own), plaintext, info, X25519)
 
 
-def hpke_open(sealed, private, info):
-    own = X25519PrivateKey.from_private_bytes(private)
-    enc, ciphertext = sealed[:32], sealed[32:]
-    shared = own.exchange(X25519PublicKey.from_public_bytes(enc))
-    aead, nonce = cipher(shared, enc, public(own), info)
-    return aead.decrypt(nonce, ciphertext, b"")
+def hpke_open(sealed, private, info, kem=X25519):
+    size = {X25519: 32, X_WING: 1120}[kem]
+    enc, ciphertext = sealed[:size], sealed[size:]
+    if kem == X25519:
+        own = X25519PrivateKey.from_private_bytes(private)
+        shared = own.exchange(X25519PublicKey.from_public_bytes(enc))
+        secret = x25519_secret(shared, enc, public(own))
+    else:
+        secret = x_wing_secret(private, enc)
+    key, nonce = schedule(secret, info, kem)
+    return AESGCM(key).decrypt(nonce, ciphertext, b"")
 
 
 # --- sealed reports, uploads, releases -----------------------------------------------------------
 
 
 def header(configuration):
-    return configuration[:1] + bytes.fromhex("002000010001")
+    return configuration[:3] + bytes.fromhex("00010001")
 
 
 def info(head, digest):
@@ -108,7 +135,8 @@ def seal(plaintext, configuration, digest, ephemeral):
 
 
 def unseal(sealed, private, digest):
-    return hpke_open(sealed[7:], private, info(sealed[:7], digest))
+    kem = int.from_bytes(sealed[1:3], "big")
+    return hpke_open(sealed[7:], private, info(sealed[:7], digest), kem)
 
 
 def plaintext(length, message=0xFFFF, packed=b""):
@@ -138,6 +166,8 @@ def read_bundle(data):
     sent = [sent_bits(content, message) for message in content["plan"]["messages"]]
     length = 3 + max(-(-bits // 8) for bits in sent)
     places = sum(content["slots"])
+    enc = {"0020": 32, "647a": 1120}[content["key_configuration"][2:6]]
+    sealed = 7 + enc + length + 16
     return {
         "digest": hashlib.sha256(data).digest(),
         "configuration": bytes.fromhex(content["key_configuration"]),
@@ -145,8 +175,8 @@ def read_bundle(data):
         "bits": sent,
         "plaintext": length,
         "places": places,
-        "sealed": 55 + length,
-        "upload": 50 + places * (55 + length),
+        "sealed": sealed,
+        "upload": 50 + places * sealed,
         "least": content["plan"]["survey"]["crowd"] + content["reserve"],
     }
 

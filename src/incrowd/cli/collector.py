@@ -31,23 +31,28 @@ Folder = Annotated[
 def init(
     folder: Folder,
     key_id: Annotated[int, typer.Option(min=0, max=255, help="Number of the key.")] = 1,
+    post_quantum: Annotated[
+        bool, typer.Option("--post-quantum", help="Seal with X-Wing (ML-KEM-768 and X25519).")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Create the collector's key. Give the public half to the shuffler, who makes the bundle.
 
     The private half stays in FOLDER/private.key until everything is opened. Use a key for one
-    bundle only.
+    bundle only. With --post-quantum, recorded traffic stays sealed even if quantum computers break
+    X25519; each sealed report is 1,088 bytes longer.
 
     \b
     Example:
       incrowd collector init collector
     """
     from incrowd.collection.collector.places import Places, new_key
+    from incrowd.collection.protocol.sealed import X25519, X_WING
     from incrowd.files import PRIVATE_FOLDER
 
     make_folder(folder, "folder", PRIVATE_FOLDER)
     places = Places(folder)
-    configuration = new_key(places, key_id).encoded.hex()
+    configuration = new_key(places, key_id, X_WING if post_quantum else X25519).encoded.hex()
     if json:
         print_json({"key_configuration": configuration, "file": str(places.public)})
     else:

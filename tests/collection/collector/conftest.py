@@ -44,7 +44,7 @@ def places(tmp_path):
 def keyed(places):
     """A folder with the private key of the vectors."""
     places.root.mkdir()
-    places.private.write_bytes(RECEIVER.private_bytes_raw())
+    places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(INVITED.encoded)
     return places
 

@@ -13,15 +13,18 @@ import pytest
 
 from incrowd.collection.collector.places import Places
 from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.sealed import seal
 from tests.collection.collector.conftest import (
     INVITED,
     PEOPLE,
     PLAN,
     RECEIVER,
     header_of,
+    plaintexts,
     release,
 )
 from tests.conftest import run
+from tests.oracles import make_vectors
 from tests.oracles.make_vectors import VECTORS
 
 START = [sys.executable, "-c", "from incrowd.cli import main; main()"]
@@ -39,7 +42,7 @@ def folder(tmp_path_factory, sealed):
     home = tmp_path_factory.mktemp("opened")
     (home / "0.release").write_bytes(release(sealed))
     (home / "bundle.json").write_bytes(INVITED.encoded)
-    (home / "private.key").write_bytes(RECEIVER.private_bytes_raw())
+    (home / "private.key").write_bytes(RECEIVER.secret)
     done = command(*opening(home), "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
@@ -116,7 +119,7 @@ def test_verify_checks_the_receipt(folder):
 )
 def test_what_cannot_be_opened(tmp_path, sealed, change, code, said):
     files = {"0.release": release(sealed), "bundle.json": INVITED.encoded}
-    files |= {"private.key": RECEIVER.private_bytes_raw()} | change
+    files |= {"private.key": RECEIVER.secret} | change
     for name, content in files.items():
         if content is not None:
             (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -133,6 +136,24 @@ def test_a_key_is_made(tmp_path):
     places = Places(tmp_path / "c")
     assert places.public.read_text().startswith("090020")
     assert command("collector", "init", tmp_path / "c").returncode == 2
+
+
+def test_a_release_is_opened_with_a_post_quantum_key(tmp_path):
+    """From the command that makes the key to the command that opens what people sealed with it."""
+    done = command("collector", "init", tmp_path, "--post-quantum", "--json")
+    assert done.returncode == 0, done.stderr
+    configuration = json.loads(done.stdout)["key_configuration"]
+    assert configuration.startswith("01647a") and Places(tmp_path).private.stat().st_size == 32
+    bundle = make_vectors.bundle(key_configuration=configuration)
+    plain = plaintexts(PEOPLE, bundle)
+    sealed = [seal(each, bundle.key, bundle.digest) for each in plain]
+    (tmp_path / "0.release").write_bytes(release(sealed, bundle))
+    (tmp_path / "bundle.json").write_bytes(bundle.encoded)
+    done = command(*opening(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    receipt = json.loads(done.stdout)["receipt"]
+    assert receipt["people"] == receipt["opened_people"] == PEOPLE
+    assert receipt["signature_valid"] and not any(receipt["rejected"].values())
 
 
 def free_port():

@@ -284,7 +284,7 @@ class TestTheGate:
         for at, numbers in enumerate([(0, 0), (1, 2), (2, 2)]):
             own = type(places)(tmp_path / str(at))
             own.root.mkdir()
-            own.private.write_bytes(RECEIVER.private_bytes_raw())
+            own.private.write_bytes(RECEIVER.secret)
             own.bundle.write_bytes(INVITED.encoded)
             found = opened(own, release(self.few(numbers)))
             assert found.page.status_code == 404 and found.facts["estimates"] is None
@@ -317,7 +317,7 @@ class TestTheGate:
         for people in (4 * PEOPLE, 6 * PEOPLE):
             own = type(places)(tmp_path / str(people))
             own.root.mkdir()
-            own.private.write_bytes(RECEIVER.private_bytes_raw())
+            own.private.write_bytes(RECEIVER.secret)
             own.bundle.write_bytes(INVITED.encoded)
             found = opened(own, release(all_sealed(plaintexts(people))))
             sizes.append((len(found.state.content), len(found.page.content)))

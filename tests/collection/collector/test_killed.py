@@ -68,7 +68,7 @@ def run(folder, kills, seed, port):
     """Kill it so many times while releases come; everything has to be open in the end."""
     places, moments = Places(folder / "collector"), random.Random(seed)
     places.root.mkdir(parents=True)
-    places.private.write_bytes(RECEIVER.private_bytes_raw())
+    places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(BUNDLE.encoded)
     plain = plaintexts(bundle=BUNDLE)
     sealed = [make_vectors.seal(each, f"{n}", BUNDLE) for n, each in enumerate(plain)]
@@ -150,7 +150,7 @@ def taken(folder, data):
     """A collector's folder with a release that was taken."""
     places = Places(folder / "collector")
     places.root.mkdir(parents=True)
-    places.private.write_bytes(RECEIVER.private_bytes_raw())
+    places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(ONE.encoded)
     with Taking(ONE, places) as taking:
         taking.add(data)

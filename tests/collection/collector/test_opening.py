@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import incrowd
 from incrowd.collection.collector import collections, opening
@@ -17,6 +16,7 @@ from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, received, save_receipt
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.errors import ProtocolError, ReportsError
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.slots import tail
@@ -211,7 +211,7 @@ def test_a_key_of_another_bundle_opens_nothing(sealed, tmp_path):
     path = tmp_path / "r"
     path.write_bytes(release(sealed))
     signed, start = Signed.parse(path.read_bytes())
-    key = X25519PrivateKey.generate()
+    key = PrivateKey.generate(X25519)
     receipt = open_release(path, start, signed, INVITED, key, tmp_path / "o", workers=1)
     assert receipt.rejected["unopened"] == len(sealed) and receipt.opened_people == 0
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import incrowd
 from incrowd.accountant.certificates import redrawn
@@ -16,12 +15,12 @@ from incrowd.collection.device.sending import fetch
 from incrowd.collection.page.files import PageContent, page_files, shipped
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
-from incrowd.collection.protocol.sealed import KeyConfiguration
+from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.errors import PlanError, ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
 from tests.conftest import cells_survey, second_round, with_less_noise
-from tests.oracles import make_vectors, wire
+from tests.oracles import make_vectors
 from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link, traveling
 
 
@@ -40,7 +39,7 @@ def cheating(changes):
     return Bundle.parse(canonical(json.loads(INVITED.encoded) | changes).encode())
 
 
-OWN_KEY = KeyConfiguration(7, wire.public(X25519PrivateKey.from_private_bytes(bytes(31) + b"7")))
+OWN_KEY = PrivateKey(X25519, bytes(31) + b"7").configuration(7)
 
 
 @pytest.mark.parametrize(

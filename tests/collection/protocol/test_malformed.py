@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,15 +10,13 @@ from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link, checked_address, is_short_of, short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Signed, parse_release
-from incrowd.collection.protocol.sealed import KeyConfiguration, unseal
+from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, unseal
 from incrowd.collection.protocol.upload import check_code, code_field, parse_upload
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from tests.collection.protocol.conftest import INVITED, vectors
 
-PRIVATE = X25519PrivateKey.from_private_bytes(
-    bytes.fromhex(vectors("keys")["collector"]["private"])
-)
+PRIVATE = PrivateKey(X25519, bytes.fromhex(vectors("keys")["collector"]["private"]))
 UPLOAD = bytes.fromhex(vectors("uploads")["right"][0]["bytes"])
 RELEASE = bytes.fromhex("".join(vectors("releases")["right"].values()))
 SEALED = bytes.fromhex(vectors("sealed")["right"]["sealed"])

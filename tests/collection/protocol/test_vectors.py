@@ -15,7 +15,7 @@ from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Signed, parse_release, prove_cheating
-from incrowd.collection.protocol.sealed import SUITE, KeyConfiguration, info, unseal
+from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, info, unseal
 from incrowd.collection.protocol.upload import check_code, new_code, parse_upload, upload_length
 from incrowd.errors import ProtocolError
 from incrowd.plans import Cells, Plan
@@ -27,7 +27,7 @@ hexed = bytes.fromhex
 BY_DIGEST = {each.digest.hex(): each for each in (INVITED, OPEN)}
 READ = {digest: wire.read_bundle(each.encoded) for digest, each in BY_DIGEST.items()}
 PRIVATE = hexed(vectors("keys")["collector"]["private"])
-RECEIVER = X25519PrivateKey.from_private_bytes(PRIVATE)
+RECEIVER = PrivateKey(X25519, PRIVATE)
 
 
 @pytest.mark.parametrize("name", make_vectors.MADE)
@@ -55,12 +55,12 @@ def test_the_example_of_rfc_9458():
     given = {k: v if k == "source" else hexed(v) for k, v in vectors("rfc9458").items()}
     request, secret = given["encapsulated_request"], given["server_secret_key"]
     key = X25519PrivateKey.from_private_bytes(secret)
-    assert SUITE.decrypt(request[7:], key, given["info"]) == given["request"]
+    assert X25519.suite.decrypt(request[7:], key, given["info"]) == given["request"]
     assert wire.hpke_open(request[7:], secret, given["info"]) == given["request"]
     ephemeral = given["client_ephemeral_secret_key"]
     made = wire.hpke_seal(given["request"], wire.public(key), given["info"], ephemeral)
     assert given["key_config"][:1] + hexed("002000010001") + made == request
-    ours = KeyConfiguration(1, wire.public(key))
+    ours = KeyConfiguration(1, wire.public(key), X25519)
     assert request.startswith(ours.header)
     assert info(ours.header, b"").split(b"\0", 1)[1] == given["info"].split(b"\0", 1)[1]
     offered = given["key_config"]  # two AEADs, where ours has one
@@ -69,7 +69,8 @@ def test_the_example_of_rfc_9458():
 
 def test_keys():
     given = vectors("keys")
-    assert wire.public(RECEIVER).hex() == given["collector"]["public"]
+    public = wire.public(X25519PrivateKey.from_private_bytes(PRIVATE)).hex()
+    assert RECEIVER.public.hex() == given["collector"]["public"] == public
     shuffler = Ed25519PrivateKey.from_private_bytes(hexed(given["shuffler"]["private"]))
     assert wire.public(shuffler).hex() == given["shuffler"]["public"]
     found = KeyConfiguration.parse(hexed(given["key_configuration"]))

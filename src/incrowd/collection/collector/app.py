@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -32,6 +31,7 @@ from incrowd.collection.collector.taking import Taking, acknowledgement
 from incrowd.collection.machine import Clock, system
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.service import OCTETS, answer, exposition, gauge, is_octets, no_such
 from incrowd.collection.settings import CollectorSettings
 from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
@@ -118,7 +118,7 @@ _log = logging.getLogger("incrowd.collector")
 def application(
     folder: Path,
     bundle: Bundle,
-    private: X25519PrivateKey,
+    private: PrivateKey,
     settings: CollectorSettings,
     clock: Clock = system,
     people: PeopleCount | None = None,
@@ -155,7 +155,7 @@ class _Service:
         self,
         places: Places,
         bundle: Bundle,
-        private: X25519PrivateKey,
+        private: PrivateKey,
         settings: CollectorSettings,
         clock: Clock,
     ) -> None:

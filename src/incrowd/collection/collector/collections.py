@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import REPEATED, Piece, opened
@@ -27,6 +26,7 @@ from incrowd.collection.collector.receipt import (
 )
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Signed, check_body
+from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.errors import ReportsError
 from incrowd.files import new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import Release
@@ -103,7 +103,7 @@ def open_release(
     start: int,
     signed: Signed,
     bundle: Bundle,
-    private: X25519PrivateKey,
+    private: PrivateKey,
     output: Path,
     *,
     workers: int,
@@ -142,7 +142,7 @@ def _body(release: Path, start: int, signed: Signed, bundle: Bundle) -> np.ndarr
     return np.memmap(release, np.uint8, "r", start).reshape(-1, bundle.sealed_length)
 
 
-def _here(bundle: Bundle, private: X25519PrivateKey, workers: int, advance: Advance) -> Engine:
+def _here(bundle: Bundle, private: PrivateKey, workers: int, advance: Advance) -> Engine:
     """Return an engine with processes on this machine, as many as are worth starting."""
 
     def engine(body: np.ndarray, without: np.ndarray) -> Iterable[Piece]:

@@ -9,13 +9,12 @@ from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
 from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.receipt import check_files, load_receipt, note_contradictions
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.protocol.bundle import Bundle, as_time
+from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import BEGUN, destroy, write_private
 from incrowd.reports.locking import locked
@@ -48,7 +47,7 @@ def keep_bundle(places: Places, path: Path | None) -> Bundle:
 def open_waiting(
     places: Places,
     bundle: Bundle,
-    private: X25519PrivateKey,
+    private: PrivateKey,
     workers: int,
     advance: Advance = lambda _: None,
 ) -> list[Path]:

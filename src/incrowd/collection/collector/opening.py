@@ -14,11 +14,10 @@ from queue import SimpleQueue
 from typing import NamedTuple, cast
 
 import numpy as np
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.machine import protect
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.sealed import unseal
+from incrowd.collection.protocol.sealed import PrivateKey, unseal
 from incrowd.errors import InWords, ProtocolError, ReportsError
 
 AHEAD = 4  # pieces queued for each process
@@ -49,7 +48,7 @@ class Opener:
     """Opens pieces of a release: concatenated sealed reports."""
 
     bundle: Bundle
-    private: X25519PrivateKey
+    private: PrivateKey
 
     def __call__(self, sealed: bytes) -> Piece:
         """Return their content, in their order."""
@@ -72,7 +71,7 @@ class Opener:
 
 
 def opened(
-    pieces: Iterable[bytes], bundle: Bundle, private: X25519PrivateKey, workers: int
+    pieces: Iterable[bytes], bundle: Bundle, private: PrivateKey, workers: int
 ) -> Iterator[Piece]:
     """Yield the content of pieces of a release, in their order; one worker runs in this process.
 
@@ -92,7 +91,7 @@ def opened(
         finally:
             free.put(pipe)
 
-    given = bundle.encoded, private.private_bytes_raw()
+    given = bundle.encoded, private.secret
     with ExitStack() as stack:
         for _ in range(workers):
             free.put(stack.enter_context(_process(*given)))
@@ -124,11 +123,11 @@ def _in_order(
 
 
 @contextmanager
-def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
+def _process(bundle: bytes, secret: bytes) -> Iterator[Connection]:
     """Start a process that opens the pieces it receives through a pipe, until it is closed."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there, bundle, private), daemon=True)
+    process = context.Process(target=_serve, args=(there, bundle, secret), daemon=True)
     process.start()
     there.close()
     try:
@@ -138,10 +137,11 @@ def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
         process.join()
 
 
-def _serve(pipe: Connection, bundle: bytes, private: bytes) -> None:
+def _serve(pipe: Connection, bundle: bytes, secret: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
     protect()  # a new program does not inherit the protection
-    work = Opener(Bundle.parse(bundle), X25519PrivateKey.from_private_bytes(private))
+    parsed = Bundle.parse(bundle)
+    work = Opener(parsed, PrivateKey(parsed.key.kem, secret))
     with suppress(EOFError, OSError):
         while True:
             pipe.send(work(pipe.recv_bytes()))

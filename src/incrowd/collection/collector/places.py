@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Signed
-from incrowd.collection.protocol.sealed import KEY_BYTES, KeyConfiguration
+from incrowd.collection.protocol.sealed import (
+    SECRET_BYTES,
+    X25519,
+    Kem,
+    KeyConfiguration,
+    PrivateKey,
+)
 from incrowd.errors import InWords, UsageError
 from incrowd.files import write_private
 
@@ -78,30 +82,30 @@ def starts_in(folder: Path) -> list[Signed]:
 # The collector's private key: made here, never sent, destroyed after the last release is opened.
 
 
-def new_key(places: Places, id: int = 1) -> KeyConfiguration:
+def new_key(places: Places, id: int = 1, kem: Kem = X25519) -> KeyConfiguration:
     """Make a key pair; return the key configuration. Raises UsageError if a key exists."""
     if places.private.exists() or places.public.exists():
         allowed = "it already contains a key; each bundle needs its own key, so name another folder"
         raise UsageError.of("folder", str(places.root), allowed)
-    private = X25519PrivateKey.generate()
-    configuration = KeyConfiguration(id, private.public_key().public_bytes_raw())
-    write_private(places.private, private.private_bytes_raw())
+    private = PrivateKey.generate(kem)
+    configuration = private.configuration(id)
+    write_private(places.private, private.secret)
     write_private(places.public, configuration.encoded.hex().encode() + b"\n")
     return configuration
 
 
-def load_private(path: Path, bundle: Bundle) -> X25519PrivateKey:
+def load_private(path: Path, bundle: Bundle) -> PrivateKey:
     """Return the private key of a bundle. Raises UsageError if it is unreadable or another key."""
     try:
         content = path.read_bytes()
     except OSError as error:
         allowed = f"it cannot be read: {error.strerror}; make one with `incrowd collector init`"
         raise UsageError.of("key", str(path), allowed) from None
-    if len(content) != KEY_BYTES:
-        allowed = f"should have {KEY_BYTES}; use the file that `incrowd collector init` made"
+    if len(content) != SECRET_BYTES:
+        allowed = f"should have {SECRET_BYTES}; use the file that `incrowd collector init` made"
         raise UsageError.of("key", InWords(f"{path} has {len(content):,} bytes"), allowed)
-    private = X25519PrivateKey.from_private_bytes(content)
-    if private.public_key().public_bytes_raw() != bundle.key.public:
+    private = PrivateKey(bundle.key.kem, content)
+    if private.public != bundle.key.public:
         allowed = (
             "it does not match the public key in the bundle; use the private key of that bundle"
         )

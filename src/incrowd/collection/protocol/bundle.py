@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from incrowd.characters import hidden, texts
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.plaintext import Shape
-from incrowd.collection.protocol.sealed import KEY_BYTES, KeyConfiguration, sealed_length
+from incrowd.collection.protocol.sealed import KeyConfiguration, sealed_length
 from incrowd.errors import IncrowdError, InWords, ProtocolError
 from incrowd.plans import Plan
 from incrowd.plans.digests import canonical, read_json
@@ -33,6 +33,7 @@ MOST_STRATA = 1 << 16
 MOST_SLOTS = 1 << 16
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 DIGEST_BYTES = 32
+SIGNER_BYTES = 32  # of an Ed25519 key
 
 
 def least_reserve(crowd: int) -> int:
@@ -69,8 +70,8 @@ def _key_configuration(text: str) -> str:
 
 
 def _shuffler_key(text: str) -> str:
-    if len(_bytes(text)) != KEY_BYTES:
-        raise ValueError(f"should be an Ed25519 key of {KEY_BYTES} bytes")
+    if len(_bytes(text)) != SIGNER_BYTES:
+        raise ValueError(f"should be an Ed25519 key of {SIGNER_BYTES} bytes")
     return text
 
 
@@ -259,7 +260,7 @@ class Bundle(_Frozen):
     @cached_property
     def sealed_length(self) -> int:
         """The length of every sealed report, in bytes."""
-        return sealed_length(self.shape.length)
+        return sealed_length(self.shape.length, self.key.kem)
 
     @cached_property
     def places(self) -> int:
