@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 
 import { launch, opened, tabTo, text, tooWide, violations } from "./chromium.mjs"
 
-const { page: address, digest, codes, shuffler, shots, tampered } = JSON.parse(readFileSync(0))
+const { page: address, digest, codes, quantum, shuffler, shots, tampered } = JSON.parse(readFileSync(0))
 const browser = await launch()
 const seen = {}
 const link = (code, pinned = digest) => `${address}#${pinned}${code ? `.${code}` : ""}`
@@ -225,6 +225,19 @@ async function narrow() {
   if (shots) await page.pdf({ path: `${shots}/printed.pdf` }).catch(() => null)
 }
 
+/** Another survey, whose reports are sealed with X-Wing. */
+async function postQuantum() {
+  const page = await opened(browser, quantum)
+  page.on("request", (request) => request.method() === "POST" && (seen.quantum = request.postDataBuffer().toString("base64")))
+  await page.check("#q1-0")
+  await page.click("#all > button")
+  await page.click("#review form button")
+  await page.waitForSelector("#sent, #outcome:not(:empty)")
+  seen.quantumSent = await page.locator("#sent").count()
+  seen.quantumFiles = page.asked.map(({ url }) => url)
+  seen.quantumComplaints = page.complaints
+}
+
 async function closed() {
   seen.last = await outcome(await opened(browser, link(codes[1])))
   for (let tries = 0; tries < 20 && !seen.closed?.includes("closed"); tries++) {
@@ -232,7 +245,7 @@ async function closed() {
   }
 }
 
-const steps = [unreachableAtFirst, failures, byHand, others, narrow, whole, closed]
+const steps = [unreachableAtFirst, failures, byHand, others, narrow, postQuantum, whole, closed]
 for (const step of steps) {
   const begun = Date.now()
   await step()

@@ -12,9 +12,10 @@ import incrowd
 from tests.oracles.node import CLIENT, installed, node
 
 ROOT = CLIENT.parents[1]
-BUILT = CLIENT / "dist" / "incrowd.js"
-PACKAGED = ROOT / "src" / "incrowd" / "collection" / "page" / "static" / "incrowd-sdk.js"
-MOST_BYTES = 14_500
+STATIC = ROOT / "src" / "incrowd" / "collection" / "page" / "static"
+BUILT, X_WING = CLIENT / "dist" / "incrowd.js", CLIENT / "dist" / "x-wing.js"
+PACKAGED = {BUILT: STATIC / "incrowd-sdk.js", X_WING: STATIC / "x-wing.js"}
+MOST_BYTES, MOST_WITH_X_WING = 14_500, 40_000
 NAMED = ("package.json", "tsconfig.json")
 STALE = "clients/js/dist is stale: run `npm run build` in clients/js"
 
@@ -29,17 +30,23 @@ def of_sources():
     return found.hexdigest()
 
 
-def test_the_built_client_is_of_these_sources():
-    assert re.search(r"Sources ([0-9a-f]{64}) ", BUILT.read_text())[1] == of_sources(), STALE
-    assert PACKAGED.read_bytes() == BUILT.read_bytes(), STALE
+@pytest.mark.parametrize("built", PACKAGED, ids=lambda path: path.name)
+def test_the_built_client_is_of_these_sources(built):
+    assert re.search(r"Sources ([0-9a-f]{64}) ", built.read_text())[1] == of_sources(), STALE
+    assert PACKAGED[built].read_bytes() == built.read_bytes(), STALE
+    named = re.search(r"with (.*), MIT", built.read_text())[1].split(", ")
+    for file in (built, PACKAGED[built]):
+        licenses = file.with_name(f"{file.name}.LICENSES.txt").read_text()
+        assert re.findall(r"^(@?[a-z/-]+) \d+\.\d+\.\d+$", licenses, re.MULTILINE) == named
+        assert licenses.count("Permission is hereby granted") == len(named)
 
 
 @pytest.mark.skipif(not installed(), reason="the packages of clients/js are not installed")
 def test_building_again_gives_the_same_bytes(tmp_path):
     (program,), _ = node()
-    again = tmp_path / "incrowd.js"
-    subprocess.run([program, "build.js", again], cwd=CLIENT, check=True)
-    assert again.read_bytes() == BUILT.read_bytes(), STALE
+    subprocess.run([program, "build.js", tmp_path], cwd=CLIENT, check=True)
+    for built in PACKAGED:
+        assert (tmp_path / built.name).read_bytes() == built.read_bytes(), STALE
 
 
 def test_it_has_at_most_13_and_a_half_kilobytes_with_its_dependency():
@@ -50,10 +57,20 @@ def test_it_has_at_most_13_and_a_half_kilobytes_with_its_dependency():
     assert len(gzip.compress(larger, 9)) > MOST_BYTES
 
 
-def test_the_one_dependency_has_an_exact_version():
+def test_x_wing_is_loaded_on_demand_from_one_small_file():
+    """The client names no other file, and that file names none."""
+    files = [path.read_bytes() for path in (BUILT, X_WING)]
+    assert sum(len(gzip.compress(data, 9)) for data in files) <= MOST_WITH_X_WING
+    loads = [re.findall(rb"\bimport\b.{0,15}|\bfrom *[\"'].*", data) for data in files]
+    assert loads == [[b'import("./x-wing.js")'[:21]], []]
+
+
+def test_the_dependencies_have_exact_versions():
     package = json.loads((CLIENT / "package.json").read_text())
-    assert list(package["dependencies"]) == ["hpke"]
-    named = package["dependencies"] | package["devDependencies"]
+    assert list(package["dependencies"]) == ["@panva/hpke-noble", "hpke"]
+    sources = {file.name: file.read_text() for file in (CLIENT / "src").iterdir()}
+    assert [name for name, text in sources.items() if "@panva" in text] == ["x-wing.ts"]
+    named = package["dependencies"] | package["devDependencies"] | package["overrides"]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in named.values())
 
     assert package["version"] == incrowd.__version__.replace("rc", "-rc.")  # as npm writes it

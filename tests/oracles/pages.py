@@ -23,6 +23,7 @@ from incrowd.collection.mixer.init import Terms, issue, make_bundle, new_invitat
 from incrowd.collection.mixer.setup import install, open_store
 from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.protocol.bundle import TIME
+from incrowd.collection.protocol.sealed import X25519
 from incrowd.collection.settings import ShufflerSettings
 from tests.oracles.node import BROWSER, node
 
@@ -74,7 +75,7 @@ def in_browser(script, given):
     return json.loads(done.stdout)
 
 
-def bundle_at(shuffler, survey, folder, **changes):
+def bundle_at(shuffler, survey, folder, kem=X25519, **changes):
     """The bundle of a survey, at a shuffler on this machine, and its signing key."""
     now = datetime.now(UTC)
     opens, closes = ((now + timedelta(days=days)).strftime(TIME) for days in (-1, 1))
@@ -86,7 +87,7 @@ def bundle_at(shuffler, survey, folder, **changes):
         codes=True,
         shuffler=shuffler,
         collector="https://count.example",
-        key_configuration=new_key(Places(folder / "collector")).encoded.hex(),
+        key_configuration=new_key(Places(folder / "collector"), kem=kem).encoded.hex(),
         **changes,
     )
     made = make_bundle(incrowd.plan(survey), terms)

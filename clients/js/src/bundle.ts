@@ -5,7 +5,7 @@ import { hiddenIn } from "./characters.js"
 import { IncrowdError, refuse } from "./errors.js"
 import { isAddress } from "./link.js"
 import { checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
-import { isUsable, OVERHEAD } from "./seal.js"
+import { isUsable, overhead } from "./seal.js"
 import { fewestSlots, pools } from "./slots.js"
 
 const LONGEST = 2 ** 24
@@ -148,8 +148,7 @@ function areSlots(plan: Plan, slots: readonly number[]): boolean {
 const total = (slots: readonly number[]): number => slots.reduce((sum, count) => sum + count, 0)
 
 /** The sealed length of every report of a survey. */
-export const sealedBytes = (plan: Plan): number => plaintextBytes(plan) + OVERHEAD
+export const sealedBytes = (bundle: Bundle): number => plaintextBytes(bundle.plan) + overhead(bundle.key_configuration)
 
 /** The length of every upload of a survey. */
-export const uploadBytes = ({ plan, slots }: Bundle): number =>
-  50 + total(slots) * sealedBytes(plan)
+export const uploadBytes = (bundle: Bundle): number => 50 + total(bundle.slots) * sealedBytes(bundle)

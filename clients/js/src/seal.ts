@@ -1,26 +1,53 @@
-import { concat, equal, fromHex, isHex, twoBytes, utf8, type Bytes } from "./bytes.js"
-import { sealer } from "./hpke.js"
+import type { KEM } from "hpke"
 
-const KEM = twoBytes(0x0020)
-const ALGORITHMS = Uint8Array.of(0, 1, 0, 1) // HKDF-SHA256, AES-128-GCM
+import { concat, fromHex, isHex, utf8, type Bytes } from "./bytes.js"
+import { IncrowdError } from "./errors.js"
+import { sealer, X25519 } from "./hpke.js"
+
+const ALGORITHMS = "00010001" // HKDF-SHA256, AES-128-GCM
 const LABEL = utf8("application/vnd.incrowd.report request\0")
+const FIXED = 7 + 16 // bytes of the header and of the tag
+
+/** A supported key encapsulation mechanism: the lengths of its keys, and how to get it. */
+interface Mechanism {
+  readonly publicBytes: number
+  readonly encapsulatedBytes: number
+  readonly load: () => Promise<KEM>
+}
+
+const MECHANISMS: { readonly [id: string]: Mechanism } = {
+  "0020": { publicBytes: 32, encapsulatedBytes: 32, load: async () => X25519 },
+  "647a": { publicBytes: 1216, encapsulatedBytes: 1120, load: loadXWing },
+}
+
+/** X-Wing is in a separate file, which only surveys that use it load. */
+async function loadXWing(): Promise<KEM> {
+  const { X_WING } = await import("./x-wing.js").catch(() => {
+    throw new IncrowdError("unreachable", "The code that seals for this survey could not be loaded; try again.", true)
+  })
+  return X_WING
+}
+
+/** The mechanism of a key configuration: id of the key (1 byte), id of the mechanism (2 bytes), key, algorithms. */
+const mechanismOf = (configuration: string): Mechanism => MECHANISMS[configuration.slice(2, 6)]
 
 /** The number of bytes by which a sealed report is longer than its plaintext. */
-export const OVERHEAD = 55
+export const overhead = (configuration: string): number => FIXED + mechanismOf(configuration).encapsulatedBytes
 
-/** Seals plaintexts for the key of a bundle, each with a separate ephemeral key. */
+/** Seals plaintexts for the key of a bundle, each with a separate encapsulated secret. */
 export async function seal(configuration: string, digest: Bytes, plaintexts: readonly Bytes[]): Promise<Bytes[]> {
-  const bytes = fromHex(configuration)
-  const header = concat(bytes.subarray(0, 1), KEM, ALGORITHMS)
-  const sealed = await sealer(bytes.slice(3, 35), concat(LABEL, header, digest))
+  const header = fromHex(configuration.slice(0, 6) + ALGORITHMS)
+  const kem = await mechanismOf(configuration).load()
+  const sealed = await sealer(kem, fromHex(configuration.slice(6, -12)), concat(LABEL, header, digest))
   return Promise.all(plaintexts.map(async (plaintext) => concat(header, await sealed(plaintext))))
 }
 
-/** Whether it is a key configuration of the supported kind, with a key whose shared secrets are not zero. */
+/** Whether it is a key configuration of a supported kind, with a valid key whose shared secrets are not zero. */
 export async function isUsable(configuration: unknown): Promise<boolean> {
-  if (!isHex(configuration, 41)) return false
-  const bytes = fromHex(configuration)
-  if (!equal(bytes.subarray(1, 3), KEM) || !equal(bytes.subarray(35), concat(twoBytes(4), ALGORITHMS))) return false
+  if (typeof configuration !== "string" || !Object.hasOwn(MECHANISMS, configuration.slice(2, 6))) return false
+  const { publicBytes, load } = mechanismOf(configuration)
+  if (!isHex(configuration, 9 + publicBytes) || !configuration.endsWith(`0004${ALGORITHMS}`)) return false
+  await load()
   return seal(configuration, new Uint8Array(32), [new Uint8Array(1)]).then(
     () => true,
     () => false,

@@ -16,7 +16,7 @@ for (const expected of right)
     const { bundle, digest } = await readBundle(bytes(expected.text), expected.digest)
     assert.equal(toHex(digest), expected.digest)
     assert.equal(uploadBytes(bundle), expected.upload_bytes)
-    assert.equal(sealedBytes(bundle.plan), expected.sealed_bytes)
+    assert.equal(sealedBytes(bundle), expected.sealed_bytes)
   })
 
 // What each wrong bundle is refused for: a client that finds something else finds it by chance.

@@ -1,7 +1,7 @@
 """A survey page on a host of its own, a running shuffler and collector, a person in Chromium."""
 
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from incrowd.collection.collector.taking import read_start
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.protocol.sealed import X_WING
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.rehearsal import crowd_of
 from incrowd.encoding.records import EncodedAnswers
@@ -106,13 +107,32 @@ def visit(folder, shots=None):
         changed = running.enter_context(hosted(written(folder / "changed", bad)))
         given = {"page": host, "tampered": changed, "digest": bundle.digest.hex(), "codes": codes}
         given |= {"shuffler": shuffler, "shots": shots}
+        quantum = running.enter_context(post_quantum(folder / "post-quantum"))
+        given |= {"quantum": quantum.link}
         found = in_browser("survey_page.mjs", given)
     signed, start = read_start(folder / "0.release")
     private = load_private(Places(folder / "collector").private, bundle)
     release = (folder / "0.release", start, signed, bundle, private, folder / "opened")
     open_release(*release, workers=1)
     about = {"bundle": bundle, "host": host, "opened": folder / "opened"}
+    private = load_private(Places(folder / "post-quantum" / "collector").private, quantum.bundle)
+    about |= {"quantum_bundle": quantum.bundle, "quantum_private": private}
     return SimpleNamespace(**found, **about, shuffler=shuffler)
+
+
+@contextmanager
+def post_quantum(folder):
+    """A survey of one question that is sealed with X-Wing, at a shuffler and a host of its own."""
+    folder.mkdir()
+    survey = SURVEY | {"question": SURVEY["question"][:1], "privacy": {"epsilon": 3.0, "analysis": "local"}}
+    with ExitStack() as running:
+        door = running.enter_context(socket.create_server(("127.0.0.1", 0)))
+        shuffler = f"http://127.0.0.1:{door.getsockname()[1]}"
+        bundle, signer = bundle_at(shuffler, incrowd.Survey.of(survey), folder, X_WING)
+        (code,) = running.enter_context(served(bundle, signer, folder, door, 1))
+        files = page_files(asked_in(folder / "bundle.json", None), shipped())
+        host = running.enter_context(hosted(written(folder / "public", files)))
+        yield SimpleNamespace(bundle=bundle, link=f"{host}#{bundle.digest.hex()}.{code}")
 
 
 def others_answers(number):

@@ -7,6 +7,8 @@ import numpy as np
 import incrowd
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.protocol.addresses import short
+from incrowd.collection.protocol.sealed import unseal
+from incrowd.collection.protocol.upload import parse_upload
 
 PEOPLE = 60
 AXE = ("axeAsking", "axeReviewing", "axeGerman", "axeSent", "axeFailed")
@@ -137,3 +139,19 @@ class TestOthers:
 
     def test_a_changed_script_is_not_run(self, seen):
         assert seen.tampered == 0
+
+
+class TestPostQuantum:
+    """A survey with a key of X-Wing, whose file the other survey does not load."""
+
+    def test_the_collector_opens_what_the_page_sealed(self, seen):
+        assert seen.quantumSent == 1 and seen.quantumComplaints == []
+        bundle, private = seen.quantum_bundle, seen.quantum_private
+        sealed = parse_upload(base64.b64decode(seen.quantum), bundle).sealed
+        assert all(len(each) == 1143 + bundle.shape.length for each in sealed)
+        plaintexts = [unseal(each, private, bundle.key, bundle.digest) for each in sealed]
+        assert [bundle.shape.read(each).message for each in plaintexts] == [0] * bundle.places
+
+    def test_its_file_is_loaded_on_demand(self, seen):
+        assert sum(url.endswith("/x-wing.js") for url in seen.quantumFiles) == 1
+        assert not any("x-wing" in each["url"] for each in seen.asked)
