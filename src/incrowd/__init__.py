@@ -66,8 +66,8 @@ def __getattr__(name: str) -> Any:
     """A public name, from the module it lives in (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = checked(found, name) if isinstance(found, FunctionType) else found
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = checked(value, name) if isinstance(value, FunctionType) else value
     return globals()[name]
 
 
