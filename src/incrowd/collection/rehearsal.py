@@ -112,10 +112,7 @@ def rehearse(
     ReportsError if a release is not opened within minutes, or nothing can be released.
     """
     with ExitStack() as running:
-        doors = [
-            running.enter_context(socket.create_server((LOOPBACK, 0), backlog=2048))
-            for _ in range(3 if guest else 2)
-        ]
+        doors = [running.enter_context(_door()) for _ in range(3 if guest else 2)]
         shuffler, collector = folder / "shuffler", folder / "collector"
         bundle = _bundle(plan, [_address(door) for door in doors[:2]], collector)
         strata = strata_of(bundle[0], people, None)
@@ -193,6 +190,10 @@ def _reports_of(places: int) -> str:
 
 
 # --- the parts -----------------------------------------------------------------------------------
+
+
+def _door() -> socket.socket:
+    return socket.create_server((LOOPBACK, 0), backlog=2048)
 
 
 def _address(door: socket.socket) -> str:
