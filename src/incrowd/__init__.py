@@ -67,8 +67,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from incrowd.arguments import checked  # slow to load, and the command line does not need it
 
-    found = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = checked(found, name) if isinstance(found, FunctionType) else found
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = checked(value, name) if isinstance(value, FunctionType) else value
     return globals()[name]
 
 
