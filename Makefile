@@ -23,7 +23,7 @@ test: $(VENV)/.dev $(CLIENT)/.installed
 	@echo "== tests of the TypeScript client"
 	@$(BIN)/python -m tests.oracles.node test
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not spark"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not spark"
 
 test-slow: $(VENV)/.dev
 	@echo "== long statistical tests"
