@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 import incrowd
 from incrowd.cli.app import main
@@ -82,6 +83,12 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+
+
+def examples(number):
+    """Settings of a test by hypothesis: so many examples in `make test-slow`, else a quarter."""
+    few = min(number, max(number // 4, 10))
+    return settings(max_examples=number if "LONG_TESTS" in os.environ else few, deadline=None)
 
 
 def slowly(*cases):
