@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-BOTH = pytest.mark.parametrize("machine_code", [False, True], ids=["numpy", "machine code"])
 from tests.conftest import examples
+
+BOTH = pytest.mark.parametrize("machine_code", [False, True], ids=["numpy", "machine code"])
 
 THOROUGH = examples(200)
 
