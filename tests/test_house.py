@@ -168,6 +168,8 @@ NOT_YET_USED = {
     "accounting.one_bit_frequencies",
     "numerics.modulus_bound",
     "numerics.contours",
+    "collection.protocol.blind",
+    "collection.inviter.signing",
 }
 ENTRY_POINT = {
     "incrowd.cli.main",
