@@ -137,7 +137,7 @@ class Simulation(RuleBasedStateMachine):
     def somebody_sends_anothers_reports(self, data):
         victim = self.uploads[data.draw(st.integers(0, len(self.uploads) - 1))]
         fresh = sealed(self.bundle, "thief")[1:]
-        invitation = code(MOST_PEOPLE - 1) if self.codes else victim.code
+        invitation = code(MOST_PEOPLE - 1) if self.codes else victim.entry
         thief = Upload(invitation, victim.stratum, (victim.sealed[0], *fresh))
         known = self.known[self.uploads.index(victim)]
         if len(self.uploads) < MOST_PEOPLE and known == IN:
@@ -155,7 +155,7 @@ class Simulation(RuleBasedStateMachine):
         thief = self.uploads[there.pop(first % len(there))]
         victim = self.uploads[there[second % len(there)]]
         own = () if self.codes else thief.sealed[:1]
-        taken = Upload(thief.code, victim.stratum, (*own, *victim.sealed[len(own) :]))
+        taken = Upload(thief.entry, victim.stratum, (*own, *victim.sealed[len(own) :]))
         assert self.answers([("DELETE", taken)])[0] in (204, 410, *self.unanswered)
 
     @rule(hours=st.sampled_from([0, 1, 24 * 31]))
