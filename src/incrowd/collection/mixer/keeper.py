@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
@@ -124,7 +124,8 @@ class Keeper:
                 self._clear()
 
     def _close(self, rule: Rule) -> None:
-        self.store.close(partial(rule, now=self.clock(), bundle=self.store.bundle))
+        now, bundle = self.clock(), self.store.bundle
+        self.store.close(lambda strata: rule(strata, now, bundle))
 
     def _make(self, group: Group) -> None:
         keystream = Keystream.from_system()
