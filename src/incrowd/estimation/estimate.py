@@ -205,7 +205,7 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
     texts = plan.survey.texts
     for id in candidates:
         if id not in texts:
-            allowed = f"should be a text question; they are {', '.join(texts) or 'none'}"
+            allowed = f"should be a text question: {', '.join(texts) or 'this survey has none'}"
             raise UsageError.of("candidates", id, allowed)
 
 
@@ -215,8 +215,8 @@ def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], paired: bool
     counted = with_tables(plan, counted, wanted)
     if paired and not all(map(plan.by_cells_alone, wanted)) and counted.kind != "pairs":
         allowed = (
-            "it counts single bits; for weights, and errors of cells together, count the reports "
-            "with `incrowd tally --pairs`, or name them"
+            "it counts only single bits; for weights and joint errors of cells, count the reports "
+            "with `incrowd tally --pairs`, or name the reports instead"
         )
         raise TableError.of("tally", counted.kind, allowed)
     for ids in wanted:
@@ -407,7 +407,7 @@ def check_arrived(
         arrived.append(Arrived(counts.accepted, counts.rejected, counts.people(message)))
     if people < plan.survey.crowd and not accept_smaller_crowd:
         allowed = (
-            f"the plan's guarantee counts on {plan.survey.crowd:,} people; collect more reports, "
+            f"the plan's guarantee relies on {plan.survey.crowd:,} people; collect more reports, "
             "or use accept_smaller_crowd=True to recompute a weaker guarantee"
         )
         raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)

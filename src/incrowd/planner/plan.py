@@ -212,7 +212,10 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
     if budget < least:
         allowed = f"cells and memoized questions need separate messages; allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
-    allowed = "no messages and no noise meet it; allow more epsilon or delta, or ask more people"
+    allowed = (
+        "no combination of messages and noise meets it; allow more epsilon or delta, or ask more "
+        "people"
+    )
     raise PrivacyError.of("privacy", _request(survey), allowed)
 
 

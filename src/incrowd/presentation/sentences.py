@@ -47,7 +47,7 @@ _REDUCED: dict[Reduction, str] = {
         "of who took part in which rounds"
     ),
     "contradicted": (
-        "the shuffler signed two different releases of one stratum, which proves that it cheats"
+        "the shuffler signed two different releases of one stratum, which proves that it cheated"
     ),
     "fewer-people": "fewer people took part than the promise requires",
     "simulation": (
