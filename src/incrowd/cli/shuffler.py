@@ -152,8 +152,8 @@ def invitations(
 ) -> None:
     """Create invitations, on the shuffler's side. Each lets one person answer once.
 
-    Anyone who has the file could answer for everyone: give each invitation to one person, then destroy
-    the file. The collector should never see it.
+    Anyone who has the file could answer for everyone: give each invitation to one person, then
+    destroy the file. The collector should never see it.
 
     \b
     Example:

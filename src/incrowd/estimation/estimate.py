@@ -53,8 +53,8 @@ def count(
 ) -> Tally:
     """Count reports for tables; tallies of different reports can be added and estimated later.
 
-    tables: lists of question ids; by default the one-way tables and those the survey wants. kind:
-    "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
+    tables: lists of question ids; by default the one-way tables and those the survey requests.
+    kind: "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
     ReportsError if the reports belong to another plan, TableError for a table that cannot be
     estimated, PlanFileError if the plan's analysis does not support its guarantee.
     """
@@ -145,10 +145,10 @@ def estimate(
 ) -> Estimates:
     """Estimate tables from reports, or from their tally, without bias and with standard errors.
 
-    tables: lists of ids; by default the one-way tables and those the survey wants (for a tally: all
-    that it counts). merge: for each question, groups of answers that are treated as one. margins:
-    what is known about all people: for each question (or several, such as "faculty | sex") the
-    share or number of people with each answer; all figures are weighted to these.
+    tables: lists of ids; by default the one-way tables and those the survey requests (for a tally:
+    all that it counts). merge: for each question, groups of answers that are treated as one.
+    margins: what is known about all people: for each question (or several, such as "faculty | sex")
+    the share or number of people with each answer; all figures are weighted to these.
     of_those_who_answered: leave out "no answer", so that shares refer to those who answered all
     questions of a table. noise_only: errors of the noise alone, with the people fixed; otherwise of
     noise and sampling. candidates: words to look for, for each text question. simultaneous:
@@ -194,7 +194,7 @@ def estimate(
 
 
 def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
-    """The tables that a tally holds: first those the survey wants, then the others."""
+    """The tables that a tally holds: first those the survey requests, then the others."""
     survey = plan.survey
     wanted = [ids for ids in survey.wanted if survey.closed(ids) in ((), *counted.tables)]
     return tuple(dict.fromkeys((*wanted, *counted.tables))) if survey.open else counted.tables

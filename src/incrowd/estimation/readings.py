@@ -178,7 +178,7 @@ def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
-    """The requested tables, by default those that the survey wants.
+    """The requested tables, by default those that the survey requests.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
     together, or if it is too large for memory.

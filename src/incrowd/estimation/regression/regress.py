@@ -86,7 +86,7 @@ def regress(
     "logistic" (log odds of yes, or of the named answer) or "linear" (scores: the value of each
     answer, by default the middle of a bin). predictor_scores: for `score(a)`, the values of the
     answers to a; by default the middle of a bin, or 1, 2, 3 and so on. merge: as for `estimate`.
-    penalty: "firth" for Firth's penalized likelihood, which separation does not prevent, with
+    penalty: "firth" for Firth's penalized likelihood, which works under separation, with
     intervals of a score test. method: "table" (of outcome and predictors together), "pairs" (a
     linear model of any number of questions) or "likelihood" (logistic, one report per person, few
     questions: more precise, consistent, not unbiased); by default the table, or pairs if it is too
@@ -95,9 +95,9 @@ def regress(
 
     People who did not answer are left out, and so are strata released as one that differ in a
     predictor. Answers to open questions that no one gave have no coefficient (`absent`). `reason`
-    says what there are too few reports for. Raises UsageError for impossible models, TableError for
-    questions that do not travel together or cannot be weighted, ReportsError as `estimate` does,
-    and for a predictor with only one answer left.
+    says what cannot be estimated because there are too few reports. Raises UsageError for
+    impossible models, TableError for questions that do not travel together or cannot be weighted,
+    ReportsError as `estimate` does, and for a predictor with only one answer left.
     """
     formula = formula_of(
         plan.survey, outcome, on, reference, family, scores, predictor_scores, merge, penalty
