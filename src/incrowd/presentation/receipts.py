@@ -23,7 +23,7 @@ _NOT_SHOWN = (
     "does not prove that they were mixed, that the people are real, or that nobody was left out"
 )
 _CHEATED = (
-    "The shuffler signed two different releases of one stratum, which proves that it cheats; the "
+    "The shuffler signed two different releases of one stratum, which proves that it cheated; the "
     "evidence is in the collector's folder `contradictions`"
 )
 
