@@ -130,7 +130,7 @@ def invitations(
     ],
     shuffler: Annotated[Path, typer.Option(help="The shuffler's folder.")] = Path("shuffler"),
     page: Annotated[
-        Path | None, typer.Option(help="HTML page to write: invitations to print and cut.")
+        Path | None, typer.Option(help="HTML page to write: invitations to print and cut out.")
     ] = None,
     survey_page: Annotated[
         str, typer.Option(help="Address of a survey page (see `page`) for the links.")
@@ -139,8 +139,8 @@ def invitations(
 ) -> None:
     """Create invitations, on the shuffler's side. Each lets one person answer once.
 
-    With the file anybody could answer for all: give each invitation to one person, then destroy
-    the file. The collector should never see it.
+    Anyone who has the file could answer for everyone: give each invitation to one person, then
+    destroy the file. The collector should never see it.
 
     \b
     Example:
