@@ -48,7 +48,7 @@ def init(
     Example:
       incrowd shuffler init plan.json collection.toml shuffler
     """
-    from incrowd.collection.mixer.init import Terms, make_bundle
+    from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
     from incrowd.collection.mixer.setup import install
     from incrowd.collection.protocol.addresses import Link, short
     from incrowd.collection.protocol.upload import upload_length
@@ -60,7 +60,7 @@ def init(
         guarantee_symbols,
     )
 
-    terms, settings = Terms.load(collection), load_shuffler_settings(folder)
+    terms, settings = ShufflerTerms.load(collection), load_shuffler_settings(folder)
     result = make_bundle(certified(plan), terms)
     install(settings, result.bundle, result.private)
     bundle, guarantee = result.bundle, result.guarantee
@@ -159,7 +159,7 @@ def invitations(
     Example:
       incrowd invitations 9000 -o codes.csv --page codes.html
     """
-    from incrowd.collection.mixer.init import issue, new_invitations
+    from incrowd.collection.invitations import issue, new_invitations
     from incrowd.collection.mixer.setup import open_store
     from incrowd.collection.protocol.addresses import checked_address, short
     from incrowd.collection.settings import load_shuffler_settings

@@ -66,7 +66,7 @@ def kind_of(error: ProtocolError) -> Kind:
     """Return the problem type that answers an invalid upload or release."""
     field = error.problems[0].field
     thing, _, part = field.partition(".")
-    name = _FIELDS.get(field, part if thing == "upload" else thing)
+    name = _FIELDS.get(field, part if thing in ("upload", "request") else thing)
     return KINDS.get(name, KINDS["fault"])
 
 
