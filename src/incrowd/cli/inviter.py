@@ -28,7 +28,9 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Invite people to a collection with two mixers, and sign their tokens.
+    help="""Invite people to a collection with two mixers.
+
+    Each of them gets tokens, which are signed blindly: nobody can see who sent what.
 
     \b
     Example:
