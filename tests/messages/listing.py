@@ -25,6 +25,7 @@ from tests.messages import (
     strata,
     surveys,
     tallies,
+    tokens,
     wire,
     workflow,
 )
@@ -32,7 +33,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, inviter, files, margins, page, regressions, strata),
+    *(collector, device, shuffler, inviter, files, margins, page, regressions, strata, tokens),
 )
 
 
