@@ -15,6 +15,7 @@ from tests.messages import (
     device,
     estimates,
     files,
+    inviter,
     margins,
     page,
     plans,
@@ -32,7 +33,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, files, margins, page, regressions, strata, tokens),
+    *(collector, device, shuffler, inviter, files, margins, page, regressions, strata, tokens),
 )
 
 
