@@ -16,6 +16,7 @@ from tests.messages import (
     estimates,
     files,
     margins,
+    mixers,
     page,
     plans,
     regressions,
@@ -32,7 +33,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, files, margins, page, regressions, strata, tokens),
+    *(collector, device, shuffler, files, margins, page, regressions, strata, tokens, mixers),
 )
 
 
