@@ -23,7 +23,7 @@ CodesFile = Annotated[
     Path, typer.Option("-o", "--output", help="CSV file to write, with columns code and link.")
 ]
 PrintedPage = Annotated[
-    Path | None, typer.Option(help="HTML page to write: invitations to print and cut.")
+    Path | None, typer.Option(help="HTML page to write: invitations to print and cut out.")
 ]
 SurveyPage = Annotated[str, typer.Option(help="Address of a survey page (see `page`) for links.")]
 
