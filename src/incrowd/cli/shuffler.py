@@ -53,7 +53,7 @@ def init(
     from incrowd.collection.protocol.addresses import Link, short
     from incrowd.collection.protocol.upload import upload_length
     from incrowd.collection.settings import load_shuffler_settings
-    from incrowd.presentation.data import promise_facts  # slow to load
+    from incrowd.presentation.data import guarantee_facts  # slow to load
     from incrowd.presentation.sentences import (
         against_sentence,
         guarantee_sentence,
@@ -73,7 +73,7 @@ def init(
         "least_people": bundle.least_people,
         "reports_per_person": bundle.places,
         "upload_bytes": upload_length(bundle),
-        "guarantee": promise_facts(guarantee, sealed=True),
+        "guarantee": guarantee_facts(guarantee),
         "secret": str(settings.secret_file),
     }
     if json:
@@ -88,7 +88,7 @@ def init(
         typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
     typer.echo(f"guarantee: {guarantee_sentence(guarantee)}")
     typer.echo(guarantee_symbols(guarantee))
-    typer.echo(f"against: {against_sentence(guarantee, sealed=True)}")
+    typer.echo(f"against: {against_sentence(guarantee)}")
 
 
 @app.command()
