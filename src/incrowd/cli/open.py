@@ -18,7 +18,7 @@ from incrowd.errors import UsageError
 if TYPE_CHECKING:
     from incrowd.collection.collector.collections import Advance
     from incrowd.collection.collector.collections import Engine as OnEngine
-    from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.collection.collector.on_spark import Sealed
     from incrowd.estimation.results import Received
     from incrowd.plans import Guarantee
 
@@ -54,11 +54,13 @@ def open_sealed(
     """
     from incrowd.collection.claims import bundle_guarantee
     from incrowd.collection.collector.collections import open_release
+    from incrowd.collection.collector.on_spark import Sealed
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
-    from incrowd.collection.collector.taking import read_start
     from incrowd.collection.machine import cores, protect
     from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.collection.protocol.mixing import release_kind
+    from incrowd.collection.taking import read_start
     from incrowd.files import destroy
 
     protect()
@@ -69,10 +71,14 @@ def open_sealed(
         allowed = f"it cannot be read: {error.strerror}; name another file"
         raise UsageError.of("bundle", str(bundle), allowed) from None
     private = load_private(key, collected)
-    signed, start = read_start(release)
+    signed, start = read_start(release, release_kind(collected))
+    files = str(release.resolve()), start, collected.encoded, str(key.resolve())
+    sealed = Sealed(*files, signed.header.number)  # other machines need absolute paths
     with (
         progress("opening, reports", signed.header.reports) as advance,
-        _engine(engine, master, release, start, collected, key, advance) as work,
+        _engine(
+            engine, master, release, start, signed.header.number, collected, key, advance
+        ) as work,
     ):
         receipt = open_release(
             release,
@@ -93,10 +99,8 @@ def open_sealed(
 
 
 @contextmanager
-def _engine(
-    name: str, master: str, release: Path, start: int, bundle: Bundle, key: Path, advance: Advance
-) -> Iterator[OnEngine | None]:
-    """The engine `spark`, or None for another; its machines need absolute paths."""
+def _engine(name: str, master: str, sealed: Sealed, advance: Advance) -> Iterator[OnEngine | None]:
+    """The engine `spark`, or None for another."""
     from incrowd.collection.collector import on_spark
     from incrowd.reports.spark import started
 
@@ -104,9 +108,8 @@ def _engine(
         yield None
         return
     say(f"opening on Spark: {master}")
-    files = str(release.resolve()), start, bundle.encoded, str(key.resolve())
     with started(master) as session:
-        yield on_spark.engine(session, on_spark.Sealed(*files), advance)
+        yield on_spark.engine(session, sealed, advance)
 
 
 def _show(

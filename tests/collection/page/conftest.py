@@ -10,13 +10,14 @@ import pytest
 import incrowd
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places, load_private
-from incrowd.collection.collector.taking import read_start
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X_WING
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.rehearsal import crowd_of
+from incrowd.collection.taking import read_start
 from incrowd.encoding.records import EncodedAnswers
 from tests.oracles.node import has_browser
 from tests.oracles.pages import bundle_at, hosted, in_browser, served, written
@@ -110,7 +111,7 @@ def visit(folder, shots=None):
         quantum = running.enter_context(post_quantum(folder / "post-quantum"))
         given |= {"quantum": quantum.link}
         found = in_browser("survey_page.mjs", given)
-    signed, start = read_start(folder / "0.release")
+    signed, start = read_start(folder / "0.release", Header)
     private = load_private(Places(folder / "collector").private, bundle)
     release = (folder / "0.release", start, signed, bundle, private, folder / "opened")
     open_release(*release, workers=1)

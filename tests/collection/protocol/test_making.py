@@ -15,9 +15,9 @@ import incrowd
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time, least_reserve
 from incrowd.collection.protocol.plaintext import Shape, filled
-from incrowd.collection.protocol.release import Header, check_body, parse_release
+from incrowd.collection.protocol.release import Header, parse_release
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, seal, unseal
-from incrowd.collection.protocol.signed import Signed, sign
+from incrowd.collection.protocol.signed import Signed, check_body, sign
 from incrowd.collection.protocol.upload import code_field, new_code, sealed_upload, upload_length
 from incrowd.errors import ProtocolError
 from incrowd.plans.slots import slots

@@ -71,14 +71,15 @@ const phase = ({ phase, opens, disposes, least_people, estimates }) =>
     disposed: "Too few people sent. Nothing was released, and everything was deleted unread.",
   })[phase]
 
-function row({ name, people, missing, released }, { strata, more_strata, least_people }) {
+function row({ name, people, missing, released, too_few }, { strata, more_strata, least_people }) {
   const alone = strata.length + more_strata === 1
   const label = alone ? "People" : name
   const count = people === null ? "not known yet" : `${number(people)} of the ${number(least_people)} that a release needs`
   const lacking = missing ? `up to ${number(missing)} more needed` : "enough"
   const bar = el("progress", { max: least_people, value: Math.min(people ?? 0, least_people), ariaLabel: label })
   if (released) bar.value = least_people
-  const state = released ? "released" : people === null ? count : `${count}; ${lacking}`
+  const gone = too_few ? "too few tokens: nothing was counted" : "released"
+  const state = released ? gone : people === null ? count : `${count}; ${lacking}`
   return el("div", { className: "stratum" }, el("p", {}, el("span", {}, label), el("span", {}, state)), bar)
 }
 
