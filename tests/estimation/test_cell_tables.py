@@ -263,7 +263,7 @@ def test_the_amounts_of_cells_are_those_of_their_table():
     most as far as the worst of all cells of both messages, five times."""
     law = random_law([A, D], 7)
     reading = counts_of([[D, A], [D]], law)
-    found = mean(evidence(None, D, [reading], places=5))
+    found = mean(evidence(None, D, [reading], places=(5,)))
     joint = joint_of([D], reading, noise_only=False, margin=True)
     expected = mean(evidence_of(D, joint, np.zeros((1, 4, 4))))
     assert found.estimate == pytest.approx(expected.estimate)
@@ -273,7 +273,7 @@ def test_the_amounts_of_cells_are_those_of_their_table():
         for bit in np.eye(len(part.reports)):
             parts = list(reading.parts)
             parts[number] = part._replace(reports=part.reports + bit)
-            false = mean(evidence(None, D, [CellsReading(tuple(parts), 1.0)], places=5))
+            false = mean(evidence(None, D, [CellsReading(tuple(parts), 1.0)], places=(5,)))
             moved.append(abs(false.estimate - found.estimate))
     assert found.influence == pytest.approx(5 * max(moved))
 
