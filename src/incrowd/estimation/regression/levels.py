@@ -10,7 +10,13 @@ import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.estimation.cells import CellsReading, FalseReports, answer_sums, cells_levels, cells_table
+from incrowd.estimation.cells import (
+    CellsReading,
+    FalseReports,
+    answer_sums,
+    cells_levels,
+    cells_table,
+)
 from incrowd.estimation.decoders import Decoder, question_decoder
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
