@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError, needing
 
 # Command -> its function, and its line in the list of commands.
 COMMANDS = {
@@ -46,16 +45,6 @@ COMMANDS = {
 }
 
 
-@contextmanager
-def needing_collect(name: str) -> Iterator[None]:
-    """Raise UsageError about `name` if an import of the extra `collect` fails."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        reason = InWords(f"needs {error.name}, which is not installed")
-        raise UsageError.of(name, reason, 'install "incrowd[collect]"') from None
-
-
 class Later(TyperCommand):
     """The name and one-line help of a command that is not loaded yet."""
 
@@ -82,7 +71,7 @@ class Later(TyperCommand):
 
 def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:
     """Run a command. Raises UsageError if it needs `collect` and that is not installed."""
-    with needing_collect(name):
+    with needing("collect", UsageError, name):
         return invoke(context)
 
 

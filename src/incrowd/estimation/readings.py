@@ -18,7 +18,6 @@ from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
     FalseReports,
-    cells_table,
     expected_cells,
     planned_weight,
 )
@@ -54,6 +53,27 @@ class Reading(NamedTuple):
     message: JointReport
     weight: float
     counts: np.ndarray
+
+    def table(
+        self,
+        questions: Sequence[AnyQuestion],
+        noise_only: bool,
+        false_reports: FalseReports,
+        *,
+        covariance: bool = False,
+        margin: bool = False,
+    ) -> TableEstimate:
+        """A table of some questions, as `CellsReading.table`."""
+        channels, copies = self.message.channels, self.message.copies
+        table = estimate_table(
+            [question.id for question in questions],
+            [question_decoder(each, channels[each.id], margin) for each in questions],
+            self.counts,
+            copies,
+            noise_only,
+            covariance=covariance,
+        )
+        return replace(table, influence=table.influence * false_reports.of(self.message))
 
 
 Readings = Sequence[Reading | CellsReading]
@@ -236,23 +256,15 @@ def table(
     # Here, so that a plan is forecast without loading what reads reports.
     from incrowd.reports.consistency import smallest
 
-    def of_reading(reading: Reading | CellsReading) -> TableEstimate:
-        if isinstance(reading, CellsReading):
-            return cells_table(
-                questions, reading, noise_only, sender, covariance=covariance, margin=margin
-            )
-        channels, copies = reading.message.channels, reading.message.copies
-        decoders = [question_decoder(q, channels[q.id], margin) for q in questions]
-        joint = estimate_table(
-            closed, decoders, reading.counts, copies, noise_only, covariance=covariance
-        )
-        return replace(joint, influence=joint.influence * sender.of(reading.message))
-
     def of_people(part: Tally, people: int) -> TableEstimate:
         if not closed:
             return everybody(people, noise_only, plan.survey.rows_per_person, covariance=covariance)
-        parts = readings(plan, part, closed)
-        return combined(list(map(of_reading, parts)), [reading.weight for reading in parts])
+        holding = readings(plan, part, closed)
+        tables = [
+            each.table(questions, noise_only, sender, covariance=covariance, margin=margin)
+            for each in holding
+        ]
+        return combined(tables, [each.weight for each in holding])
 
     if closed == ids:
         return of_people(counted, 0)

@@ -134,11 +134,9 @@ def _count_places(
     """Yield the tally of the row groups whose numbers a partition contains."""
     numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
     parts = (load_part(*places[number]) for number in numbers)
-    yield _as_batch(count(plan, parts, nothing.tables, nothing.kind))
-
-
-def _as_batch(tally: Tally) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({TALLY: [as_text(tally).encode()]})
+    yield pa.RecordBatch.from_pydict(
+        {TALLY: [as_text(count(plan, parts, nothing.tables, nothing.kind)).encode()]}
+    )
 
 
 def _reason(error: Exception) -> str:
