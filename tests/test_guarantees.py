@@ -122,20 +122,23 @@ RESULTS = {
         (stated_release(), {}, ()),
         (stated_release(local_only=True), {}, ("one-party",)),
         (stated_release(), {"received": [replace(RECEIPT, contradicted=True)]}, ("contradicted",)),
+        (stated_release(mixers=2), {}, ()),
+        (stated_release(mixers=2, thinned=True), {}, ("thinned-cells",)),
     ],
-    ids=["a file", "two parties", "one party", "a cheat"],
+    ids=["a file", "two parties", "one party", "a cheat", "two mixers", "the collector's mixer"],
 )
 def test_every_result_has_the_guarantee_that_holds(plan, result, came, more, reasons):
     """Without a receipt too: what was claimed is in the collection itself."""
     found = RESULTS[result](plan, [collection(plan, came)], **more).guarantee
     assert found.reduced_by == reasons
+    mixed_by = ("two-mixers" if came.claims.mixers == 2 else "shuffler",) if came else ()
+    assert found.mixed_by == mixed_by
     if reasons:
         assert (found.analysis, found.delta) == ("local", 0)
         assert found.epsilon == pytest.approx(local_epsilon(plan), rel=1e-9)
         assert found.epsilon > 3 * plan.guarantee.epsilon
     else:
-        mixed = ("shuffler",) if came else ()
-        assert found == plan.guarantee.model_copy(update={"mixed_by": mixed})
+        assert same_figures(found, plan)
 
 
 @pytest.mark.parametrize("result", RESULTS)

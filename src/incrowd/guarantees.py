@@ -312,8 +312,8 @@ def against(guarantee: Guarantee) -> Limits:
     for kind in kinds:  # one plan has cells or not, so that there is at most one such kind
         if kind != "shuffler":
             cells = kind == "two-mixers-of-cells"
-            for found, planned in ((limits.afterwards, False), (limits.planned, True)):
-                found.update(against_two_mixers(guarantee, cells=cells, planned=planned))
+            for parties, planned in ((limits.afterwards, False), (limits.planned, True)):
+                parties.update(against_two_mixers(guarantee, cells=cells, planned=planned))
     return limits
 
 
