@@ -37,6 +37,7 @@ COMMANDS = {
     "simulate": ("trying:simulate", "Test a survey by simulation on known answers."),
     "demo": ("trying:demo", "Run every step on real data and compare with the truth."),
     "shuffler": ("shuffler:app", "Receive sealed reports, mix them, and pass them on."),
+    "first-mixer": ("first_mixer:app", "Mix uploads, and pass them on to the second mixer."),
     "page": ("page:page", "Write a survey page where people answer in a browser."),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),

@@ -162,7 +162,7 @@ def _check_live(live: bool, join: bool, people: int | None, wait: float | None) 
     """Raise UsageError for an option that lacks the one it needs, and for an impossible time."""
     for name, given, needed, there in (
         ("people", people, "--live", live),
-        ("--open", InWords("is given without --live") if join else None, "--live", live),
+        ("--open", InWords("was given") if join else None, "--live", live),
         ("--wait", wait, "--open", join),
     ):
         if given is not None and not there:

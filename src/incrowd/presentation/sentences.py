@@ -62,7 +62,7 @@ _REDUCED: dict[Reduction, str] = {
     ),
     "contradicted": (
         "one party signed two different statements about the same reports, which proves that it "
-        "cheats"
+        "cheated"
     ),
     "fewer-people": "fewer people took part than the promise requires",
     "simulation": (
@@ -94,8 +94,8 @@ def reduced_sentence(guarantee: Guarantee) -> str:
 def guarantee_sentence(guarantee: Guarantee) -> str:
     """The guarantee and its assumptions in plain words; figures are rounded up.
 
-    If it is not the plan's own, the reason comes first. With two mixers, it ends with who could
-    cheat.
+    If the plan's own guarantee does not hold, the reason comes first. With two mixers, it ends with
+    who could cheat.
     """
     cheats = f" {against_sentence(guarantee)}" if mixed_twice(guarantee) else ""
     return f"{promise_sentence(guarantee)}{cheats}"
