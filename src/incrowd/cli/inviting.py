@@ -32,7 +32,7 @@ def bundle_facts(bundle: Bundle, guarantee: Guarantee, file: Path) -> dict[str, 
     """Return what to know of a new bundle, with the link to give to people."""
     from incrowd.collection.protocol.addresses import Link, short
     from incrowd.collection.protocol.upload import upload_length
-    from incrowd.presentation.data import promise_facts  # slow to load
+    from incrowd.presentation.data import guarantee_facts  # slow to load
 
     return {
         "bundle": str(file),
@@ -42,11 +42,11 @@ def bundle_facts(bundle: Bundle, guarantee: Guarantee, file: Path) -> dict[str, 
         "least_people": bundle.least_people,
         "reports_per_person": bundle.places,
         "upload_bytes": upload_length(bundle),
-        "guarantee": promise_facts(guarantee, sealed=True),
+        "guarantee": guarantee_facts(guarantee, bundle.organizations),
     }
 
 
-def print_bundle(facts: dict[str, Any], guarantee: Guarantee) -> None:
+def print_bundle(facts: dict[str, Any], bundle: Bundle, guarantee: Guarantee) -> None:
     """Print the facts of a new bundle, and its guarantee."""
     from incrowd.presentation.sentences import (
         against_sentence,
@@ -58,7 +58,7 @@ def print_bundle(facts: dict[str, Any], guarantee: Guarantee) -> None:
         typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
     typer.echo(f"guarantee: {guarantee_sentence(guarantee)}")
     typer.echo(guarantee_symbols(guarantee))
-    typer.echo(f"against: {against_sentence(guarantee, sealed=True)}")
+    typer.echo(f"against: {against_sentence(guarantee, bundle.organizations)}")
 
 
 def write_invitations(
