@@ -22,7 +22,7 @@ from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places, load_private, new_key
 from incrowd.collection.machine import cores
 from incrowd.collection.mixer import app, keeper, setup
-from incrowd.collection.mixer.init import Terms, make_bundle
+from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import HEADER, KEMS, X25519, PrivateKey, seal
@@ -44,7 +44,7 @@ def bundle_in(folder, kem=X25519):
     plan, now = wide_plan(QUESTIONS), datetime.now(UTC)
     closes = (now + timedelta(days=1)).strftime(TIME)
     places = Places(folder / "collector")
-    terms = Terms(
+    terms = ShufflerTerms(
         title="measured",
         questions={question.id: question.id for question in plan.survey.questions},
         period="today",

@@ -22,6 +22,8 @@ from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"
 SHUFFLER_PREFIX, COLLECTOR_PREFIX = "INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_"
+INVITER_PREFIX = "INCROWD_INVITER_"
+PREFIXES = (SHUFFLER_PREFIX, INVITER_PREFIX, COLLECTOR_PREFIX)
 GENERAL = {"INCROWD_DEBUG"}  # for every command
 UNKNOWN = InWords("is not a known setting")
 
@@ -75,27 +77,22 @@ def load(kind: type[S], file: Path, **arguments: Any) -> S:
 
 def _check_variables(variables: set[str], prefix: str) -> None:
     """Raise UsageError for a variable that belongs to no service."""
-    others = tuple(service for service in (SHUFFLER_PREFIX, COLLECTOR_PREFIX) if service != prefix)
+    others = tuple(service for service in PREFIXES if service != prefix)
     for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
             raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))
 
 
-SHUFFLER_FILE = "shuffler.toml"
+class StoreSettings(ServiceSettings):
+    """The settings of a service that stores what devices send it.
 
-
-class ShufflerSettings(ServiceSettings):
-    """The settings of a shuffler.
-
-    folder: contains the bundle, the signing key and releases that wait for the collector. secret:
-    the file of the store's key, best on a volume in memory without backups. database: an
-    SQLAlchemy URL; by default SQLite in the folder. host, port: the address to listen on, behind
-    a proxy with certificates. body_seconds: time limit for receiving an upload. pause: seconds
-    between two checks for work. memory: bytes of uploads that are received at the same time.
+    folder: contains the bundle and the private keys. secret: the file of the store's key, best on a
+    volume in memory without backups. database: an SQLAlchemy URL; by default SQLite in the folder.
+    host, port: the address to listen on, behind a proxy with certificates. body_seconds: time limit
+    for receiving a body. pause: seconds between two checks for work. memory: bytes of bodies that
+    are received at the same time.
     """
-
-    model_config = SettingsConfigDict(env_prefix=SHUFFLER_PREFIX)
 
     folder: Path
     secret: Path | None = None
@@ -126,6 +123,15 @@ class ShufflerSettings(ServiceSettings):
         """The file of the bundle."""
         return self.folder / "bundle.json"
 
+
+SHUFFLER_FILE = "shuffler.toml"
+
+
+class ShufflerSettings(StoreSettings):
+    """The settings of a shuffler."""
+
+    model_config = SettingsConfigDict(env_prefix=SHUFFLER_PREFIX)
+
     @property
     def releases(self) -> Path:
         """The folder of releases that wait for the collector."""
@@ -138,6 +144,35 @@ def load_shuffler_settings(folder: Path) -> ShufflerSettings:
     Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
     """
     return load(ShufflerSettings, folder / SHUFFLER_FILE, folder=folder)
+
+
+INVITER_FILE = "inviter.toml"
+
+
+class InviterSettings(StoreSettings):
+    """The settings of an inviter."""
+
+    model_config = SettingsConfigDict(env_prefix=INVITER_PREFIX)
+
+    port: int = Field(default=8082, ge=0, lt=1 << 16)
+
+    @property
+    def tokens_file(self) -> Path:
+        """The file of the private keys of tokens."""
+        return self.folder / "tokens.key"
+
+    @property
+    def private_files(self) -> tuple[Path, ...]:
+        """The files of all private keys, which are destroyed after closing."""
+        return self.tokens_file, self.secret_file, self.signing_file
+
+
+def load_inviter_settings(folder: Path) -> InviterSettings:
+    """Return the settings of a folder: inviter.toml, if it exists, then INCROWD_INVITER_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(InviterSettings, folder / INVITER_FILE, folder=folder)
 
 
 COLLECTOR_FILE = "collector.toml"

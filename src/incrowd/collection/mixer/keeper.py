@@ -6,9 +6,9 @@ Every step can be interrupted anywhere and continues from the state in the datab
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from incrowd.collection.delivery import Courier, Pauses
 from incrowd.collection.machine import Clock
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store, StratumState
@@ -60,39 +61,7 @@ def is_over(strata: Sequence[StratumState]) -> bool:
     return all(stratum.state in FINAL for stratum in strata)
 
 
-# A release is sent to the collector, the same bytes each time, until it acknowledges them.
-
-
-SECONDS = 300.0
-PATH = "/release"
-
-Courier = Callable[[bytes, Path], bool]  # signed header, body -> whether the collector has it
-
-
-def acknowledgement(start: bytes) -> str:
-    """Return the acknowledgment of a release: SHA-256 of signature and header, hexadecimal."""
-    return hashlib.sha256(start).hexdigest()
-
-
-def courier(address: str) -> Courier:
-    """Return a function that posts a release to a collector and does not follow redirections."""
-
-    def deliver(start: bytes, body: Path) -> bool:
-        import httpx  # slow to load; not needed at start
-
-        length = len(start) + body.stat().st_size
-        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(length)}
-        content = pieces(start, body)
-        try:
-            answer = httpx.post(address + PATH, content=content, headers=headers, timeout=SECONDS)
-        except httpx.HTTPError:
-            return False
-        return answer.status_code == 200 and acknowledgement(start) in answer.text
-
-    return deliver
-
-
-FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(hours=1)
+RELEASE = "/release"
 
 
 class Keeper:
@@ -102,7 +71,7 @@ class Keeper:
         self, store: Store, settings: ShufflerSettings, clock: Clock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
-        self._pauses: dict[Group, tuple[datetime, timedelta]] = {}
+        self._pauses = Pauses[Group]()
         self._ended = False
 
     def look(self) -> None:
@@ -132,13 +101,8 @@ class Keeper:
         make_release(self.store, group, self.settings.releases, keystream, self._key)
 
     def _deliver(self, group: Group) -> None:
-        """Send exactly what was signed; double the pause after each refusal.
-
-        If the clock was set back, nothing waits longer than one pause.
-        """
-        now = self.clock()
-        again, pause = self._pauses.get(group, (now, FIRST_PAUSE))
-        if now < again <= now + pause:
+        """Send exactly what was signed."""
+        if not self._pauses.is_due(group, now := self.clock()):
             return
         start = self.store.start_of(min(group))
         assert start is not None, "a released stratum has a signed header"
@@ -151,7 +115,7 @@ class Keeper:
             self.store.acknowledge(group)
             body.unlink()
         else:
-            self._pauses[group] = now + pause, min(2 * pause, LONGEST_PAUSE)
+            self._pauses.refused(group, now)
 
     def _end(self) -> None:
         """Destroy the key, then delete the data, which is unreadable without it."""
@@ -168,7 +132,6 @@ class Keeper:
         return Ed25519PrivateKey.from_private_bytes(self.settings.signing_file.read_bytes())
 
 
-PIECE = 1 << 20  # bytes of a body read at a time
 TOGETHER = 100_000  # reports distributed to buckets at a time
 
 
@@ -226,11 +189,3 @@ def digest(path: Path) -> bytes:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
-
-
-def pieces(start: bytes, path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a release."""
-    yield start
-    with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            yield piece
