@@ -76,9 +76,7 @@ def open_sealed(
     sealed = Sealed(*files, signed.header.number)  # other machines need absolute paths
     with (
         progress("opening, reports", signed.header.reports) as advance,
-        _engine(
-            engine, master, release, start, signed.header.number, collected, key, advance
-        ) as work,
+        _engine(engine, master, sealed, advance) as work,
     ):
         receipt = open_release(
             release,
