@@ -78,7 +78,9 @@ def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
 # Errors and warnings: lines for people, or JSON for machines.
 
 INTERRUPTED = 128 + signal.SIGINT
-BEYOND_FILES = frozenset({"send", "shuffler", "collector", "open", "demo", "invitations"})
+BEYOND_FILES = frozenset(
+    {"send", "shuffler", "second-mixer", "collector", "open", "demo", "invitations"}
+)
 
 
 def wants_json() -> bool:

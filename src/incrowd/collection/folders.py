@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -16,14 +16,18 @@ from incrowd.reports.locking import locked
 DEPTH = 3  # of the folders in which a service writes files
 
 
-def adopt_bundle(file: Path, path: Path | None) -> Bundle:
+def adopt_bundle(
+    file: Path, path: Path | None, check: Callable[[Bundle], object] = lambda bundle: None
+) -> Bundle:
     """Return the bundle in a service's file; first copy it there if another file is named.
 
-    Raises UsageError if there is no bundle or a different one; each folder is for one bundle.
+    check: raises an error if the service cannot serve a bundle. Raises UsageError if there is no
+    bundle or a different one; each folder is for one bundle.
     """
     try:
         content = (path or file).read_bytes()
         bundle = Bundle.parse(content)
+        check(bundle)
         if path and not file.exists():
             write_private(file, content, overwrite=True)
         same = file.read_bytes() == content
