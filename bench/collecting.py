@@ -10,7 +10,7 @@ from bench import services
 from bench.load import Senders
 from bench.measure import Row, medians
 from incrowd.collection.collector.collections import PIECE_REPORTS
-from incrowd.collection.collector.opening import opened
+from incrowd.collection.collector.opening import Opener, opened
 from incrowd.collection.machine import cores
 from incrowd.collection.mixer import setup
 from incrowd.collection.protocol.sealed import X25519, X_WING, info, unseal
@@ -105,7 +105,7 @@ def opening(bundle, private):
 
 
 def _open(pieces, bundle, private):
-    found = sum(len(piece.packed[0]) for piece in opened(pieces, bundle, private, cores()))
+    found = sum(len(piece.packed[0]) for piece in opened(pieces, Opener(bundle, private, 0), cores()))
     assert found == OPENED
 
 

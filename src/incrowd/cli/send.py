@@ -115,7 +115,8 @@ def send(
     with ExitStack() as stack:
         if withdraw:
             device.withdraw()
-            facts["outcome"] = "withdrawn"
+            final = device.bundle.mixers > 1
+            facts["outcome"] = "withdrawn-for-good" if final else "withdrawn"
         elif show or answers is None:
             facts["outcome"] = "nothing was sent"
         elif each_row:
@@ -248,6 +249,7 @@ _OUTCOMES = {
     "stored": "stored: the shuffler has your answers",
     "repeated": "the shuffler already had your answers",
     "withdrawn": "withdrawn: your answers were not counted, and you may answer again",
+    "withdrawn-for-good": "withdrawn: your answers were not counted, and your invitation is used",
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from incrowd.collection.claims import bundle_guarantee, sealed_by
 from incrowd.collection.protocol.addresses import short
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import InWords, PlanError
 from incrowd.plans import Guarantee
 from incrowd.plans.slots import tail
@@ -73,6 +73,8 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     yield "Recorded traffic", recorded_sentence(promise.guarantee, sealed.post_quantum)
     yield "Released", _released(bundle)
     yield "Who may send", _senders(bundle)
+    if isinstance(bundle, MixersBundle):
+        yield "Run by", _runs(bundle)
     if bundle.one_party:
         yield "Who mixes", _ONE_PARTY[bundle.mixers]
     if bundle.plan.memoized:
@@ -87,6 +89,14 @@ def _sent(bundle: Bundle) -> str:
     if bundle.places == 1:
         return "1 sealed report, whatever you answer"
     return f"{bundle.places:,} sealed reports, including dummies, whatever you answer"
+
+
+def _runs(bundle: MixersBundle) -> str:
+    runs = bundle.runs
+    return (
+        f"{runs.inviter} (invitations), {runs.first} (first mixer), {runs.second} (second mixer), "
+        f"{runs.collector} (collector)"
+    )
 
 
 def _released(bundle: Bundle) -> str:
