@@ -30,6 +30,7 @@ SurveyPage = Annotated[str, typer.Option(help="Address of a survey page (see `pa
 
 def bundle_facts(bundle: Bundle, guarantee: Guarantee, file: Path) -> dict[str, Any]:
     """Return what to know of a new bundle, with the link to give to people."""
+    from incrowd.collection.claims import organizations_of
     from incrowd.collection.protocol.addresses import Link, short
     from incrowd.collection.protocol.upload import upload_length
     from incrowd.presentation.data import guarantee_facts  # slow to load
@@ -42,12 +43,13 @@ def bundle_facts(bundle: Bundle, guarantee: Guarantee, file: Path) -> dict[str, 
         "least_people": bundle.least_people,
         "reports_per_person": bundle.places,
         "upload_bytes": upload_length(bundle),
-        "guarantee": guarantee_facts(guarantee, bundle.organizations),
+        "guarantee": guarantee_facts(guarantee, organizations_of(bundle)),
     }
 
 
 def print_bundle(facts: dict[str, Any], bundle: Bundle, guarantee: Guarantee) -> None:
     """Print the facts of a new bundle, and its guarantee."""
+    from incrowd.collection.claims import organizations_of
     from incrowd.presentation.sentences import (
         against_sentence,
         guarantee_sentence,
@@ -58,7 +60,7 @@ def print_bundle(facts: dict[str, Any], bundle: Bundle, guarantee: Guarantee) ->
         typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
     typer.echo(f"guarantee: {guarantee_sentence(guarantee)}")
     typer.echo(guarantee_symbols(guarantee))
-    typer.echo(f"against: {against_sentence(guarantee, bundle.organizations)}")
+    typer.echo(f"against: {against_sentence(guarantee, organizations_of(bundle))}")
 
 
 def write_invitations(
