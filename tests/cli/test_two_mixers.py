@@ -6,6 +6,8 @@ import random
 import pytest
 
 import incrowd
+from incrowd.cli.inviting import bundle_facts, print_bundle
+from incrowd.collection.claims import bundle_guarantee
 from tests.oracles import mixers
 
 CROWD, PEOPLE = 40, 60
@@ -103,3 +105,14 @@ def test_a_ledger_takes_it_as_mixed(call, folder, opened, tmp_path):
     code, out, err = call("ledger", ledger, *files, "--json")
     assert code == 0, err
     assert json.loads(out)["spent"]["epsilon"] == pytest.approx(3.0, rel=0.01)
+
+
+def test_the_inviter_is_told_when_it_creates_the_bundle(bundle, tmp_path, capsys):
+    """What `inviter init` prints of a new bundle, without creating its keys again."""
+    guarantee = bundle_guarantee(bundle)
+    facts = bundle_facts(bundle, guarantee, tmp_path / "bundle.json")
+    holds(facts["guarantee"])
+    assert "Works council (inviter) could" in facts["guarantee"]["who_could_cheat"]
+    print_bundle(facts, bundle, guarantee)
+    said = capsys.readouterr().out
+    assert said.count(SAID) == 1 and "Works council (inviter) could" in said
