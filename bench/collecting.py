@@ -105,7 +105,9 @@ def opening(bundle, private):
 
 
 def _open(pieces, bundle, private):
-    found = sum(len(piece.packed[0]) for piece in opened(pieces, Opener(bundle, private, 0), cores()))
+    found = sum(
+        len(piece.packed[0]) for piece in opened(pieces, Opener(bundle, private, 0), cores())
+    )
     assert found == OPENED
 
 
