@@ -20,6 +20,7 @@ from tests.messages import (
     plans,
     regressions,
     sampling,
+    second_mixer,
     shuffler,
     strata,
     surveys,
@@ -31,7 +32,8 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, files, margins, page, regressions, strata),
+    *(collector, device, shuffler, second_mixer),
+    *(files, margins, page, regressions, strata),
 )
 
 
