@@ -5,7 +5,7 @@ export type Fault =
   | "code" // an invitation is required, cannot be read, or is not used
   | "key" // permanent responses require a store for the device's key
   | "link" // it is not the link of a survey
-  | "response" // the response is not that of a shuffler
+  | "response" // the response is not that of a shuffler or an inviter
   | "stratum" // there are several strata, and none of them was named
   | "unreachable" // there was no response
 
