@@ -219,26 +219,26 @@ test("the roots of a key are checked, all of them and in their order", async () 
 })
 
 test("a key whose challenge shares a factor with it is refused", async () => {
-  // One of 40 factors near 2^16 divides one of the 16 challenges of every hundredth key.
+  // One of 40 factors near 2^16 divides one of the 16 challenges of every hundredth key. The product has 2,048 bits.
   const large = [0, 0].map(() => node.generatePrimeSync(694, { bigint: true }))
-  const factors = [...primesFrom(65537, 40), ...large]
-  for (const last of primesFrom(2 ** 20, 1000)) {
-    const n = factors.reduce((product, factor) => product * factor, last)
+  const small = primes(65537n, 40)
+  const product = [...small, ...large].reduce((one, other) => one * other)
+  for (let [last] = primes(900_000n, 1); ; [last] = primes(last + 1n, 1)) {
+    const n = product * last
     if (n < 2n ** 2047n || n >= 2n ** 2048n) continue
     const values = challenges(bytes(n))
-    if (values.every((value) => gcd(value, n) === 1n)) continue
-    const d = inverse(E, [...factors, last].reduce((order, factor) => order * (factor - 1n), 1n))
+    if (!values.some((value) => small.some((factor) => value % factor === 0n))) continue
+    const d = inverse(E, [...small, ...large, last].reduce((order, factor) => order * (factor - 1n), 1n))
     const roots = values.map((value) => bytes(power(value, d, n)))
     return assert.rejects(checkKey(tokenKey(bytes(n)), roots), { name: "RangeError", message: /in common/ })
   }
-  assert.fail("no such key was found")
 })
 
-/** The first primes from a number on. */
-function primesFrom(least, count) {
-  const primes = []
-  for (let i = BigInt(least); primes.length < count; i++) if (node.checkPrimeSync(i)) primes.push(i)
-  return primes
+/** The first primes that are not below a number. */
+function primes(least, count) {
+  const found = []
+  for (let i = least; found.length < count; i++) if (node.checkPrimeSync(i)) found.push(i)
+  return found
 }
 
 test("a root has one form: its sum with the modulus is refused", async () => {

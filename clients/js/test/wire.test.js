@@ -6,7 +6,7 @@ import { fromHex, toHex } from "../lib/bytes.js"
 import { problemOf, seconds } from "../lib/connection.js"
 import { parseCode, parseLink, shortForm } from "../lib/link.js"
 import { sealer, X25519 } from "../lib/hpke.js"
-import { isUsable, overhead, seal } from "../lib/seal.js"
+import { isUsable, overhead, REPORT, seal } from "../lib/seal.js"
 import { vectors } from "./vectors.js"
 
 const bundles = vectors("bundles").right
@@ -16,7 +16,7 @@ test("a plaintext is sealed to the bytes of the vectors, given their ephemeral k
   const { plaintext, ephemeral_private, bundle, sealed } = vectors("sealed").right
   const pair = await pairOf(fromHex(ephemeral_private))
   const fixed = mock.method(crypto.subtle, "generateKey", async () => pair)
-  const [made] = await seal(keys.key_configuration, fromHex(bundle), [fromHex(plaintext)])
+  const [made] = await seal(keys.key_configuration, REPORT, fromHex(bundle), [fromHex(plaintext)])
   fixed.mock.restore()
   assert.equal(toHex(made), sealed)
 })
@@ -34,7 +34,7 @@ const quantum = vectors("sealed").post_quantum
 /** Seals the plaintext of the vectors with X-Wing, where 64 bytes stand for the random ones. */
 async function sealedWith(seed, configuration = quantum.key_configuration, bundle = quantum.bundle) {
   const drawn = mock.method(crypto, "getRandomValues", (into) => (into.set(fromHex(seed).subarray(0, into.length)), into))
-  const [made] = await seal(configuration, fromHex(bundle), [fromHex(quantum.plaintext)])
+  const [made] = await seal(configuration, REPORT, fromHex(bundle), [fromHex(quantum.plaintext)])
   drawn.mock.restore()
   return toHex(made)
 }
@@ -50,7 +50,7 @@ test("a plaintext is sealed with X-Wing to the bytes of the vectors, given the s
 
 test("nothing is sealed the same twice with X-Wing", async () => {
   const plaintext = fromHex(quantum.plaintext)
-  const made = await seal(quantum.key_configuration, fromHex(quantum.bundle), Array(9).fill(plaintext))
+  const made = await seal(quantum.key_configuration, REPORT, fromHex(quantum.bundle), Array(9).fill(plaintext))
   assert.equal(new Set(made.map((each) => toHex(each.subarray(7, 39)))).size, 9)
 })
 
