@@ -25,6 +25,7 @@ from incrowd.sampling.randomize import randomize_message
 from tests.oracles import strata, wire
 from tests.oracles.cell_vectors import cells, cells_case
 from tests.oracles.device_vectors import devices
+from tests.oracles.mixer_vectors import mixed
 from tests.oracles.permanent_vectors import permanent
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 
@@ -360,6 +361,7 @@ MADE = {
     "releases": releases,
     "problems": problems,
     "strata": strata.cases,
+    "mixers": mixed,
 }
 
 

@@ -22,10 +22,11 @@ from incrowd.collection.protocol.bundle import MixersBundle, least_reserve
 from incrowd.collection.protocol.mixing import EMPTY, Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.sealed import X25519, X_WING, PrivateKey
 from incrowd.collection.protocol.signed import sign
+from incrowd.plans import Plan
 from incrowd.plans.slots import slots_of_messages
-from tests.oracles.make_vectors import PLAN
-from tests.oracles.recorded import fixed
+from tests.oracles.recorded import VECTORS, fixed
 
+PLAN = Plan.load(VECTORS / "plan.json")
 NOTED = Path(__file__).parent / "mixers.json"
 MANY = 8  # keys: the entry, and up to seven messages
 INVITER, FIRST, SECOND = (

@@ -7,7 +7,7 @@ import { problemOf, seconds } from "../lib/connection.js"
 import { parseCode, parseLink, shortForm } from "../lib/link.js"
 import { sealer, X25519 } from "../lib/hpke.js"
 import { isUsable, overhead, REPORT, seal } from "../lib/seal.js"
-import { vectors } from "./vectors.js"
+import { pairOf, vectors } from "./vectors.js"
 
 const bundles = vectors("bundles").right
 const keys = vectors("keys")
@@ -20,14 +20,6 @@ test("a plaintext is sealed to the bytes of the vectors, given their ephemeral k
   fixed.mock.restore()
   assert.equal(toHex(made), sealed)
 })
-
-async function pairOf(secret) {
-  const pkcs8 = new Uint8Array([...fromHex("302e020100300506032b656e04220420"), ...secret])
-  const privateKey = await crypto.subtle.importKey("pkcs8", pkcs8, "X25519", true, ["deriveBits"])
-  const { x } = await crypto.subtle.exportKey("jwk", privateKey)
-  const publicKey = await crypto.subtle.importKey("raw", Buffer.from(x, "base64url"), "X25519", true, [])
-  return { privateKey, publicKey }
-}
 
 const quantum = vectors("sealed").post_quantum
 
