@@ -5,8 +5,9 @@ export type Fault =
   | "code" // an invitation is required, cannot be read, or is not used
   | "key" // permanent responses require a store for the device's key
   | "link" // it is not the link of a survey
-  | "response" // the response is not that of a service of the survey, or a signature in it is not valid
+  | "response" // the response is not that of a service of the survey
   | "stratum" // there are several strata, and none of them was named
+  | "tokens" // a signature of the inviter is not valid
   | "unreachable" // there was no response
 
 /** The problems that a service can report to a device (docs/protocol.md, "Problems"). */

@@ -61,8 +61,10 @@ export async function uploadOf(survey: Survey<MixersBundle>, drawn: Drawn, answe
   const { bundle, digest } = survey
   const { stratum, nonce, inverses, inners } = drawn
   const [{ finalize }, keys, messages] = [await arithmetic(), await tokenKeys(bundle), await signed(survey, drawn)]
+  if (answer.length !== keys.length * SIGNATURE)
+    throw new IncrowdError("response", "The response is not that of an inviter. Nothing was uploaded.")
   const [entry, ...tokens] = await finalize(messages, keys, inverses, cut(answer, SIGNATURE)).catch((error: Error) => {
-    throw new IncrowdError("response", `The inviter's answer is refused: ${error.message}. Nothing was uploaded.`)
+    throw new IncrowdError("tokens", `The inviter's response is refused: ${error.message}. Nothing was uploaded.`)
   })
   const reports = slotMessages(bundle).map((message, i) => concat(twoBytes(message), tokens[i], inners[i]))
   const order = randomOrder(reports.length, systemWords)

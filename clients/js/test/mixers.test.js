@@ -193,18 +193,18 @@ test("nothing is uploaded unless all signatures are valid", async () => {
   const size = 256
   const last = given.bundle.request_bytes - 48
   const swapped = (answer) => Buffer.concat([answer.subarray(0, last - 2 * size), answer.subarray(-size), answer.subarray(last - 2 * size, -size)])
-  for (const change of [
-    (answer) => (answer[0] ^= 1, answer),
-    (answer) => (answer[last - 1] ^= 1, answer),
-    swapped,
-    (answer) => answer.subarray(0, -size),
-    (answer) => answer.subarray(0, -1),
-    (answer) => Buffer.concat([answer, answer.subarray(0, size)]),
-    () => Buffer.alloc(0),
-    () => Buffer.from("<html>"),
+  for (const [code, change] of [
+    ["tokens", (answer) => (answer[0] ^= 1, answer)],
+    ["tokens", (answer) => (answer[last - 1] ^= 1, answer)],
+    ["tokens", swapped],
+    ["response", (answer) => answer.subarray(0, -size)],
+    ["response", (answer) => answer.subarray(0, -1)],
+    ["response", (answer) => Buffer.concat([answer, answer.subarray(0, size)])],
+    ["response", () => Buffer.alloc(0)],
+    ["response", () => Buffer.from("<html>")],
   ]) {
     told.push(lies(change))
-    await assert.rejects(requestTokens(live, sealed, patience), { code: "response", again: false, message: /Nothing was uploaded/ })
+    await assert.rejects(requestTokens(live, sealed, patience), { code, again: false, message: /Nothing was uploaded/ })
   }
   assert.ok(asked.every(({ name }) => name === "inviter"))
 })

@@ -13,12 +13,12 @@ from incrowd.files import replaced
 
 
 def page(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or the shuffler's bundle.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or the bundle of a collection.")],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
     ],
     shuffler: Annotated[
-        str | None, typer.Option(help="Address that answers are sent to; a bundle has one.")
+        str | None, typer.Option(help="Address that answers are sent to; a bundle names it.")
     ] = None,
     strings: Annotated[
         list[Path] | None,
@@ -51,7 +51,7 @@ def page(
     facts = {
         "files": sorted(files),
         "folder": str(output),
-        "shuffler": content.shuffler,
+        "services": content.services,
         "bundle": content.digest or None,
         "plan": content.plan.digest,
         "guarantee": promise_facts(content.guarantee, sealed=True),
@@ -62,5 +62,5 @@ def page(
         return
     say(f"wrote {len(files)} files to {output}; languages: {', '.join(sorted(tables))}")
     say(guarantee_sentence(content.guarantee))
-    say(f"answers go to {content.shuffler}; serve the folder from elsewhere, over https")
+    say(f"answers go to {content.services[-1]}; serve the folder from elsewhere, over https")
     say("the host should send the headers of _headers, nginx.conf or Caddyfile")
