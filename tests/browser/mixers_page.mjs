@@ -73,8 +73,8 @@ const stored = (page) =>
 async function interrupted() {
   const page = await visiting(link(codes[0]))
   const context = page.context()
-  seen.runs = await page.locator(".runs li").allInnerTexts()
-  seen.cheat = await page.locator(".cheat li").allInnerTexts()
+  seen.runs = await page.locator(".cheat ul:nth-of-type(1) li").allInnerTexts()
+  seen.cheat = await page.locator(".cheat ul:nth-of-type(2) li").allInnerTexts()
   seen.short = await text(page, ".short")
   seen.axeAsking = await violations(page)
   if (shots) await page.screenshot({ path: `${shots}/mixers.png`, fullPage: true })

@@ -50,10 +50,10 @@ export function whoCouldCheat(config, bundle, short, pinned, words) {
   const about = { host: location.host, factor: figure(config.promise.local_factor, words) }
   const cheating = bundle.inviter ? withMixers(bundle, words) : withShuffler(bundle)
   return [
-    ...(bundle.inviter ? [whoRunsWhat(bundle, words)] : []),
     el(
       "section",
       { class: "cheat" },
+      bundle.inviter ? whoRunsWhat(bundle, words) : null,
       el("h2", {}, words.say("cheat")),
       el("ul", {}, cheating.map(([key, values]) => el("li", {}, words.say(key, { ...about, ...values })))),
       el("h2", {}, words.say("compare")),
@@ -95,5 +95,5 @@ function whoRunsWhat({ runs, inviter, first, second, collector }, words) {
     ["runs_collector", { name: runs.collector, address: collector.address }],
   ]
   const list = services.map(([key, values]) => el("li", {}, words.say(key, values)))
-  return el("section", { class: "runs" }, el("h2", {}, words.say("runs")), el("ul", {}, list))
+  return [el("h2", {}, words.say("runs")), el("ul", {}, list)]
 }
