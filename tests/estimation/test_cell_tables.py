@@ -14,7 +14,6 @@ from incrowd.estimation.amounts import evidence, evidence_of, mean
 from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
-    cells_table,
     expected_cells,
     planned_noise,
     planned_weight,
@@ -41,7 +40,7 @@ PEOPLE = 1000
 
 def joint_of(questions, reading, noise_only, margin):
     """A table with the covariance of all its cells."""
-    return cells_table(questions, reading, noise_only, lambda _: 1, covariance=True, margin=margin)
+    return reading.table(questions, noise_only, lambda _: 1, covariance=True, margin=margin)
 
 
 def counts_of(crossings, law, people=PEOPLE):
@@ -174,8 +173,8 @@ def test_the_noise_covariance_is_that_of_the_bits(setting):
     jacobian = linear(lambda r: joint_of(wanted, r, noise_only=True, margin=True).estimate)
     joint = joint_of(wanted, reading, noise_only=True, margin=True)
     assert joint.covariance == pytest.approx((jacobian * variances) @ jacobian.T, abs=1e-12)
-    table = cells_table(wanted, reading, True, lambda _: 1)
-    own = linear(lambda r: cells_table(wanted, r, True, lambda _: 1).estimate)
+    table = reading.table(wanted, True, lambda _: 1)
+    own = linear(lambda r: r.table(wanted, True, lambda _: 1).estimate)
     assert table.noise_error.ravel() ** 2 == pytest.approx((own**2) @ variances, abs=1e-12)
     assert table.influence == pytest.approx(np.abs(own).max())
 
@@ -183,7 +182,7 @@ def test_the_noise_covariance_is_that_of_the_bits(setting):
 def test_the_planned_noise_is_that_of_one_person(setting):
     reading, wanted, _ = setting
     messages = [part.message for part in reading.parts]
-    table = cells_table(wanted, reading, True, lambda _: 1)
+    table = reading.table(wanted, True, lambda _: 1)
     assert planned_noise(messages, wanted) == pytest.approx(table.noise_error**2 * PEOPLE)
     ids = tuple(question.id for question in wanted)
     noise = reading.combined(ids).noise_variance
@@ -205,7 +204,7 @@ def test_merged_answers_have_the_sum_and_its_noise():
     """Merged before and after: the same linear function of the counts."""
     reading = counts_of([[A, B], [B]], random_law([A, B], 3))
     merged = B.with_merged((Merged("x or z", ("x", "z")),))
-    table = cells_table([merged, A], reading, False, lambda _: 1)
+    table = reading.table([merged, A], False, lambda _: 1)
     parts = [("x", "z") if answer == "x or z" else (answer,) for answer in merged.answers]
     rows = np.array([[answer in part for answer in B.answers] for part in parts], float)
     plain = joint_of([B, A], reading, noise_only=True, margin=False)
@@ -218,10 +217,10 @@ def test_merged_answers_have_the_sum_and_its_noise():
 def test_empty_cells_have_exact_p_values_in_any_order():
     flip, counts = FLIPS[0], np.array([140, 90, 120, 100, 99, 101, 130, 95])
     part = CellCounts(cells_of([A, B], flip), PEOPLE, counts)
-    table = cells_table([B, A], CellsReading((part,), 1.0), False, lambda _: 1)
+    table = CellsReading((part,), 1.0).table([B, A], False, lambda _: 1)
     expected = binom.sf(counts - 1, PEOPLE, flip.q).reshape(2, 4).T
     assert table.p_values == pytest.approx(expected)
-    margin = cells_table([B], CellsReading((part,), 1.0), False, lambda _: 1)
+    margin = CellsReading((part,), 1.0).table([B], False, lambda _: 1)
     assert margin.p_values is None
 
 
@@ -230,7 +229,7 @@ def test_messages_that_lost_reports_are_combined_by_shares():
     law = random_law([A, B], 5)
     full, fewer = counts_of([[A, B], [B]], law), counts_of([[A, B], [B]], law, 800)
     reading = CellsReading((full.parts[0], fewer.parts[1]), 1.0)
-    table = cells_table([B], reading, True, lambda _: 1)
+    table = reading.table([B], True, lambda _: 1)
     shares = np.array([share(law, {"b": answer}) for answer in B.answers])
     assert table.estimate == pytest.approx(shares)
     assert table.people == 800

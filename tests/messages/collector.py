@@ -9,14 +9,14 @@ import pyarrow as pa
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector import app, collections, keeper, on_spark, places, receipt
 from incrowd.collection.collector.keeper import keep_bundle
-from incrowd.collection.collector.opening import opened
+from incrowd.collection.collector.opening import Opener, opened
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
-from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
+from incrowd.collection.taking import Taking, read_start
 from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
 from tests.messages.shared import command, file, made, reports_file, with_variable
@@ -40,7 +40,7 @@ def folder_of(folder, bundle=INVITED):
         digest = receipt.hashlib.sha256(path.read_bytes()).hexdigest()
         messages.append(receipt.Opened(id=about["id"], reports=0, sha256=digest))
     rejected = {"unopened": HEADER.reports}
-    found = receipt.receipt_of(signed, INVITED, rejected, 0, messages, [])
+    found = receipt.receipt_of(signed, INVITED, rejected, [0], messages)
     save_receipt(found, folder)
     write_private(folder / "bundle.json", bundle.encoded)
     return found
@@ -115,7 +115,7 @@ def another_bundle(folder):
 def contradicted(folder):
     other = sign(replace(HEADER, issued=HEADER.issued + 1), SHUFFLER).encoded
     for start in (START, other):
-        with Taking(INVITED, Places(folder)) as taking:
+        with Taking(INVITED, Places(folder).releases(INVITED)) as taking:
             taking.add(start + BODY)
             taking.done()
 
@@ -129,11 +129,11 @@ def opened_twice(folder):
 def lost(_):
     with mock.patch("incrowd.collection.collector.opening._process") as process:
         process().__enter__().recv.side_effect = EOFError
-        list(opened([b""], INVITED, RECEIVER, 2))
+        list(opened([b""], Opener(INVITED, RECEIVER, 0), 2))
 
 
 def parts_missing(_):
-    list(on_spark._pieces(pa.table({"number": [0]}), 2, []))
+    list(on_spark._pieces(pa.table({"number": [0]}), 2, INVITED))
 
 
 def two_at_once(folder):
@@ -159,7 +159,7 @@ CASES = {
     "bundle: another": another_bundle,
     "folder: in use": two_at_once,
     "bundle: not there": lambda folder: command(*TYPED_OPEN, "--bundle", folder / "none"),
-    "release: none": lambda folder: read_start(folder / "none"),
+    "release: none": lambda folder: read_start(folder / "none", Header),
     "release: contradiction": contradicted,
     "release: opened twice": opened_twice,
     "release: a lost process": lost,

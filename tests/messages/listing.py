@@ -24,6 +24,7 @@ from tests.messages import (
     strata,
     surveys,
     tallies,
+    tokens,
     wire,
     workflow,
 )
@@ -31,7 +32,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, files, margins, page, regressions, strata),
+    *(collector, device, shuffler, files, margins, page, regressions, strata, tokens),
 )
 
 

@@ -12,9 +12,9 @@ from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, MOST_SLOTS, Bundle
 from incrowd.collection.protocol.plaintext import DUMMY, Shape, filled
-from incrowd.collection.protocol.release import Header, check_body, parse_release
+from incrowd.collection.protocol.release import Header, parse_release
 from incrowd.collection.protocol.sealed import X25519, X_WING, KeyConfiguration, PrivateKey, unseal
-from incrowd.collection.protocol.signed import Signed, sign
+from incrowd.collection.protocol.signed import Signed, check_body, sign
 from incrowd.collection.protocol.upload import (
     check_code,
     code_field,

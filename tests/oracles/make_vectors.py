@@ -25,7 +25,6 @@ from incrowd.sampling.randomize import randomize_message
 from tests.oracles import strata, wire
 from tests.oracles.cell_vectors import cells, cells_case
 from tests.oracles.device_vectors import devices
-from tests.oracles.mixer_vectors import mixed
 from tests.oracles.permanent_vectors import permanent
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 
@@ -349,6 +348,12 @@ def problems():
     ]
 
 
+def of_mixers():
+    from tests.oracles import mixers_vectors  # it needs the plan of this module
+
+    return mixers_vectors.cases()
+
+
 MADE = {
     "reports": reports,
     "cells": cells,
@@ -360,8 +365,8 @@ MADE = {
     "uploads": uploads,
     "releases": releases,
     "problems": problems,
+    "mixers": of_mixers,
     "strata": strata.cases,
-    "mixers": mixed,
 }
 
 

@@ -1,20 +1,22 @@
 import assert from "node:assert/strict"
 import * as node from "node:crypto"
 import { createServer } from "node:http"
-import { after, beforeEach, mock, test } from "node:test"
+import { after, before, beforeEach, mock, test } from "node:test"
 
 import { readBundle, sealedBytes, uploadBytes } from "../lib/bundle.js"
 import { fromHex, toHex } from "../lib/bytes.js"
 import { canonical } from "../lib/canonical.js"
-import { fetchSurvey, parseLink, requestTokens, sealAnswers, sendUpload, shortForm, withdrawUpload } from "../lib/index.js"
+import { fetchSurvey, requestTokens, sealAnswers, sendUpload, withdrawUpload } from "../lib/index.js"
 import { blindSlots, readDrawn, uploadOf } from "../lib/tokens.js"
 import { pairOf, vectors } from "./vectors.js"
 
 const given = vectors("mixers")
 const bytes = (text) => new TextEncoder().encode(text)
 const read = (text) => readBundle(bytes(text), node.createHash("sha256").update(text).digest("hex"))
-const survey = await read(given.bundle.text)
-const answers = { smokes: true, region: null, drugs: ["alcohol"], visits: 3, site: "s05" }
+const survey = await read(given.bundle)
+const answers = { smokes: true, region: "east" }
+const drawn = given.person
+const [code, stratum] = [drawn.code, survey.bundle.strata[drawn.stratum]]
 const patience = { whole: 3000, one: 400, first: 20, longest: 50 }
 const { RSA_NO_PADDING, RSA_PKCS1_PSS_PADDING } = node.constants
 const keys = given.token_keys.map((key) => node.createPrivateKey({ key: Buffer.from(key, "hex"), format: "der", type: "pkcs8" }))
@@ -22,12 +24,9 @@ const keys = given.token_keys.map((key) => node.createPrivateKey({ key: Buffer.f
 // --- the bundle ------------------------------------------------------------------------------------------------------
 
 test("the bundle of the vectors", () => {
-  assert.equal(toHex(survey.digest), given.bundle.digest)
-  assert.equal(shortForm(survey.digest), given.bundle.short)
-  assert.equal(sealedBytes(survey.bundle), given.bundle.sealed_bytes)
-  assert.equal(uploadBytes(survey.bundle), given.bundle.upload_bytes)
-  const { address, code } = parseLink(given.bundle.link)
-  assert.deepEqual([address, code], [survey.bundle.inviter.address, given.upload.code])
+  assert.equal(toHex(survey.digest), given.digest)
+  assert.equal(2 * sealedBytes(survey.bundle), drawn.inners[0].length)
+  assert.equal(2 * uploadBytes(survey.bundle), drawn.upload.length)
 })
 
 /** A JSON merge patch (RFC 7396). */
@@ -64,13 +63,12 @@ test("every wrong bundle of the vectors has its reason", () =>
 
 for (const [why, patch] of Object.entries(given.wrong_bundles))
   test(`refused: ${why}`, async () => {
-    const text = canonical(merged(JSON.parse(given.bundle.text), patch))
+    const text = canonical(merged(JSON.parse(given.bundle), patch))
     await assert.rejects(read(text), (error) => error.code === "bundle-refused" && error.message.includes(REASONS[why]))
   })
 
 // --- one person ------------------------------------------------------------------------------------------------------
 
-const drawn = given.upload
 const hexed = (many) => many.map(fromHex)
 
 /** Lets these bytes stand for random ones, and these for new private keys of X25519. */
@@ -91,31 +89,39 @@ async function fixed(random, ephemeral, action) {
   return made
 }
 
-const littleEndian = (word) => word.match(/../g).reverse().join("")
+/** The words with which an order is drawn (Fisher and Yates), lowest byte first. */
+function wordsOf(order) {
+  const now = order.map((_, i) => i)
+  const words = []
+  for (let last = order.length - 1; last > 0; last--) {
+    const other = now.indexOf(order[last])
+    words.push(other.toString(16).padStart(2, "0").padEnd(16, "0"))
+    ;[now[last], now[other]] = [now[other], now[last]]
+  }
+  return words
+}
+
+const seal = () => blindSlots(survey, bytes(code), Uint8Array.of(0, drawn.stratum), hexed(drawn.plaintexts))
+const random = [drawn.nonce, ...drawn.salts, ...drawn.blindings]
+let stored
+const upload = () => uploadOf(survey, readDrawn(survey, stored), fromHex(drawn.answer))
 
 test("the same randomness gives the request of the vectors, and what is stored before it", async () => {
-  const random = [drawn.nonce, ...drawn.salts, ...drawn.factors]
-  const seal = () => blindSlots(survey, bytes(drawn.code), Uint8Array.of(0, 0), hexed(drawn.plaintexts))
-  const stored = await fixed(random, drawn.inner_ephemeral, seal)
-  assert.equal(toHex(stored), drawn.pending)
-  assert.equal(toHex(readDrawn(survey, stored).request), drawn.request)
+  stored = await fixed(random, drawn.inner_ephemerals, seal)
+  const { request, nonce, inners } = readDrawn(survey, stored)
+  assert.deepEqual([toHex(request), toHex(nonce), inners.map(toHex)], [drawn.request, drawn.nonce, drawn.inners])
 })
 
-test("the answer of the vectors gives their upload", async () => {
-  const stored = readDrawn(survey, fromHex(drawn.pending))
-  const upload = () => uploadOf(survey, stored, fromHex(drawn.answer))
-  assert.equal(toHex(await fixed(drawn.words.map(littleEndian), drawn.outer_ephemeral, upload)), drawn.bytes)
-})
+test("the answer of the vectors gives their upload", async () =>
+  assert.equal(toHex(await fixed(wordsOf(drawn.order), drawn.outer_ephemerals, upload)), drawn.upload))
 
 test("without fixed randomness nothing is blinded, sealed or ordered the same twice", async () => {
-  const stored = readDrawn(survey, fromHex(drawn.pending))
-  const uploads = await Promise.all([1, 2].map(() => uploadOf(survey, stored, fromHex(drawn.answer))))
-  assert.equal(toHex(uploads[0].subarray(0, 322)), toHex(uploads[1].subarray(0, 322)))
-  assert.notEqual(toHex(uploads[0]), toHex(uploads[1]))
-  const code = drawn.code
-  const people = (await Promise.all([1, 2].map(() => sealAnswers(survey, answers, { code })))).map((each) => readDrawn(survey, each))
+  const uploads = [await upload(), await upload()].map(toHex)
+  assert.equal(uploads[0].slice(0, 644), uploads[1].slice(0, 644))
+  assert.notEqual(uploads[0], uploads[1])
+  const people = [await sealAnswers(survey, answers, { code, stratum }), await sealAnswers(survey, answers, { code, stratum })]
   for (const field of ["nonce", "inverses", "inners"]) {
-    const values = people.flatMap((person) => [person[field]].flat().map(toHex))
+    const values = people.flatMap((person) => [readDrawn(survey, person)[field]].flat().map(toHex))
     assert.equal(new Set(values).size, values.length, field)
   }
 })
@@ -129,6 +135,8 @@ function signed({ bundle }, request) {
   return Buffer.concat(values.map((value, i) => node.privateDecrypt({ key: keys[of[i]], padding: RSA_NO_PADDING }, value)))
 }
 
+let live
+before(async () => (live = await running()))
 const [asked, told] = [[], []]
 beforeEach(() => (asked.length = told.length = 0))
 
@@ -150,17 +158,16 @@ async function running() {
     return { address: `http://127.0.0.1:${server.address().port}` }
   }
   const parties = { inviter: await start("inviter"), first: await start("first") }
-  const text = canonical(merged(JSON.parse(given.bundle.text), parties))
-  const link = `${parties.inviter.address}#${node.createHash("sha256").update(text).digest("hex")}.${drawn.code}`
+  const text = canonical(merged(JSON.parse(given.bundle), parties))
+  const link = `${parties.inviter.address}#${node.createHash("sha256").update(text).digest("hex")}.${code}`
   return fetchSurvey(link, patience)
 }
-const live = await running()
 
 const problem = (name, status) => [status, () => JSON.stringify({ type: `urn:incrowd:problem:${name}`, status })]
 const lies = (change) => [200, (body) => change(signed(survey, body))]
 
 test("tokens are requested, the upload is sent and withdrawn, with the same bytes each time", async () => {
-  const sealed = await sealAnswers(live, answers)
+  const sealed = await sealAnswers(live, answers, { stratum })
   told.push(["hang up"], ["hang up"], [503], [200])
   const upload = await requestTokens(live, sealed, patience)
   told.push(["hang up"], [200], [204])
@@ -168,10 +175,10 @@ test("tokens are requested, the upload is sent and withdrawn, with the same byte
   await withdrawUpload(live, upload, patience)
   const at = asked.map(({ name, method, url }) => `${name} ${method} ${url}`)
   assert.deepEqual(at, [...Array(4).fill("inviter POST /tokens"), ...Array(2).fill("first POST /upload"), "first DELETE /upload"])
-  assert.ok(asked.slice(0, 4).every(({ body }) => body.equals(sealed.subarray(0, given.bundle.request_bytes))))
+  assert.ok(asked.slice(0, 4).every(({ body }) => body.equals(sealed.subarray(0, drawn.request.length / 2))))
   assert.ok(asked.slice(4).every(({ body }) => body.equals(upload)))
   assert.equal(upload.length, uploadBytes(live.bundle))
-  assert.ok(!Buffer.from(upload).includes(drawn.code))
+  assert.ok(!Buffer.from(upload).includes(code))
   const entry = upload.subarray(66, 322)
   const text = Buffer.concat([bytes("incrowd entry 2\0"), live.digest, upload.subarray(34, 66)])
   const verifies = (key) => node.verify("sha384", text, { key, padding: RSA_PKCS1_PSS_PADDING, saltLength: 48 }, entry)
@@ -179,19 +186,19 @@ test("tokens are requested, the upload is sent and withdrawn, with the same byte
 })
 
 test("after any interruption the stored bytes give the same request, and the same tokens", async () => {
-  const stored = Uint8Array.from(await sealAnswers(live, answers))
+  const stored = Uint8Array.from(await sealAnswers(live, answers, { stratum }))
   const uploads = [await requestTokens(live, stored, patience), await requestTokens(live, stored, patience)]
   assert.ok(asked[0].body.equals(asked[1].body))
   assert.equal(toHex(uploads[0].subarray(0, 322)), toHex(uploads[1].subarray(0, 322)))
-  const again = await sealAnswers(live, answers) // a client that draws again requests other tokens, which none may have
+  const again = await sealAnswers(live, answers, { stratum }) // a client that draws again requests other tokens, which none may have
   await requestTokens(live, again, patience)
   assert.ok(!asked[2].body.equals(asked[0].body))
 })
 
 test("nothing is uploaded unless all signatures are valid", async () => {
-  const sealed = await sealAnswers(live, answers)
+  const sealed = await sealAnswers(live, answers, { stratum })
   const size = 256
-  const last = given.bundle.request_bytes - 48
+  const last = drawn.request.length / 2 - 48
   const swapped = (answer) => Buffer.concat([answer.subarray(0, last - 2 * size), answer.subarray(-size), answer.subarray(last - 2 * size, -size)])
   for (const [code, change] of [
     ["tokens", (answer) => (answer[0] ^= 1, answer)],
@@ -212,12 +219,12 @@ test("nothing is uploaded unless all signatures are valid", async () => {
 for (const [name, status] of [["code-used", 409], ["code-unknown", 403], ["closed", 410], ["too-often", 429], ["token", 403]])
   test(`what is final is not asked again: ${name}`, async () => {
     told.push(problem(name, status))
-    await assert.rejects(requestTokens(live, await sealAnswers(live, answers), patience), { code: name, again: false })
+    await assert.rejects(requestTokens(live, await sealAnswers(live, answers, { stratum }), patience), { code: name, again: false })
     assert.equal(asked.length, 1)
   })
 
 test("bytes of another survey, or of another step, are refused before anything is sent", async () => {
-  const sealed = await sealAnswers(live, answers)
+  const sealed = await sealAnswers(live, answers, { stratum })
   await assert.rejects(requestTokens(survey, sealed, patience), { code: "length" })
   await assert.rejects(requestTokens(live, sealed.subarray(1), patience), { code: "length" })
   await assert.rejects(sendUpload(live, sealed, patience), { code: "length" })
@@ -227,6 +234,6 @@ test("bytes of another survey, or of another step, are refused before anything i
 test("with one shuffler, what is sealed is the upload, and no tokens are requested", async () => {
   const { text, digest } = vectors("bundles").right[0]
   const one = await readBundle(bytes(text), digest)
-  const sealed = await sealAnswers(one, answers, { code: drawn.code })
+  const sealed = await sealAnswers(one, { ...answers, drugs: ["alcohol"], visits: 3, site: "s05" }, { code })
   assert.equal(await requestTokens(one, sealed), sealed)
 })

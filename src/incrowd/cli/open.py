@@ -18,7 +18,7 @@ from incrowd.errors import UsageError
 if TYPE_CHECKING:
     from incrowd.collection.collector.collections import Advance
     from incrowd.collection.collector.collections import Engine as OnEngine
-    from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.collection.collector.on_spark import Sealed
     from incrowd.estimation.results import Received
     from incrowd.plans import Guarantee
 
@@ -28,7 +28,7 @@ Workers = Annotated[int, typer.Option(min=0, help="Number of processes; 0 for on
 
 def open_sealed(
     release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="Release, as the shuffler sent it.")
+        Path, typer.Argument(metavar="RELEASE", help="Release, as the mixer sent it.")
     ],
     bundle: Annotated[Path, typer.Option(help="The bundle of the release.")],
     key: Annotated[Path, typer.Option(help="The private key from `collector init`.")],
@@ -54,11 +54,14 @@ def open_sealed(
     """
     from incrowd.collection.claims import bundle_guarantee
     from incrowd.collection.collector.collections import open_release
+    from incrowd.collection.collector.keeper import missing_strata
+    from incrowd.collection.collector.on_spark import Sealed
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
-    from incrowd.collection.collector.taking import read_start
     from incrowd.collection.machine import cores, protect
     from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.collection.protocol.mixing import release_kind
+    from incrowd.collection.taking import read_start
     from incrowd.files import destroy
 
     protect()
@@ -69,10 +72,12 @@ def open_sealed(
         allowed = f"it cannot be read: {error.strerror}; name another file"
         raise UsageError.of("bundle", str(bundle), allowed) from None
     private = load_private(key, collected)
-    signed, start = read_start(release)
+    signed, start = read_start(release, release_kind(collected))
+    files = str(release.resolve()), start, collected.encoded, str(key.resolve())
+    sealed = Sealed(*files, signed.header.number)  # other machines need absolute paths
     with (
         progress("opening, reports", signed.header.reports) as advance,
-        _engine(engine, master, release, start, collected, key, advance) as work,
+        _engine(engine, master, sealed, advance) as work,
     ):
         receipt = open_release(
             release,
@@ -85,7 +90,7 @@ def open_sealed(
             advance=advance,
             engine=work,
         )
-    destroyed = len(signed.header.strata) == len(collected.strata) and not keep_key
+    destroyed = not missing_strata([signed], collected) and not keep_key
     if destroyed:
         destroy(key)
     guarantee = bundle_guarantee(collected, receipt.opened_people)
@@ -93,10 +98,8 @@ def open_sealed(
 
 
 @contextmanager
-def _engine(
-    name: str, master: str, release: Path, start: int, bundle: Bundle, key: Path, advance: Advance
-) -> Iterator[OnEngine | None]:
-    """The engine `spark`, or None for another; its machines need absolute paths."""
+def _engine(name: str, master: str, sealed: Sealed, advance: Advance) -> Iterator[OnEngine | None]:
+    """The engine `spark`, or None for another."""
     from incrowd.collection.collector import on_spark
     from incrowd.reports.spark import started
 
@@ -104,9 +107,8 @@ def _engine(
         yield None
         return
     say(f"opening on Spark: {master}")
-    files = str(release.resolve()), start, bundle.encoded, str(key.resolve())
     with started(master) as session:
-        yield on_spark.engine(session, on_spark.Sealed(*files), advance)
+        yield on_spark.engine(session, sealed, advance)
 
 
 def _show(

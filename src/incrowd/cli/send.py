@@ -36,7 +36,7 @@ Short = Annotated[
     str, typer.Option(help="Printed short form of the bundle; any other bundle is refused.")
 ]
 Code = Annotated[str, typer.Option(help="Code of your invitation, unless the link has it.")]
-Stratum = Annotated[str | None, typer.Option(help="Your stratum, if there are several.")]
+StratumOption = Annotated[str | None, typer.Option(help="Your stratum, if there are several.")]
 Show = Annotated[bool, typer.Option("--show", help="Show the guarantee; send nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Send without asking.")]
 Keep = Annotated[
@@ -74,7 +74,7 @@ def send(
     answers: Answers = None,
     short: Short = "",
     code: Code = "",
-    stratum: Stratum = None,
+    stratum: StratumOption = None,
     show: Show = False,
     yes: Yes = False,
     keep: Keep = False,

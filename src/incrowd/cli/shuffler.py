@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli.console import print_findings, print_json, say
+from incrowd.cli.console import print_json, say
+from incrowd.cli.mixing import check_mixer, run_mixer
 from incrowd.cli.options import AsJson, PlanFile, certified
 from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, replaced, write_text
@@ -102,21 +103,9 @@ def run(folder: Folder) -> None:
     Example:
       incrowd shuffler run shuffler
     """
-    from incrowd.collection.machine import protect
-    from incrowd.collection.mixer.app import application
-    from incrowd.collection.mixer.setup import open_store
-    from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.settings import load_shuffler_settings
 
-    settings = load_shuffler_settings(folder)
-    protect()
-    log_discreetly()
-    store = open_store(settings)
-    with listening("shuffler", settings.host, settings.port) as door:
-        host, port = door.getsockname()[:2]
-        text = f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"
-        serve(application(store, store.bundle, settings), door, lambda: say(text))
-    store.engine.dispose()
+    run_mixer(load_shuffler_settings(folder))
 
 
 @app.command()
@@ -129,11 +118,9 @@ def check(folder: Folder, json: AsJson = False) -> None:
     Example:
       incrowd shuffler check shuffler
     """
-    from incrowd.collection.mixer import setup
     from incrowd.collection.settings import load_shuffler_settings
 
-    settings = load_shuffler_settings(folder)
-    print_findings(setup.check(settings, setup.open_store(settings)), json)
+    check_mixer(load_shuffler_settings(folder), json)
 
 
 def invitations(
@@ -143,7 +130,7 @@ def invitations(
     ],
     shuffler: Annotated[Path, typer.Option(help="The shuffler's folder.")] = Path("shuffler"),
     page: Annotated[
-        Path | None, typer.Option(help="HTML page to write: invitations to print and cut.")
+        Path | None, typer.Option(help="HTML page to write: invitations to print and cut out.")
     ] = None,
     survey_page: Annotated[
         str, typer.Option(help="Address of a survey page (see `page`) for the links.")
@@ -152,8 +139,8 @@ def invitations(
 ) -> None:
     """Create invitations, on the shuffler's side. Each lets one person answer once.
 
-    With the file anybody could answer for all: give each invitation to one person, then destroy
-    the file. The collector should never see it.
+    Anyone who has the file could answer for everyone: give each invitation to one person, then
+    destroy the file. The collector should never see it.
 
     \b
     Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.mixing import AnyRelease
 from incrowd.guarantees import guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Claims, Release
@@ -39,7 +39,7 @@ def claims_of_plan(plan: Plan) -> Claims:
     )
 
 
-def release_of(header: Header, bundle: Bundle, people: int) -> Release:
+def release_of(header: AnyRelease, bundle: Bundle, people: int) -> Release:
     """Return the facts of an opened release. people: the most people its reports can be from."""
     id = hashlib.sha256(header.domain + header.encoded).hexdigest()
     return Release(claims=claims_of(bundle), id=id, strata=header.strata, people=people)

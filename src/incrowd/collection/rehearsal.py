@@ -162,6 +162,7 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
     crowd, receipts, places = rehearsed.crowd, rehearsed.receipts, rehearsed.bundle.places
     people = crowd.people + rehearsed.guests
     opened = sum(message.reports for receipt in receipts for message in receipt.messages)
+    dummies = sum(sum(receipt.dummies) for receipt in receipts)
     strata = rehearsed.bundle.plan.survey.open
     yield (
         "Each device",
@@ -176,7 +177,7 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
     )
     yield (
         "The collector",
-        f"{opened:,} reports and {sum(receipt.dummies for receipt in receipts):,} dummies in one "
+        f"{opened:,} reports and {dummies:,} dummies in one "
         f"random order{' for each release' if strata else ''}, "
         f"{sum(sum(receipt.rejected.values()) for receipt in receipts):,} rejected; "
         "no senders, no times, no invitations",

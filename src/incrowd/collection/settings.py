@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import (
@@ -21,7 +21,6 @@ from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"
-SHUFFLER_PREFIX, COLLECTOR_PREFIX = "INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_"
 GENERAL = {"INCROWD_DEBUG"}  # for every command
 UNKNOWN = InWords("is not a known setting")
 
@@ -75,27 +74,34 @@ def load(kind: type[S], file: Path, **arguments: Any) -> S:
 
 def _check_variables(variables: set[str], prefix: str) -> None:
     """Raise UsageError for a variable that belongs to no service."""
-    others = tuple(service for service in (SHUFFLER_PREFIX, COLLECTOR_PREFIX) if service != prefix)
+    others = tuple(_prefixes(ServiceSettings) - {prefix})
     for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
             raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))
 
 
-SHUFFLER_FILE = "shuffler.toml"
+def _prefixes(kind: type[ServiceSettings]) -> set[str]:
+    """Return the prefixes of the variables of all services."""
+    below = set[str]().union(*map(_prefixes, kind.__subclasses__()))
+    return below | {kind.model_config.get("env_prefix", "")} - {""}
 
 
-class ShufflerSettings(ServiceSettings):
-    """The settings of a shuffler.
+SHUFFLER_FILE, FIRST_MIXER_FILE = "shuffler.toml", "first-mixer.toml"
 
-    folder: contains the bundle, the signing key and releases that wait for the collector. secret:
-    the file of the store's key, best on a volume in memory without backups. database: an
-    SQLAlchemy URL; by default SQLite in the folder. host, port: the address to listen on, behind
-    a proxy with certificates. body_seconds: time limit for receiving an upload. pause: seconds
-    between two checks for work. memory: bytes of uploads that are received at the same time.
+
+class MixerSettings(ServiceSettings):
+    """The settings of a shuffler, and of the first of two mixers.
+
+    command: the name of the service. folder: contains the bundle, the signing key, and what waits
+    to be delivered. secret: the file of the store's key, best on a volume in memory without
+    backups. database: an SQLAlchemy URL; by default SQLite in the folder. host, port: the address
+    to listen on, behind a proxy with certificates. body_seconds: time limit for receiving an
+    upload. pause: seconds between two checks for work. memory: bytes of uploads that are received
+    at the same time.
     """
 
-    model_config = SettingsConfigDict(env_prefix=SHUFFLER_PREFIX)
+    command: ClassVar[str]
 
     folder: Path
     secret: Path | None = None
@@ -128,8 +134,22 @@ class ShufflerSettings(ServiceSettings):
 
     @property
     def releases(self) -> Path:
-        """The folder of releases that wait for the collector."""
+        """The folder of what was signed and waits to be delivered."""
         return self.folder / "releases"
+
+
+class ShufflerSettings(MixerSettings):
+    """The settings of a shuffler."""
+
+    model_config = SettingsConfigDict(env_prefix="INCROWD_SHUFFLER_")
+    command = "shuffler"
+
+
+class FirstMixerSettings(MixerSettings):
+    """The settings of the first of two mixers."""
+
+    model_config = SettingsConfigDict(env_prefix="INCROWD_FIRST_MIXER_")
+    command = "first-mixer"
 
 
 def load_shuffler_settings(folder: Path) -> ShufflerSettings:
@@ -138,6 +158,14 @@ def load_shuffler_settings(folder: Path) -> ShufflerSettings:
     Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
     """
     return load(ShufflerSettings, folder / SHUFFLER_FILE, folder=folder)
+
+
+def load_first_mixer_settings(folder: Path) -> FirstMixerSettings:
+    """Return the settings of a folder: first-mixer.toml, if it exists, then INCROWD_FIRST_MIXER_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(FirstMixerSettings, folder / FIRST_MIXER_FILE, folder=folder)
 
 
 COLLECTOR_FILE = "collector.toml"
@@ -160,7 +188,7 @@ class CollectorSettings(ServiceSettings):
     arrives. token: the password of the dashboard; without a token there is no dashboard.
     """
 
-    model_config = SettingsConfigDict(env_prefix=COLLECTOR_PREFIX)
+    model_config = SettingsConfigDict(env_prefix="INCROWD_COLLECTOR_")
 
     host: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, lt=1 << 16)

@@ -99,6 +99,48 @@ class CellsReading(NamedTuple):
         most = max(part.people for part in self.parts)
         return (most - self.people) / (most * self.people)
 
+    def table(
+        self,
+        questions: Sequence[AnyQuestion],
+        noise_only: bool,
+        false_reports: Callable[[Cells], int],
+        *,
+        covariance: bool = False,
+        margin: bool = False,
+    ) -> TableEstimate:
+        """A table of some questions.
+
+        false_reports: how many reports of a message one sender can send. covariance: include that
+        of all cells; margin: then also include "any answer" as the last entry of each axis. Raises
+        TableError for a covariance of more than 2,000 cells.
+        """
+        several = any(question.many for question in questions)
+        ids, names = tuple(q.id for q in questions), tuple(q.answers for q in questions)
+        combined, sums = self.combined(ids), [answer_sums(question) for question in questions]
+        merged = math.prod(float(each.sum(axis=1).max()) for each in sums)
+        table = _table(self, combined, sums, names, noise_only)
+        table = replace(
+            table,
+            influence=merged * self.largest_shift(combined, false_reports),
+            p_values=_p_values(self, ids, sums),
+            exclusive=tuple(question.exclusive for question in questions),
+            overlaps=not several,
+        )
+        if not covariance:
+            return table
+        if several and not margin:  # how answers overlap is guessed from "any answer"
+            arguments = questions, noise_only, false_reports
+            cells = self.table(*arguments, covariance=True, margin=True).without_margins()
+            return replace(
+                table, covariance=cells.covariance, noise_covariance=cells.noise_covariance
+            )
+        shape = tuple(len(answers) + margin for answers in names)
+        check_cells(math.prod(shape))
+        estimate, noise = _with_noise(questions, self, shape, margin)
+        drawn = _in_both(questions, estimate, margin) - np.outer(estimate, estimate)
+        table = replace(table, estimate=estimate, margins=tuple(margin for _ in questions))
+        return _with_covariance(table, self, noise, drawn)
+
 
 def expected_cells(
     message: Cells, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
@@ -156,46 +198,6 @@ def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
         return np.vstack([np.pad(rows, [(0, 0), (0, size - rows.shape[1])]), everybody])
     rows = scipy.sparse.csr_array(rows, shape=(rows.shape[0], size))
     return scipy.sparse.vstack([rows, everybody], format="csr") if margin else rows
-
-
-def cells_table(
-    questions: Sequence[AnyQuestion],
-    reading: CellsReading,
-    noise_only: bool,
-    false_reports: Callable[[Cells], int],
-    *,
-    covariance: bool = False,
-    margin: bool = False,
-) -> TableEstimate:
-    """A table of some questions. false_reports: how many reports of a message one sender can send.
-
-    covariance: include that of all cells; margin: then also include "any answer" as the last entry
-    of each axis. Raises TableError for a covariance of more than 2,000 cells.
-    """
-    several = any(question.many for question in questions)
-    ids, names = tuple(q.id for q in questions), tuple(q.answers for q in questions)
-    combined, sums = reading.combined(ids), [answer_sums(question) for question in questions]
-    merged = math.prod(float(each.sum(axis=1).max()) for each in sums)
-    table = _table(reading, combined, sums, names, noise_only)
-    table = replace(
-        table,
-        influence=merged * reading.largest_shift(combined, false_reports),
-        p_values=_p_values(reading, ids, sums),
-        exclusive=tuple(question.exclusive for question in questions),
-        overlaps=not several,
-    )
-    if not covariance:
-        return table
-    if several and not margin:  # how answers overlap is guessed from "any answer"
-        arguments = questions, reading, noise_only, false_reports
-        cells = cells_table(*arguments, covariance=True, margin=True).without_margins()
-        return replace(table, covariance=cells.covariance, noise_covariance=cells.noise_covariance)
-    shape = tuple(len(answers) + margin for answers in names)
-    check_cells(math.prod(shape))
-    estimate, noise = _with_noise(questions, reading, shape, margin)
-    drawn = _in_both(questions, estimate, margin) - np.outer(estimate, estimate)
-    table = replace(table, estimate=estimate, margins=tuple(margin for _ in questions))
-    return _with_covariance(table, reading, noise, drawn)
 
 
 def cells_levels(

@@ -18,7 +18,6 @@ from incrowd.errors import TableError, likely
 from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
-    cells_table,
     expected_cells,
     planned_weight,
 )
@@ -53,6 +52,27 @@ class Reading(NamedTuple):
     weight: float
     counts: np.ndarray
 
+    def table(
+        self,
+        questions: Sequence[AnyQuestion],
+        noise_only: bool,
+        false_reports: Callable[[JointReport], int],
+        *,
+        covariance: bool = False,
+        margin: bool = False,
+    ) -> TableEstimate:
+        """A table of some questions, as `CellsReading.table`."""
+        channels, copies = self.message.channels, self.message.copies
+        table = estimate_table(
+            [question.id for question in questions],
+            [question_decoder(each, channels[each.id], margin) for each in questions],
+            self.counts,
+            copies,
+            noise_only,
+            covariance=covariance,
+        )
+        return replace(table, influence=table.influence * false_reports(self.message))
+
 
 Readings = Sequence[Reading | CellsReading]
 
@@ -80,7 +100,7 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
         together = ", ".join(
             f"{'two of ' * message.parities}({', '.join(message.ids)})" for message in plan.messages
         )
-        allowed = f"no message holds all of them; ask for what travels together: {together}"
+        allowed = f"no message has all of these; request only what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return holding
 
@@ -178,7 +198,7 @@ def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
-    """The requested tables, by default those that the survey wants.
+    """The requested tables, by default those that the survey requests.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
     together, or if it is too large for memory.
@@ -194,7 +214,9 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
                 allowed = f"no question has this id; {hint}use {', '.join(questions)}"
                 raise TableError.of("table", id, allowed)
         if len(set(ids)) < len(ids) or not ids:
-            raise TableError.of("table", ",".join(ids), "should name some questions, each once")
+            raise TableError.of(
+                "table", ",".join(ids), "should name at least one question, and each question once"
+            )
         alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
             allowed = "it is a text question; give it a separate table"
@@ -233,23 +255,15 @@ def table(
     # Here, so that a plan is forecast without loading what reads reports.
     from incrowd.reports.consistency import smallest
 
-    def of_reading(reading: Reading | CellsReading) -> TableEstimate:
-        if isinstance(reading, CellsReading):
-            return cells_table(
-                questions, reading, noise_only, senders, covariance=covariance, margin=margin
-            )
-        channels, copies = reading.message.channels, reading.message.copies
-        decoders = [question_decoder(q, channels[q.id], margin) for q in questions]
-        joint = estimate_table(
-            closed, decoders, reading.counts, copies, noise_only, covariance=covariance
-        )
-        return replace(joint, influence=joint.influence * senders(reading.message))
-
     def of_people(part: Tally, people: int) -> TableEstimate:
         if not closed:
             return everybody(people, noise_only, plan.survey.rows_per_person, covariance=covariance)
-        parts = readings(plan, part, closed)
-        return combined(list(map(of_reading, parts)), [reading.weight for reading in parts])
+        holding = readings(plan, part, closed)
+        tables = [
+            each.table(questions, noise_only, senders, covariance=covariance, margin=margin)
+            for each in holding
+        ]
+        return combined(tables, [each.weight for each in holding])
 
     if closed == ids:
         return of_people(counted, 0)

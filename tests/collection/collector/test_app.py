@@ -13,7 +13,6 @@ from incrowd.collection.collector import keeper
 from incrowd.collection.collector.app import application
 from incrowd.collection.collector.places import load_private, new_key
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.collection.collector.taking import acknowledgement
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
@@ -70,10 +69,10 @@ def test_a_release_is_acknowledged_opened_and_the_key_is_gone(keyed, sealed):
         return first, again
 
     for answer in served(keyed, talk):
-        assert (answer.status_code, answer.text) == (200, acknowledgement(signed))
+        assert (answer.status_code, answer.text) == (200, signed.acknowledgment)
     receipt, bundle = load_receipt(folder, INVITED.plan)
     assert (receipt.opened_people, bundle.digest) == (PEOPLE, INVITED.digest)
-    assert not keyed.waiting(signed).exists()
+    assert not keyed.releases(INVITED).body(signed).exists()
 
 
 @pytest.mark.parametrize(

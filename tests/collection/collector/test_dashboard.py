@@ -291,7 +291,7 @@ class TestTheGate:
             assert found.facts["phase"] == "opened" and found.facts["opened_people"] == 2
             said.add(found.state.text)
             receipt = json.loads((found.folder / "receipt.json").read_text())
-            receipts.add(receipt["dummies"])
+            receipts.add(*receipt["dummies"])
         assert len(said) == 1 and len(receipts) > 1
 
     def test_while_people_send_there_are_no_estimates(self, keyed):

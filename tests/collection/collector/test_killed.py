@@ -16,10 +16,10 @@ import incrowd
 from incrowd.collection.collector.keeper import alone, forget, leftovers, open_waiting
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import receipts_of
-from incrowd.collection.collector.taking import Taking
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
+from incrowd.collection.taking import Taking
 from tests.collection.collector.conftest import PLAN, RECEIVER, SHUFFLER, plaintexts, release
 from tests.oracles import make_vectors
 
@@ -153,7 +153,7 @@ def taken(folder, data):
     places.root.mkdir(parents=True)
     places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(ONE.encoded)
-    with Taking(ONE, places) as taking:
+    with Taking(ONE, places.releases(ONE)) as taking:
         taking.add(data)
         taking.done()
     return places
@@ -164,7 +164,7 @@ def whole(places, right):
     [folder] = places.opened_ones.iterdir()
     receipts_of(PLAN, [folder], files=True)
     assert [list(map(bytes, each.packed)) for each in incrowd.load_reports(folder)] == right
-    assert not leftovers(places) and not list(places.waiting_ones.iterdir())
+    assert not leftovers(places) and not list(places.releases(ONE).waiting.iterdir())
     return not places.private.exists()
 
 

@@ -14,9 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from incrowd.collection.collector import app, collections, keeper
 from incrowd.collection.collector.app import application
 from incrowd.collection.collector.keeper import GRACE, alone, leftovers, open_waiting
-from incrowd.collection.collector.taking import Taking
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import CollectorSettings
+from incrowd.collection.taking import Taking
 from incrowd.errors import UsageError
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
 
@@ -27,7 +27,7 @@ GARBAGE = 2
 
 
 def taken(keyed, data):
-    with Taking(INVITED, keyed) as taking:
+    with Taking(INVITED, keyed.releases(INVITED)) as taking:
         taking.add(data)
         taking.done()
 
@@ -106,8 +106,9 @@ def test_check_finds_who_can_read_the_key_what_waits_and_what_was_changed(keyed,
 
 
 def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):
-    keyed.waiting_ones.mkdir()
-    (keyed.waiting_ones / ".incrowd-y").write_bytes(b"sealed")
+    waiting = keyed.releases(INVITED).waiting
+    waiting.mkdir()
+    (waiting / ".incrowd-y").write_bytes(b"sealed")
     (keyed.opened_ones / ".incrowd-x").mkdir(parents=True)
     (keyed.opened_ones / ".incrowd-x" / "bucket").write_bytes(b"opened")
     assert len(leftovers(keyed)) == 2
@@ -183,7 +184,7 @@ def test_a_collector_takes_what_is_on_its_way_and_stops_without_an_error(keyed, 
         assert answer.status_code == 200 and "server" not in answer.headers
         assert running.wait(30) == 0
         assert "Traceback" not in running.stderr.read()
-    assert list(keyed.starts.iterdir())
+    assert list(keyed.releases(INVITED).starts.iterdir())
 
 
 @pytest.mark.slow

@@ -39,25 +39,26 @@ SHAPE = INVITED.shape
 
 
 def expected(plain, bundle=INVITED):
-    """The reports of each message in the order of the release, by the other reader's rule."""
+    """The reports of each message, sorted, by the other reader's rule."""
     return [
-        [each[3 : 3 + bundle.shape.width(n)] for each in plain if each[1:3] == n.to_bytes(2)]
+        sorted(each[3 : 3 + bundle.shape.width(n)] for each in plain if each[1:3] == n.to_bytes(2))
         for n in range(len(bundle.plan.messages))
     ]
 
 
 def written(folder):
-    return [list(map(bytes, each.packed)) for each in incrowd.load_reports(folder)]
+    """The reports of each message, sorted: their order is new each time."""
+    return [sorted(map(bytes, each.packed)) for each in incrowd.load_reports(folder)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_every_report_is_there_once_in_its_order(opened, plain, sealed, workers, monkeypatch):
+def test_every_report_is_there_once(opened, plain, sealed, workers, monkeypatch):
     monkeypatch.setattr(collections, "PIECE_REPORTS", 7)
     monkeypatch.setattr(collections, "WORTH_IT", 1)
     receipt, folder = opened(sealed, workers=workers)
     assert written(folder) == expected(plain)
     assert receipt.opened_people == receipt.people == PEOPLE
-    assert receipt.dummies == sum(each == SHAPE.dummy for each in plain)
+    assert receipt.dummies == [sum(each == SHAPE.dummy for each in plain)]
     assert set(receipt.rejected.values()) == {0}
     assert load_receipt(folder, PLAN)[0] == receipt
     assert {path.name for path in folder.iterdir()} == {
@@ -272,7 +273,7 @@ def test_two_releases_are_said_by_the_receipt(opened, sealed):
     edited(folder, contradictions=[other.encoded.hex()])
     (found,) = receipts_of(PLAN, [folder])
     assert found.contradicted
-    assert "it cheats" in " ".join(receipt_sentences(found))
+    assert "it cheated" in " ".join(receipt_sentences(found))
 
 
 @pytest.mark.slow

@@ -138,7 +138,9 @@ def test_what_proves_cheating_is_found_in_the_collectors_folder(sealed, tmp_path
     folder = places.opened(signed)
     open_release(tmp_path / "r", start, signed, INVITED, RECEIVER, folder, workers=1)
     assert not receipts_of(PLAN, [folder])[0].contradicted
-    write_private(places.contradictions / "x.start", Signed.parse(Header, other)[0].encoded)
+    write_private(
+        places.releases(INVITED).contradictions / "x.start", Signed.parse(Header, other)[0].encoded
+    )
     (found,) = receipts_of(PLAN, [folder])
     assert found.contradicted and load_receipt(folder)[0].contradictions == []
     checked = incrowd.verify(PLAN, incrowd.stream_reports(folder), received=[found])

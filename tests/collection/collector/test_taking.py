@@ -6,20 +6,21 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.collection.collector.places import Places, starts_in
-from incrowd.collection.collector.taking import Taking, acknowledgement
+from incrowd.collection.collector.places import Places
 from incrowd.collection.protocol.signed import prove_cheating
+from incrowd.collection.taking import Taking
 from incrowd.errors import ProtocolError
 from tests.collection.collector.conftest import INVITED, release
+from tests.conftest import examples
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
 
 
 def take(pieces, bundle, places):
-    with Taking(bundle, places) as taking:
+    with Taking(bundle, places.releases(bundle)) as taking:
         for piece in pieces:
             taking.add(piece)
         return taking.done()
@@ -29,21 +30,22 @@ def files(places):
     return sorted(path for path in places.root.rglob("*") if path.is_file())
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(cuts=st.lists(st.integers(0, 30_000), max_size=6))
 def test_a_release_in_any_pieces_is_kept_as_it_came(sealed, tmp_path_factory, cuts):
     places, data = Places(tmp_path_factory.mktemp("c")), release(sealed)
     ends = [0, *sorted(cuts), len(data)]
     signed = take((data[a:b] for a, b in pairwise(ends)), INVITED, places)
-    assert signed.encoded + places.waiting(signed).read_bytes() == data
-    assert [known.encoded for known in starts_in(places.starts)] == [signed.encoded]
+    assert signed.encoded + places.releases(INVITED).body(signed).read_bytes() == data
+    assert [known.encoded for known in places.releases(INVITED).received()] == [signed.encoded]
 
 
 def test_the_same_again_is_answered_alike_and_kept_once(sealed, places):
     data = release(sealed)
     first = take([data], INVITED, places)
     before = [(path, path.stat().st_mtime_ns) for path in files(places)]
-    assert acknowledgement(take([data[:50], data[50:]], INVITED, places)) == acknowledgement(first)
+    again = take([data[:50], data[50:]], INVITED, places)
+    assert again.acknowledgment == first.acknowledgment
     assert [(path, path.stat().st_mtime_ns) for path in files(places)] == before
 
 
@@ -63,22 +65,23 @@ def test_two_headers_for_one_stratum_are_kept_as_a_proof(places, people):
     other = sealed[: len(sealed) - people * INVITED.places][::-1]
     with pytest.raises(ProtocolError, match="both are stored"):
         take([release(other)], INVITED, places)
-    proof = starts_in(places.contradictions)
+    proof = places.releases(INVITED).proofs()
     assert len(proof) == 2 and first in proof
     assert prove_cheating(*proof, INVITED)
-    assert starts_in(places.starts) == [first]
-    assert len(list(places.waiting(first).parent.iterdir())) == 1
+    assert places.releases(INVITED).received() == [first]
+    assert len(list(places.releases(INVITED).waiting.iterdir())) == 1
 
 
 def test_two_at_once_and_only_one_is_taken(sealed, places):
     """Both had begun when neither was there."""
-    with Taking(INVITED, places) as one, Taking(INVITED, places) as other:
+    shelf = places.releases(INVITED)
+    with Taking(INVITED, shelf) as one, Taking(INVITED, shelf) as other:
         one.add(release(sealed))
         other.add(release(sealed[::-1]))
         one.done()
         with pytest.raises(ProtocolError, match="contradiction"):
             other.done()
-    assert len(starts_in(places.contradictions)) == 2
+    assert len(places.releases(INVITED).proofs()) == 2
     assert len(list((places.root / "waiting").iterdir())) == 1
 
 
@@ -106,14 +109,14 @@ def test_a_wrong_release_leaves_nothing(sealed, places, number):
 
 
 def test_nothing_is_kept_before_the_signature_is_known(sealed, places):
-    with Taking(INVITED, places) as taking:
+    with Taking(INVITED, places.releases(INVITED)) as taking:
         with pytest.raises(ProtocolError, match="signature"):
             taking.add(bytes(64) + release(sealed)[64:])
         assert not places.root.exists()
 
 
 def test_no_more_is_kept_than_the_header_states(sealed, places):
-    with Taking(INVITED, places) as taking:
+    with Taking(INVITED, places.releases(INVITED)) as taking:
         taking.add(release(sealed))
         with pytest.raises(ProtocolError, match="bytes"):
             taking.add(b"x" * 100_000)
@@ -134,9 +137,9 @@ def test_what_a_lost_process_left_does_not_stop_the_next(sealed, places, monkeyp
     monkeypatch.setattr(Path, "replace", failing)
     with pytest.raises(OSError, match="No space"):
         take([release(sealed)], INVITED, places)
-    assert starts_in(places.starts) == []
+    assert places.releases(INVITED).received() == []
     signed = take([release(sealed)], INVITED, places)
-    assert places.waiting(signed).read_bytes() == b"".join(sealed)
+    assert places.releases(INVITED).body(signed).read_bytes() == b"".join(sealed)
 
 
 def test_files_are_for_nobody_else(sealed, places):
@@ -152,6 +155,6 @@ def test_both_releases_of_different_strata_are_taken(sealed, places):
     two = make_vectors.bundle(strata=("a", "b"))
     for number in (0, 1):
         take([release(sealed, two, SHUFFLER, strata=(number,))], two, places)
-    assert len(starts_in(places.starts)) == 2
+    assert len(places.releases(two).received()) == 2
     with pytest.raises(ProtocolError, match="strata"):
         take([release(sealed, two, SHUFFLER, strata=(0, 1))], two, places)

@@ -10,19 +10,20 @@ import pytest
 import incrowd
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places, load_private
-from incrowd.collection.collector.taking import read_start
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X_WING
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.rehearsal import crowd_of
+from incrowd.collection.taking import read_start
 from incrowd.encoding.records import EncodedAnswers
 from tests.oracles.node import has_browser
 from tests.oracles.pages import bundle_at, hosted, in_browser, served, written
 
 PEOPLE = 60
-PLACES = 50_000
+PLACES = 5_000  # more than anybody scrolls through; ten times as many take seconds to plan
 SURVEY = {
     "name": "Every type of question",
     "crowd": crowd_of(PEOPLE),
@@ -110,7 +111,7 @@ def visit(folder, shots=None):
         quantum = running.enter_context(post_quantum(folder / "post-quantum"))
         given |= {"quantum": quantum.link}
         found = in_browser("survey_page.mjs", given)
-    signed, start = read_start(folder / "0.release")
+    signed, start = read_start(folder / "0.release", Header)
     private = load_private(Places(folder / "collector").private, bundle)
     release = (folder / "0.release", start, signed, bundle, private, folder / "opened")
     open_release(*release, workers=1)
@@ -124,10 +125,8 @@ def visit(folder, shots=None):
 def post_quantum(folder):
     """A survey of one question that is sealed with X-Wing, at a shuffler and a host of its own."""
     folder.mkdir()
-    survey = SURVEY | {
-        "question": SURVEY["question"][:1],
-        "privacy": {"epsilon": 3.0, "analysis": "local"},
-    }
+    privacy = {"epsilon": 3.0, "analysis": "local"}
+    survey = SURVEY | {"question": SURVEY["question"][:1], "privacy": privacy}
     with ExitStack() as running:
         door = running.enter_context(socket.create_server(("127.0.0.1", 0)))
         shuffler = f"http://127.0.0.1:{door.getsockname()[1]}"

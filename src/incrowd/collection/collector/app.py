@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.applications import Starlette
@@ -21,19 +22,20 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from incrowd.collection import service
+from incrowd.collection.collector.collections import check_body_file
 from incrowd.collection.collector.dashboard import Dashboard
 from incrowd.collection.collector.keeper import forget, open_waiting
-from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import Places, starts_in
+from incrowd.collection.collector.opening import kinds_of
+from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
-from incrowd.collection.collector.receipt import Receipt, load_receipt, note_contradictions
-from incrowd.collection.collector.taking import Taking, acknowledgement
+from incrowd.collection.collector.receipt import Receipt, load_receipt, note_later
 from incrowd.collection.machine import Clock, system
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.service import OCTETS, answer, exposition, gauge, is_octets, no_such
 from incrowd.collection.settings import CollectorSettings
+from incrowd.collection.taking import Taking
 from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
 
 
@@ -43,8 +45,8 @@ class Measured:
     refused: the number of refused releases by problem type.
     """
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
+    def __init__(self, places: Places, bundle: Bundle) -> None:
+        self.places, self.bundle = places, bundle
         self.refused: Counter[str] = Counter()
         self._seconds, self._since = 0.0, 0.0
 
@@ -66,7 +68,7 @@ class Measured:
 
     def _metrics(self) -> Iterator[Metric]:
         root, opened = self.places.root, receipts(self.places)
-        taken = len(starts_in(self.places.starts))
+        taken = len(self.places.releases(self.bundle).received())
         yield gauge("incrowd_releases_taken", "Releases that have arrived completely.", taken)
         yield gauge("incrowd_releases_opened", "Releases that have been opened.", len(opened))
         yield _by_kind(
@@ -77,7 +79,10 @@ class Measured:
         )
         accepted = sum(receipt.accepted for receipt in opened)
         yield gauge("incrowd_reports_accepted", "Sealed reports that could be opened.", accepted)
-        rejected = {kind: sum(receipt.rejected[kind] for receipt in opened) for kind in KINDS}
+        rejected = {
+            kind: sum(receipt.rejected[kind] for receipt in opened)
+            for kind in kinds_of(self.bundle)
+        }
         yield _by_kind(
             GaugeMetricFamily(
                 "incrowd_reports_rejected",
@@ -126,7 +131,8 @@ def application(
     """Return the collector of one bundle, whose files are in a folder.
 
     POST /release stores a release on disk and responds with the SHA-256 of its signature and
-    header; a repetition gets the same response. GET /health, /ready, /metrics. Releases are opened
+    header; a repetition gets the same response. With two mixers, so does POST /invitations with
+    the inviter's statement. GET /health, /ready, /metrics. Releases are opened
     while the application runs; one that is interrupted is opened at the next start. With a token
     in the settings, there is a dashboard. people: the count that the
     shuffler reports; by default it is requested from the address in the bundle.
@@ -135,12 +141,14 @@ def application(
     gate = Gate(bundle, service.places)
     progress = Progress(bundle, gate, people or PeopleCount(bundle, clock), clock)
     shown = Dashboard(progress, gate, settings.token).routes if settings.token else []
+    invitations = Route("/invitations", service.invitations, methods=["POST"])
     return Starlette(
         routes=[
             Route("/release", service.release, methods=["POST"]),
             Route("/health", service.health, methods=["GET"]),
             Route("/ready", service.ready, methods=["GET"]),
             Route("/metrics", service.metrics, methods=["GET"]),
+            *([] if bundle.mixers == 1 else [invitations]),
             *shown,
         ],
         lifespan=service.lifespan,
@@ -162,7 +170,7 @@ class _Service:
         self.places, self.bundle, self.private = places, bundle, private
         self.settings, self.clock = settings, clock
         self.came, self.failed, self.stopping = asyncio.Event(), False, False
-        self.measured = Measured(places)
+        self.measured = Measured(places, bundle)
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -218,39 +226,50 @@ class _Service:
 
     async def release(self, request: Request) -> Response:
         """Receive a release."""
+        shelf = self.places.releases(self.bundle)
+        check = partial(check_body_file, self.bundle)
+        return await self.receive(request, Taking(self.bundle, shelf, check))
+
+    async def invitations(self, request: Request) -> Response:
+        """Receive the inviter's statement."""
+        return await self.receive(request, Taking(self.bundle, self.places.invitations))
+
+    async def receive(self, request: Request, taking: Taking[Any]) -> Response:
+        """Store a statement, with what follows it, as it arrives; answer its acknowledgment."""
         headers = dict(request.headers.raw)
         if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
             return _answer(
                 problem.KINDS["media-type"], f"should be {OCTETS.decode()}, uncompressed"
             )
         try:
-            acknowledged = await self.taken(request)
+            acknowledged = await self.taken(request, taking)
         except ProtocolError as error:
             return await self.refused(error)
         except (TimeoutError, ClientDisconnect):
             return _answer(problem.KINDS["slow"])
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            _log.error("a release could not be stored: %s", error.strerror)
+            name = taking.shelf.kind.name
+            _log.error("a message could not be stored (%s): %s", name, error.strerror)
             return _answer(problem.KINDS["full" if full else "fault"])
         self.came.set()
         return PlainTextResponse(acknowledged)
 
-    async def taken(self, request: Request) -> str:
-        """Store a release as it arrives; return its acknowledgment."""
-        with Taking(self.bundle, self.places) as taking:
+    async def taken(self, request: Request, taking: Taking[Any]) -> str:
+        """Store a statement as it arrives; return its acknowledgment."""
+        with taking:
             stream = request.stream()
             async for piece in _in_time(stream, self.settings.piece_seconds):
                 taking.add(piece)
-            return acknowledgement(await asyncio.to_thread(taking.done))
+            return (await asyncio.to_thread(taking.done)).acknowledgment
 
     async def refused(self, error: ProtocolError) -> Response:
-        """Return the response to an invalid release; record proofs of cheating."""
+        """Return the response to an invalid statement; record proofs of cheating."""
         kind = problem.kind_of(error)
         self.measured.refused[kind.name] += 1
         if kind.name == "contradiction":
-            await asyncio.to_thread(note_contradictions, self.places, self.bundle)
-        _log.warning("a release was refused: %s", error)
+            await asyncio.to_thread(note_later, self.places, self.bundle)
+        _log.warning("refused: %s", error)
         return _answer(kind, str(error))
 
 

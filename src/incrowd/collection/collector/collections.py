@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from operator import add
 from pathlib import Path
 
 import numpy as np
 
 from incrowd.collection.claims import release_of
-from incrowd.collection.collector.opening import REPEATED, Piece, opened
+from incrowd.collection.collector.opening import REPEATED, Opener, Piece, opened
 from incrowd.collection.collector.places import BUNDLE
 from incrowd.collection.collector.receipt import (
     Opened,
     Receipt,
+    accepted,
     check,
     check_files,
     collection_name,
@@ -25,17 +28,19 @@ from incrowd.collection.collector.receipt import (
     save_receipt,
 )
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Header, check_body
+from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
-from incrowd.collection.protocol.signed import Signed
-from incrowd.errors import ReportsError
+from incrowd.collection.protocol.signed import Signed, check_body
+from incrowd.errors import InWords, ProtocolError, ReportsError
 from incrowd.files import new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import Release
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, parts, write_reports
 from incrowd.reports.folder import Bucket
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.shuffle import Disk, mixed
 
-# Sealed reports that occur in a release more than once: an honest shuffler sends none.
+# Sealed reports that occur in a release more than once: an honest mixer sends none.
 
 
 CHUNK_BYTES = 1 << 24
@@ -92,6 +97,39 @@ def _fingerprints(rows: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     return np.asarray(products ^ products >> np.uint64(32))
 
 
+# The rows of a release: sealed reports, or with two mixers reports with their tokens.
+
+
+def check_rows(header: AnyRelease, rows: np.ndarray) -> None:
+    """Raise ProtocolError unless there are as many reports of each message as its header states.
+
+    rows: uint8, shape (reports, bytes), perhaps memory-mapped.
+    """
+    if not isinstance(header, MixedRelease):
+        return
+    reports = np.zeros(1 << 16, np.int64)
+    for _, some in chunks(rows):
+        labels = some[:, 0].astype(np.int64) << 8 | some[:, 1]
+        reports += np.bincount(labels, minlength=len(reports))
+    stated = np.pad(np.array(header.tokens, np.int64), (0, len(reports) - len(header.tokens)))
+    for message in np.flatnonzero(reports != stated)[:1].tolist():
+        what = InWords(f"has {reports[message]:,} reports of message {message + 1}")
+        allowed = f"should have {stated[message]:,}, as in its header"
+        raise ProtocolError.of("release.body", what, allowed)
+
+
+def check_body_file(bundle: Bundle, header: AnyRelease, body: Path) -> None:
+    """Raise ProtocolError as `check_rows`, for a file with a body of the right length."""
+    check_rows(header, _rows(body, 0, bundle))
+
+
+def _rows(path: Path, start: int, bundle: Bundle) -> np.ndarray:
+    """Return the rows in a file, from byte `start` on: uint8, memory-mapped."""
+    if path.stat().st_size == start:
+        return np.empty((0, bundle.row_length), np.uint8)
+    return np.memmap(path, np.uint8, "r", start).reshape(-1, bundle.row_length)
+
+
 PIECE_REPORTS = 2048
 BUCKET_BYTES = 1 << 22
 WORTH_IT = 20_000  # reports that take as long to open as a process to start
@@ -102,7 +140,7 @@ Engine = Callable[[np.ndarray, np.ndarray], Iterable[Piece]]  # body, indices of
 def open_release(
     release: Path,
     start: int,
-    signed: Signed[Header],
+    signed: Signed[AnyRelease],
     bundle: Bundle,
     private: PrivateKey,
     output: Path,
@@ -113,10 +151,12 @@ def open_release(
 ) -> Receipt:
     """Open a release into a new folder: a collection for each message, the receipt, the bundle.
 
-    release: a file whose body begins at byte `start`. The folder appears whole or not at all, and
-    only after its content was read again and verified. advance: called with the number of reports
-    opened since the last call. engine: opens reports, in the order of the release; by default
-    processes on this machine. Memory is bounded. Raises ProtocolError if the release is not what
+    The reports are written in a new uniform order, so that their files do not keep that of the
+    mixer. release: a file whose body begins at byte `start`. The folder appears whole or not at
+    all, and only after its content was read again and verified. advance: called with the number of
+    reports opened since the last call. engine: opens reports; by default processes on this machine.
+    Memory is bounded. If the second of two mixers had too few tokens, there is only a receipt.
+    Raises ProtocolError if the release is not what
     was signed, and ReportsError if the folder already exists or a process ends unexpectedly.
     """
     signed.check(bundle)
@@ -125,36 +165,37 @@ def open_release(
     private_folder(output.parent)
     with new_folder(output) as folder:
         body = _body(release, start, signed, bundle)
-        receipt = _written(
-            body, signed, bundle, folder, engine or _here(bundle, private, workers, advance)
-        )
+        opener = Opener(bundle, private, signed.header.number)
+        receipt = _written(body, signed, bundle, folder, engine or _here(opener, workers, advance))
         verify_opened(receipt, bundle, folder)
     return receipt
 
 
-def _body(release: Path, start: int, signed: Signed[Header], bundle: Bundle) -> np.ndarray:
-    """Return the sealed reports as a memory-mapped uint8 array, shape (reports, bytes)."""
+def _body(release: Path, start: int, signed: Signed[AnyRelease], bundle: Bundle) -> np.ndarray:
+    """Return the rows as a memory-mapped uint8 array, shape (reports, bytes), checked."""
     length, digest = release.stat().st_size - start, b""
     with release.open("rb") as file:
         file.seek(start)
-        if length == signed.header.reports * bundle.sealed_length:
+        if length == signed.header.length(bundle):
             digest = hashlib.file_digest(file, "sha256").digest()
     check_body(signed.header, bundle, length, digest)
-    return np.memmap(release, np.uint8, "r", start).reshape(-1, bundle.sealed_length)
+    rows = _rows(release, start, bundle)
+    check_rows(signed.header, rows)
+    return rows
 
 
-def _here(bundle: Bundle, private: PrivateKey, workers: int, advance: Advance) -> Engine:
+def _here(opener: Opener, workers: int, advance: Advance) -> Engine:
     """Return an engine with processes on this machine, as many as are worth starting."""
 
     def engine(body: np.ndarray, without: np.ndarray) -> Iterable[Piece]:
         many = min(workers, 1 + len(body) // WORTH_IT)
-        return opened(_pieces(body, without, advance), bundle, private, many)
+        return opened(_pieces(body, without, advance), opener, many)
 
     return engine
 
 
 def _pieces(body: np.ndarray, without: np.ndarray, advance: Advance) -> Iterator[bytes]:
-    """Yield concatenated sealed reports without some rows."""
+    """Yield concatenated rows without some of them."""
     for at in range(0, len(body), PIECE_REPORTS):
         rows = body[at : at + PIECE_REPORTS]
         first, last = np.searchsorted(without, (at, at + len(rows)))
@@ -163,35 +204,35 @@ def _pieces(body: np.ndarray, without: np.ndarray, advance: Advance) -> Iterator
 
 
 def left(rows: np.ndarray, without: np.ndarray) -> bytes:
-    """Return concatenated sealed reports without some rows."""
+    """Return concatenated rows without some of them."""
     return np.delete(rows, without, axis=0).tobytes()
 
 
 def _written(
     body: np.ndarray,
-    signed: Signed[Header],
+    signed: Signed[AnyRelease],
     bundle: Bundle,
     folder: Path,
     engine: Engine,
 ) -> Receipt:
     """Write the whole folder of a release; return the receipt."""
-    twice = repeated(body)
-    rejected, dummies = {REPEATED: len(twice)}, 0
-    with ExitStack() as stack:
-        widths = map(bundle.shape.width, range(len(bundle.plan.messages)))
-        buckets = [Bucket(folder, width) for width in widths]
-        for bucket in buckets:
-            stack.callback(bucket.close)
-        for piece in engine(body, twice):
-            for bucket, packed in zip(buckets, piece.packed, strict=True):
-                bucket.add(packed)
-            for kind, count in piece.rejected.items():
-                rejected[kind] = rejected.get(kind, 0) + count
-            dummies += piece.dummies
-        people = people_at_most(signed, dummies + sum(map(len, buckets)), bundle)
-        release, names = release_of(signed.header, bundle, people), names_of(signed, bundle)
-        messages = _collections(buckets, bundle, release, names, folder)
-    receipt = receipt_of(signed, bundle, rejected, dummies, messages, [])
+    rejected, dummies = Counter[str](), [0] * len(bundle.groups)
+    messages: list[Opened] = []
+    if len(body):  # otherwise the second mixer had too few tokens
+        with ExitStack() as stack:
+            widths = map(bundle.shape.width, range(len(bundle.plan.messages)))
+            buckets = [stack.enter_context(closing(Bucket(folder, width))) for width in widths]
+            without = repeated(body[:, -bundle.sealed_length :])
+            rejected[REPEATED] = len(without)
+            for piece in engine(body, without):
+                for bucket, packed in zip(buckets, piece.packed, strict=True):
+                    bucket.add(packed)
+                rejected.update(piece.rejected)
+                dummies = list(map(add, dummies, piece.dummies))
+            people = people_at_most(signed, accepted(dummies, map(len, buckets), bundle), bundle)
+            release, names = release_of(signed.header, bundle, people), names_of(signed, bundle)
+            messages = _collections(buckets, bundle, release, names, folder)
+    receipt = receipt_of(signed, bundle, rejected, dummies, messages)
     save_receipt(receipt, folder)
     write_bytes(folder / BUNDLE, bundle.encoded)
     return receipt
@@ -200,6 +241,7 @@ def _written(
 def _collections(
     buckets: Sequence[Bucket], bundle: Bundle, release: Release, names: Names, folder: Path
 ) -> list[Opened]:
+    """Write the collection of each message, its reports in a new uniform order."""
     messages = []
     strata = names if bundle.plan.survey.open else ()
     for number, (bucket, message) in enumerate(zip(buckets, bundle.plan.messages, strict=True)):
@@ -219,7 +261,10 @@ def _collections(
             strata=strata,
             release=release,
         )
-        write_reports(header, bucket.take(max(BUCKET_BYTES // bucket.width, 1)), path)
+        with ExitStack() as stack:
+            pieces = bucket.take(max(BUCKET_BYTES // bucket.width, 1))
+            keystream, disk = Keystream.from_system(), Disk(folder, stack)
+            write_reports(header, mixed(pieces, bucket.width, keystream, disk), path)
         with path.open("r+b") as file:
             settle(file)
             file.seek(0)

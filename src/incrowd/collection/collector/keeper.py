@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from incrowd.collection.collector.collections import Advance, open_release
-from incrowd.collection.collector.places import Places, starts_in
-from incrowd.collection.collector.receipt import check_files, load_receipt, note_contradictions
+from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.receipt import check_files, load_receipt, note_later
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.protocol.bundle import Bundle, as_time
+from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
+from incrowd.collection.protocol.signed import Signed
+from incrowd.collection.taking import Shelf
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import BEGUN, destroy, write_private
 from incrowd.reports.locking import locked
@@ -57,8 +61,9 @@ def open_waiting(
     deleted only after that.
     """
     folders = []
-    for signed in starts_in(places.starts):
-        folder, release = places.opened(signed), places.waiting(signed)
+    shelf = places.releases(bundle)
+    for signed in shelf.received():
+        folder, release = places.opened(signed), shelf.body(signed)
         if not folder.exists():
             open_release(
                 release,
@@ -72,14 +77,14 @@ def open_waiting(
             )
             folders.append(folder)
         release.unlink(missing_ok=True)
-    note_contradictions(places, bundle)
+    note_later(places, bundle)
     return folders
 
 
 def leftovers(places: Places) -> list[Path]:
     """Return temporary files that a killed process left; some may contain opened reports."""
-    folders = (places.root, places.opened_ones, places.waiting_ones, places.starts)
-    return [path for folder in folders for path in sorted(folder.glob(f"{BEGUN}*"))]
+    patterns = ("[!.]*/" * depth + f"{BEGUN}*" for depth in range(3))
+    return [path for pattern in patterns for path in sorted(places.root.glob(pattern))]
 
 
 @contextmanager
@@ -99,13 +104,22 @@ def alone(places: Places) -> Iterator[None]:
         yield
 
 
+def missing_strata(received: Sequence[Signed[AnyRelease]], bundle: Bundle) -> set[int]:
+    """Return the strata that may still be released; a batch of the first mixer names all."""
+    headers = [signed.header for signed in received]
+    batches = [each.batch.header for each in headers if isinstance(each, MixedRelease)]
+    named = {n for n, _ in batches[0].people} if batches else set(range(len(bundle.strata)))
+    return named - {number for header in headers for number in header.strata}
+
+
 def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:
-    """Return whether every release that can still arrive is open."""
-    starts = starts_in(places.starts)
-    if not all(places.opened(signed).exists() for signed in starts):
+    """Return whether everything that can still arrive is here, and every release is open."""
+    received = places.releases(bundle).received()
+    if not all(places.opened(signed).exists() for signed in received):
         return False
-    released = {number for signed in starts for number in signed.header.strata}
-    return len(released) == len(bundle.strata) or now >= as_time(bundle.disposes) + GRACE
+    invited = bundle.mixers == 1 or bool(places.invitations.received())
+    arrived = invited and not missing_strata(received, bundle)
+    return arrived or now >= as_time(bundle.disposes) + GRACE
 
 
 def forget(places: Places, bundle: Bundle, now: datetime) -> bool:
@@ -125,8 +139,9 @@ def check_machine(places: Places, bundle: Bundle, now: datetime) -> list[Finding
         memory(),
         clock(),
         _room(places, bundle),
-        _releases(places),
-        _cheating(places),
+        _releases(places, bundle),
+        _invitations(places, bundle),
+        _cheating(places, bundle),
         _left(places, bundle, now),
     )
     return list(chain.from_iterable(looks))
@@ -138,9 +153,9 @@ def _room(places: Places, bundle: Bundle) -> Iterator[Finding]:
     return room(places.root, 3 * 3 * crowd * bundle.places * bundle.sealed_length)
 
 
-def _releases(places: Places) -> Iterator[Finding]:
+def _releases(places: Places, bundle: Bundle) -> Iterator[Finding]:
     """Check that every stored release is open and its files are unchanged."""
-    for signed in starts_in(places.starts):
+    for signed in places.releases(bundle).received():
         folder = places.opened(signed)
         yield Finding(f"release {signed.header.strata[0]}", *_state(folder))
 
@@ -153,14 +168,28 @@ def _state(folder: Path) -> tuple[bool, str]:
         check_files(receipt, folder)
     except IncrowdError as error:
         return False, str(error)
+    if receipt.is_refused:
+        return True, f"{receipt.people:,} people, but too few tokens; nothing was counted"
     rejected = sum(receipt.rejected.values())
     return True, f"opened, {receipt.accepted:,} reports accepted, {rejected:,} rejected"
 
 
-def _cheating(places: Places) -> Iterator[Finding]:
-    if many := len(starts_in(places.contradictions)):
-        text = f"{many} releases that contradict each other; keep {places.contradictions} as proof"
-        yield Finding("contradictory releases", False, text)
+def _invitations(places: Places, bundle: Bundle) -> Iterator[Finding]:
+    """State what the inviter signed, with two mixers."""
+    if bundle.mixers == 1:
+        return
+    text = "the inviter's statement has not arrived"
+    for signed in places.invitations.received():
+        text = f"{signed.header.used:,} of {signed.header.issued:,} were used"
+    yield Finding("invitations", True, text)
+
+
+def _cheating(places: Places, bundle: Bundle) -> Iterator[Finding]:
+    shelves: tuple[Shelf[Any], ...] = (places.releases(bundle), places.invitations)
+    for shelf, what in zip(shelves, ("releases", "statements of the inviter"), strict=True):
+        if many := len(shelf.proofs()):
+            text = f"{many} {what} that contradict each other; keep {shelf.contradictions} as proof"
+            yield Finding(f"contradictory {what}", False, text)
 
 
 def _left(places: Places, bundle: Bundle, now: datetime) -> Iterator[Finding]:

@@ -1,8 +1,7 @@
 """Open a release on Apache Spark: each task opens some rows, read from the release's file.
 
-A release is one uniformly random permutation of everybody's sealed reports. The results are put
-together in the order of its rows, so the collection is the one that a single machine writes. Tasks
-write nothing, so a task that is lost, repeated or run twice leaves nothing behind.
+The reports are the same as on a single machine, and are written in a new random order. Tasks write
+nothing, so a task that is lost, repeated or run twice leaves nothing behind.
 
 The private key does not pass through Spark, which could store it on disks: each machine reads the
 key from its file, like the release.
@@ -20,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.collection.collector.collections import Advance, Engine, left
-from incrowd.collection.collector.opening import KINDS, Opener, Piece
+from incrowd.collection.collector.opening import Opener, Piece, kinds_of
 from incrowd.collection.collector.places import load_private
 from incrowd.collection.machine import protect
 from incrowd.collection.protocol.bundle import Bundle
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 ROWS_EACH = 1 << 15  # rows per task: about a second
 TASKS_EACH = 4  # tasks per core at a time; their results are in memory here
-RESULT = "number long, packed array<binary>, dummies long, rejected array<long>"
+RESULT = "number long, packed array<binary>, dummies array<long>, rejected array<long>"
 
 
 class Rows(NamedTuple):
@@ -45,17 +44,19 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Sealed:
-    """Input of a task: files that every machine can read, the start of the body, the bundle."""
+    """Input of a task: files that every machine can read, the start of the body, the bundle, and
+    a stratum of the release."""
 
     release: str
     start: int
     bundle: bytes
     key: str
+    stratum: int
 
 
 def engine(session: SparkSession, sealed: Sealed, advance: Advance) -> Engine:
     """Return an engine that opens reports on a Spark session. It raises ReportsError on failure."""
-    widths = _widths(Bundle.parse(sealed.bundle))
+    bundle = Bundle.parse(sealed.bundle)
     together = TASKS_EACH * session.sparkContext.defaultParallelism
 
     def opened(body: np.ndarray, without: np.ndarray) -> Iterator[Piece]:
@@ -64,7 +65,7 @@ def engine(session: SparkSession, sealed: Sealed, advance: Advance) -> Engine:
             wave = rows[at : at + together]
             numbers = session.range(0, len(wave), 1, len(wave))
             table = in_arrow(numbers, partial(_open_rows, sealed, wave), RESULT, "opened")
-            for piece, of in zip(_pieces(table, len(wave), widths), wave, strict=True):
+            for piece, of in zip(_pieces(table, len(wave), bundle), wave, strict=True):
                 yield piece
                 advance(of.end - of.first)
 
@@ -78,43 +79,41 @@ def _cut(length: int, without: np.ndarray) -> Iterator[Rows]:
         yield Rows(at, end, tuple((without[first:last] - at).tolist()))
 
 
-def _widths(bundle: Bundle) -> list[int]:
-    return [bundle.shape.width(message) for message in range(len(bundle.plan.messages))]
-
-
 def _open_rows(sealed: Sealed, wave: list[Rows], batches: Batches) -> Batches:
     """Open the rows whose numbers are in a partition."""
     protect()
     bundle = Bundle.parse(sealed.bundle)
-    work = Opener(bundle, load_private(Path(sealed.key), bundle))
-    body = np.memmap(sealed.release, np.uint8, "r", sealed.start).reshape(-1, bundle.sealed_length)
+    work = Opener(bundle, load_private(Path(sealed.key), bundle), sealed.stratum)
+    body = np.memmap(sealed.release, np.uint8, "r", sealed.start).reshape(-1, bundle.row_length)
     for batch in batches:
         for number in batch.column(0).to_pylist():
             rows = wave[number]
             without = np.array(rows.without, np.int64)
-            yield _as_batch(number, work(left(body[rows.first : rows.end], without)))
+            yield _as_batch(number, bundle, work(left(body[rows.first : rows.end], without)))
 
 
-def _as_batch(number: int, piece: Piece) -> pa.RecordBatch:
+def _as_batch(number: int, bundle: Bundle, piece: Piece) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
             "number": [number],
             "packed": [[packed.tobytes() for packed in piece.packed]],
-            "dummies": [piece.dummies],
-            "rejected": [[piece.rejected.get(kind, 0) for kind in KINDS]],
+            "dummies": [list(piece.dummies)],
+            "rejected": [[piece.rejected.get(kind, 0) for kind in kinds_of(bundle)]],
         }
     )
 
 
-def _pieces(table: pa.Table, many: int, widths: list[int]) -> Iterator[Piece]:
+def _pieces(table: pa.Table, many: int, bundle: Bundle) -> Iterator[Piece]:
     """Yield the pieces in the order of the release. Raises ReportsError if any is missing."""
     rows = sorted(table.to_pylist(), key=lambda row: row["number"])
     if [row["number"] for row in rows] != list(range(many)):
         missing = InWords(f"{len(rows)} of {many} parts arrived")
         raise ReportsError.of("release", missing, "try again")
+    width, kinds = bundle.shape.width, kinds_of(bundle)
     for row in rows:
         packed = tuple(
-            np.frombuffer(each, np.uint8).reshape(-1, width)
-            for each, width in zip(row["packed"], widths, strict=True)
+            np.frombuffer(each, np.uint8).reshape(-1, width(message))
+            for message, each in enumerate(row["packed"])
         )
-        yield Piece(packed, row["dummies"], dict(zip(KINDS, row["rejected"], strict=True)))
+        rejected = dict(zip(kinds, row["rejected"], strict=True))
+        yield Piece(packed, tuple(row["dummies"]), rejected)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.mixing import AnyRelease, Invitations, release_kind
 from incrowd.collection.protocol.sealed import (
     SECRET_BYTES,
     X25519,
@@ -15,6 +15,7 @@ from incrowd.collection.protocol.sealed import (
     PrivateKey,
 )
 from incrowd.collection.protocol.signed import Signed
+from incrowd.collection.taking import Shelf
 from incrowd.errors import InWords, UsageError
 from incrowd.files import write_private
 
@@ -42,42 +43,23 @@ class Places:
         """The bundle, when it exists."""
         return self.root / BUNDLE
 
-    @property
-    def starts(self) -> Path:
-        """The folder with the starts of all received releases, which are never deleted."""
-        return self.root / "starts"
+    def releases(self, bundle: Bundle) -> Shelf[AnyRelease]:
+        """Return the files of the releases of a bundle."""
+        return Shelf(release_kind(bundle), self.root)
 
     @property
-    def contradictions(self) -> Path:
-        """The folder with starts that prove that the shuffler cheats."""
-        return self.root / "contradictions"
+    def invitations(self) -> Shelf[Invitations]:
+        """The inviter's statement."""
+        return Shelf(Invitations, self.root / "invitations")
 
     @property
     def opened_ones(self) -> Path:
         """The folder with one folder for each opened release."""
         return self.root / "opened"
 
-    @property
-    def waiting_ones(self) -> Path:
-        """The folder with the sealed reports of releases that are not open yet."""
-        return self.root / "waiting"
-
-    def start(self, signed: Signed[Header]) -> Path:
-        """Return the file with signature and header; it exists when the release is on disk."""
-        return self.starts / f"{signed.header.strata[0]}.start"
-
-    def waiting(self, signed: Signed[Header]) -> Path:
-        """Return the file with the sealed reports of a release that is not open yet."""
-        return self.waiting_ones / f"{signed.header.strata[0]}.body"
-
-    def opened(self, signed: Signed[Header]) -> Path:
+    def opened(self, signed: Signed[AnyRelease]) -> Path:
         """Return the folder with the collections of a release, its receipt and the bundle."""
-        return self.opened_ones / f"release-{signed.header.strata[0]}"
-
-
-def starts_in(folder: Path) -> list[Signed[Header]]:
-    """Return all starts in a folder, which need not exist."""
-    return [Signed.parse(Header, path.read_bytes())[0] for path in sorted(folder.glob("*.start"))]
+        return self.opened_ones / f"release-{signed.header.number}"
 
 
 # The collector's private key: made here, never sent, destroyed after the last release is opened.

@@ -14,13 +14,15 @@ from threading import Lock
 from typing import Any
 
 from incrowd.collection.claims import bundle_guarantee
-from incrowd.collection.collector.keeper import GRACE
-from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import RECEIPT, Places, starts_in
+from incrowd.collection.collector.keeper import GRACE, missing_strata
+from incrowd.collection.collector.opening import kinds_of
+from incrowd.collection.collector.places import RECEIPT, Places
 from incrowd.collection.collector.receipt import Receipt, load_receipt, receipts_of
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.machine import Clock
 from incrowd.collection.protocol.bundle import TIME, Bundle, as_time
+from incrowd.collection.protocol.mixing import AnyRelease
+from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ProtocolError
 from incrowd.estimation.estimate import count, estimate
 from incrowd.plans.digests import read_json
@@ -163,9 +165,9 @@ class Progress:
     def facts(self) -> dict[str, Any]:
         """Return all facts, JSON-ready. Until the release, request the count from the shuffler."""
         bundle, now = self.bundle, self.clock()
-        taken = starts_in(self.gate.places.starts)
-        released = {bundle.strata[n] for signed in taken for n in signed.header.strata}
-        phase = _phase(bundle, now, len(released), len(taken) - len(self.gate.opened()))
+        taken = self.gate.places.releases(bundle).received()
+        whole = not missing_strata(taken, bundle)
+        phase = _phase(bundle, now, len(taken), len(taken) - len(self.gate.opened()), whole)
         counting = phase in ("collecting", "closed")
         if counting:
             self.count.look()
@@ -183,23 +185,28 @@ class Progress:
             "shuffler_away": self.count.away,
             "crowd": bundle.plan.survey.crowd,
             "least_people": bundle.least_people,
-            **self._strata(released),
+            **self._strata(taken),
             **self._opened(),
             "guarantee": self._guarantee(),
             "estimates": self.gate.version,
         }
 
-    def _strata(self, released: set[str]) -> dict[str, Any]:
-        """Return the first strata, and how many more there are."""
+    def _strata(self, taken: Sequence[Signed[AnyRelease]]) -> dict[str, Any]:
+        """Return the first strata, and how many more there are.
+
+        too_few: whether the second mixer had too few tokens, so that nothing was counted.
+        """
         least, people = self.bundle.least_people, self.count.people
+        reports = {n: signed.header.reports for signed in taken for n in signed.header.strata}
         rows = [
             {
                 "name": name,
                 "people": people.get(name),
                 "missing": max(0, least - people.get(name, 0)),
-                "released": name in released,
+                "released": number in reports,
+                "too_few": reports.get(number) == 0,
             }
-            for name in self.bundle.strata[:MOST_STRATA]
+            for number, name in enumerate(self.bundle.strata[:MOST_STRATA])
         ]
         return {"strata": rows, "more_strata": len(self.bundle.strata) - len(rows)}
 
@@ -209,7 +216,10 @@ class Progress:
         return {
             "opened_people": sum(receipt.opened_people for receipt in receipts),
             "sealed_reports": sum(receipt.reports for receipt in receipts),
-            "rejected": {kind: sum(each.rejected[kind] for each in receipts) for kind in KINDS},
+            "rejected": {
+                kind: sum(each.rejected[kind] for each in receipts)
+                for kind in kinds_of(self.bundle)
+            },
             "contradicted": self._contradicted,
         }
 
@@ -235,14 +245,14 @@ class Progress:
 
     @property
     def _contradicted(self) -> bool:
-        return any(self.gate.places.contradictions.glob("*.start"))
+        return bool(self.gate.places.releases(self.bundle).proofs())
 
 
-def _phase(bundle: Bundle, now: datetime, released: int, waiting: int) -> str:
-    """Return the phase of a collection."""
+def _phase(bundle: Bundle, now: datetime, released: int, waiting: int, whole: bool) -> str:
+    """Return the phase of a collection. whole: whether no stratum can still be released."""
     if waiting > 0:
         return "opening"
-    if released == len(bundle.strata):
+    if whole:
         return "opened"
     if now >= as_time(bundle.disposes) and released:
         return "opened"

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Collection as Some
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from incrowd.collection.claims import release_of
-from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, starts_in
+from incrowd.collection.collector.opening import kinds_of
+from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.mixing import AnyRelease, Invitations, MixedRelease
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
@@ -49,94 +51,140 @@ class Opened(_Strict):
 class Receipt(_Strict):
     """The facts of one release, as in receipt.json.
 
-    bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, issued,
-    used, reports and strata repeat the header. rejected: sealed reports by kind. opened_people:
-    the most people that the opened plaintexts can be from. messages: in their order.
-    contradictions: starts of other releases of the same strata, signed by the same key.
+    bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, reports,
+    strata, tokens, and with one shuffler issued and used repeat what it states. tokens: of each
+    message, with two mixers; empty if some message had too few. rejected: sealed reports by kind.
+    dummies: their number; with two mixers, of each message. opened_people: the most people that the
+    opened plaintexts can be from. messages: in their order; none if there were too few tokens.
+    contradictions: starts of other releases that are signed by the same key, and exclude this one.
+    invitations: the inviter's signature and statement, when it has arrived; issued and used repeat
+    it.
     """
 
     format: Literal["incrowd receipt 1"] = "incrowd receipt 1"
     bundle: str
     start: str
     people: Count
-    issued: Count
-    used: Count
+    issued: Count | None
+    used: Count | None
     reports: Count
     strata: list[str]
+    tokens: list[Count] | None = None
     rejected: dict[str, Count]
-    dummies: Count
+    dummies: list[Count]
     opened_people: Count
     messages: list[Opened]
     contradictions: list[str] = []
+    invitations: str | None = None
 
     @property
     def accepted(self) -> int:
         """Sealed reports that were opened, dummies included."""
-        return self.dummies + sum(message.reports for message in self.messages)
+        return sum(self.dummies) + sum(message.reports for message in self.messages)
 
     @property
-    def signed(self) -> Signed[Header]:
-        """What the shuffler signed."""
-        return _start(self.start)
+    def is_refused(self) -> bool:
+        """Whether the second mixer had too few tokens, so that the stratum has no reports."""
+        return self.tokens == []
+
+    @property
+    def signed(self) -> Signed[AnyRelease]:
+        """What the shuffler, or the second mixer, signed."""
+        return self._start(self.start)
+
+    @property
+    def contradicting(self) -> list[Signed[AnyRelease]]:
+        """What it signed, although it excludes this release."""
+        return list(map(self._start, self.contradictions))
+
+    def _start(self, text: str) -> Signed[AnyRelease]:
+        kind = Header if self.tokens is None else MixedRelease
+        return Signed[AnyRelease].parse(kind, bytes.fromhex(text))[0]
+
+    @property
+    def inviter(self) -> Signed[Invitations] | None:
+        """What the inviter signed, when it has arrived."""
+        if self.invitations is None:
+            return None
+        return Signed.parse(Invitations, bytes.fromhex(self.invitations))[0]
 
 
-def _start(text: str) -> Signed[Header]:
-    return Signed.parse(Header, bytes.fromhex(text))[0]
+def accepted(dummies: Iterable[int], reports: Iterable[int], bundle: Bundle) -> list[int]:
+    """Return the reports, dummies included, of each of the bundle's groups.
+
+    dummies: of each group. reports: of each message.
+    """
+    of_messages = [*reports]
+    return [
+        empty + sum(of_messages[message] for message in messages)
+        for empty, (messages, _) in zip(dummies, bundle.groups, strict=True)
+    ]
 
 
-def people_at_most(signed: Signed[Header], accepted: int, bundle: Bundle) -> int:
-    """Return the most people that the reports can be from: as stated, and with whole uploads."""
-    return min(signed.header.people, accepted // bundle.places)
+def people_at_most(signed: Signed[AnyRelease], accepted: Sequence[int], bundle: Bundle) -> int:
+    """Return the most people that the reports can be from: as stated, and with all slots full.
+
+    accepted: as from `accepted`.
+    """
+    pairs = zip(accepted, bundle.groups, strict=True)
+    return min(signed.header.people, *(opened // slots for opened, (_, slots) in pairs))
 
 
 def receipt_of(
-    signed: Signed[Header],
+    signed: Signed[AnyRelease],
     bundle: Bundle,
-    rejected: dict[str, int],
-    dummies: int,
-    messages: list[Opened],
-    contradictions: list[str],
+    rejected: Mapping[str, int],
+    dummies: Sequence[int],
+    messages: Sequence[Opened],
+    contradictions: Sequence[str] = (),
+    invitations: Signed[Invitations] | None = None,
 ) -> Receipt:
     """Return the receipt of an opened release."""
     header = signed.header
-    accepted = dummies + sum(message.reports for message in messages)
+    counted = header if isinstance(header, Header) else invitations and invitations.header
+    reports = [message.reports for message in messages] or [0] * len(bundle.plan.messages)
+    opened = accepted(dummies, reports, bundle)
     return Receipt(
         bundle=bundle.digest.hex(),
         start=signed.encoded.hex(),
         people=header.people,
-        issued=header.issued,
-        used=header.used,
+        issued=counted.issued if counted else None,
+        used=counted.used if counted else None,
         reports=header.reports,
         strata=list(names_of(signed, bundle)),
-        rejected={kind: rejected.get(kind, 0) for kind in KINDS},
-        dummies=dummies,
-        opened_people=people_at_most(signed, accepted, bundle),
-        messages=messages,
-        contradictions=contradictions,
+        tokens=list(header.tokens) if isinstance(header, MixedRelease) else None,
+        rejected={kind: rejected.get(kind, 0) for kind in kinds_of(bundle)},
+        dummies=list(dummies),
+        opened_people=people_at_most(signed, opened, bundle),
+        messages=list(messages),
+        contradictions=list(contradictions),
+        invitations=invitations.encoded.hex() if invitations else None,
     )
 
 
-def names_of(signed: Signed[Header], bundle: Bundle) -> Names:
+def names_of(signed: Signed[AnyRelease], bundle: Bundle) -> Names:
     """Return the names of the strata of a release."""
     return tuple(bundle.strata[number] for number in signed.header.strata)
 
 
 def check(receipt: Receipt, bundle: Bundle) -> None:
-    """Raise ProtocolError unless the bundle's shuffler signed the header in the receipt.
+    """Raise ProtocolError unless the parties in the bundle signed the statements in the receipt.
 
     Raise ReportsError unless the numbers follow from what was signed and opened.
     """
-    signed = receipt.signed
-    signed.check(bundle)
-    for other in map(_start, receipt.contradictions):
-        if not prove_cheating(signed, other, bundle):
-            raise _edited()
-    counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions
+    signed, inviter = receipt.signed, receipt.inviter
+    for statement in (signed, inviter) if inviter else (signed,):
+        statement.check(bundle)
+    if not all(prove_cheating(signed, other, bundle) for other in receipt.contradicting):
+        raise _edited()
+    if len(receipt.dummies) != len(bundle.groups):
+        raise _edited()
+    counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions, inviter
     rejected = sum(receipt.rejected.values())
     whole = receipt.accepted + rejected == receipt.reports
     release = release_of(signed.header, bundle, receipt.opened_people)
-    named = [release.collection(number) for number in range(len(bundle.plan.messages))]
-    fits = [message.id for message in receipt.messages] == named
+    each = () if receipt.is_refused else range(len(bundle.plan.messages))
+    fits = [message.id for message in receipt.messages] == list(map(release.collection, each))
     if not (whole and fits and receipt == receipt_of(signed, bundle, *counts)):
         raise _edited()
 
@@ -176,17 +224,28 @@ def save_receipt(receipt: Receipt, folder: Path) -> None:
     write_bytes(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
 
 
-def note_contradictions(places: Places, bundle: Bundle) -> None:
-    """Add proofs that the shuffler cheats to the receipts of the affected releases."""
+def note_later(places: Places, bundle: Bundle) -> None:
+    """Add to the receipts what arrived later: proofs that a signer cheats, and the inviter's
+    statement."""
+    inviter = next(iter(places.invitations.received()), None)
     for folder in sorted(places.opened_ones.glob("release-*")):
         receipt, _ = load_receipt(folder)
         others = [
             other.encoded.hex()
-            for other in starts_in(places.contradictions)
+            for other in places.releases(bundle).proofs()
             if prove_cheating(receipt.signed, other, bundle)
         ]
-        if others != receipt.contradictions:
-            save_receipt(receipt.model_copy(update={"contradictions": others}), folder)
+        now = receipt_of(
+            receipt.signed,
+            bundle,
+            receipt.rejected,
+            receipt.dummies,
+            receipt.messages,
+            others,
+            inviter,
+        )
+        if now != receipt:
+            save_receipt(now, folder)
 
 
 def check_files(receipt: Receipt, folder: Path) -> None:
@@ -219,6 +278,8 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
         strata=tuple(receipt.strata),
         people=receipt.people,
         issued=receipt.issued if bundle.codes else None,
+        used=receipt.used if bundle.codes else None,
+        tokens=None if receipt.tokens is None else tuple(receipt.tokens),
         reports=receipt.reports,
         rejected={kind: count for kind, count in receipt.rejected.items() if count},
         opened_people=people,
@@ -294,10 +355,10 @@ def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
     signed, places = receipt.signed, Places(folder.resolve().parent.parent)
     if places.opened_ones != folder.resolve().parent:
         return False
-    taken = places.start(signed)
-    others = [Signed.parse(Header, taken.read_bytes())[0]] if taken.exists() else []
-    others += starts_in(places.contradictions)
-    return any(prove_cheating(signed, other, bundle) for other in others)
+    shelf = places.releases(bundle)
+    return any(
+        prove_cheating(signed, other, bundle) for other in (*shelf.received(), *shelf.proofs())
+    )
 
 
 def _files(path: Path) -> list[Path]:

@@ -1,4 +1,7 @@
-"""The shuffler's HTTP service. Uploads are checked in the order that the protocol states."""
+"""The HTTP service of a shuffler, or of the first of two mixers: the bundle decides.
+
+Uploads are checked in the order that the protocol states.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,18 @@ from starlette.types import Receive, Scope, Send
 from incrowd.collection import service
 from incrowd.collection.machine import Clock
 from incrowd.collection.machine import system as system_clock
-from incrowd.collection.mixer.keeper import Courier, Keeper, courier
+from incrowd.collection.mixer.keeper import Keeper
+from incrowd.collection.mixer.onward import Courier, courier, onward
 from incrowd.collection.mixer.store.keys import BusyError, FullError, StoreError
 from incrowd.collection.mixer.store.store import Grouped, Store, StratumState
 from incrowd.collection.mixer.store.writing import Outcome
 from incrowd.collection.protocol import problem
-from incrowd.collection.protocol.bundle import Bundle, as_time
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.problem import KINDS, Kind
+from incrowd.collection.protocol.tokens import has_entry
 from incrowd.collection.protocol.upload import Upload, parse_upload, upload_length
 from incrowd.collection.service import answer, exposition, is_octets, no_such
-from incrowd.collection.settings import ShufflerSettings
+from incrowd.collection.settings import MixerSettings
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
 # Published during a collection: so little that no number shows who sent when.
@@ -79,7 +84,7 @@ class Counted:
 
 
 UPLOAD = "/upload"
-LOG = logging.getLogger("incrowd.shuffler")  # what failed, never for whom
+LOG = logging.getLogger("incrowd.mixer")  # what failed, never for whom
 # A survey page may be on any host: responses do not depend on the origin, and cookies are ignored.
 ANY_PAGE: dict[str, Any] = {
     "allow_origins": ["*"],
@@ -99,15 +104,15 @@ Handler = Callable[[Request], Awaitable[Response]]
 def application(
     store: Store,
     bundle: Bundle,
-    settings: ShufflerSettings,
+    settings: MixerSettings,
     clock: Clock = system_clock,
     deliver: Courier | None = None,
 ) -> Starlette:
-    """Return the shuffler of one bundle. It also closes, releases and delivers strata when due.
+    """Return the mixer of one bundle. It also closes, releases and delivers strata when due.
 
-    deliver: sends a release to the collector; by default it is posted to the bundle's address.
+    deliver: passes on what was signed; by default it is posted to the bundle's address.
     """
-    keeper = Keeper(store, settings, clock, deliver or courier(bundle.collector_address))
+    keeper = Keeper(store, settings, clock, deliver or courier(onward(bundle).address))
     desk = Desk(store, bundle, settings, clock)
 
     @asynccontextmanager
@@ -118,7 +123,7 @@ def application(
         await asyncio.gather(looking, return_exceptions=True)
         desk.grouped.close()
 
-    app = Shuffler(
+    app = Mixer(
         desk,
         routes=[
             Route("/bundle", _guarded(desk.show_bundle), methods=["GET"]),
@@ -147,7 +152,7 @@ async def _look(keeper: Keeper, pause: float) -> None:
         await asyncio.sleep(pause)
 
 
-class Shuffler(Starlette):
+class Mixer(Starlette):
     """Passes uploads to the desk directly: the framework's layers cost more than their work."""
 
     def __init__(self, desk: Desk, **given: Any) -> None:
@@ -167,11 +172,9 @@ class Shuffler(Starlette):
 
 
 class Desk:
-    """Handles the requests of one shuffler."""
+    """Handles the requests of one mixer."""
 
-    def __init__(
-        self, store: Store, bundle: Bundle, settings: ShufflerSettings, clock: Clock
-    ) -> None:
+    def __init__(self, store: Store, bundle: Bundle, settings: MixerSettings, clock: Clock) -> None:
         self.store, self.bundle, self.settings, self.clock = store, bundle, settings, clock
         self.grouped, self.counted = Grouped(store), Counted(store, clock)
         self.length = upload_length(bundle)
@@ -232,13 +235,26 @@ class Desk:
             return answer(KINDS["not-open"])
         if self._is_closed(now):
             return answer(KINDS["closed"])
+        if not self._is_admitted(upload):
+            return answer(KINDS["token"])
         outcome = await self.grouped.accept(upload)
         return DONE.get(outcome) or answer(KINDS[outcome.value])
 
     async def _withdraw(self, upload: Upload) -> Response:
-        if self._is_closed(self.clock()) or not await self.grouped.withdraw(upload):
+        if self._is_closed(self.clock()):
             return answer(KINDS["not-found"])
-        return Response(status_code=204)
+        if not self._is_admitted(upload):
+            return answer(KINDS["token"])
+        is_open = await self.grouped.withdraw(upload)
+        return Response(status_code=204) if is_open else answer(KINDS["not-found"])
+
+    def _is_admitted(self, upload: Upload) -> bool:
+        """Return whether an upload has the entry token that it needs.
+
+        This takes about 50 microseconds, during which the interpreter does nothing else: another
+        thread would not make it faster.
+        """
+        return not isinstance(self.bundle, MixersBundle) or has_entry(upload, self.bundle)
 
     def _is_closed(self, now: datetime) -> bool:
         return now >= self._closes or self.store.secrets is None

@@ -302,6 +302,14 @@ class Bundle(_Frozen, ABC):
         return shared(self.plan.messages)
 
     @property
+    def groups(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """The messages, and their slots, of the reports that a release counts separately.
+
+        With one shuffler, the reports of all messages look the same, and are one group.
+        """
+        return ((tuple(range(len(self.plan.messages))), self.places),)
+
+    @property
     def mixers(self) -> Literal[1, 2]:
         """How many parties mix."""
         return 1
@@ -597,6 +605,11 @@ class MixersBundle(Bundle):
     def pools(self) -> Pools:
         """Each message has slots of its own."""
         return separate(self.plan.messages)
+
+    @property
+    def groups(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """Each message with its slots: a token names the message of its report."""
+        return tuple(zip(self.pools, self.slots, strict=True))
 
     @property
     def mixers(self) -> Literal[1, 2]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -27,6 +27,7 @@ from incrowd.collection.protocol.bundle import (
     MixersBundle,
     signing_key,
 )
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, Statement, too_short
 from incrowd.errors import InWords, ProtocolError
 
@@ -142,10 +143,25 @@ class MixedRelease(Statement):
         """Whether the stratum had too few valid tokens."""
         return not self.tokens
 
-    def people(self, bundle: Bundle) -> int:
-        """Return the most people whose reports are complete: of the message with the fewest."""
-        counts = zip(self.tokens, bundle.slots, strict=True)
-        return min(tokens // slots for tokens, slots in counts)
+    @property
+    def number(self) -> int:
+        """The stratum."""
+        return self.stratum
+
+    @property
+    def strata(self) -> tuple[int, ...]:
+        """The stratum, as the only one."""
+        return (self.stratum,)
+
+    @property
+    def reports(self) -> int:
+        """The number of reports in the body."""
+        return sum(self.tokens)
+
+    @property
+    def people(self) -> int:
+        """The uploads of the stratum, as the first mixer stated; 0 if its batch lacks it."""
+        return dict(self.batch.header.people).get(self.stratum, 0)
 
     def signer(self, bundle: Bundle) -> Ed25519PublicKey:
         """Return the second mixer's key."""
@@ -155,8 +171,7 @@ class MixedRelease(Statement):
         """Raise ProtocolError unless the release, and the batch in it, are possible."""
         _check_bundle(self.name, self.bundle, bundle)
         self.batch.check(bundle)
-        people = dict(self.batch.header.people).get(self.stratum)
-        if people is None:
+        if not self.people:
             allowed = "should be one that the first mixer's batch contains"
             raise ProtocolError.of("release.stratum", str(self.stratum), allowed)
         if self.is_refused:
@@ -168,7 +183,7 @@ class MixedRelease(Statement):
             counts = InWords(f"are counted for {len(self.tokens)} messages")
             raise ProtocolError.of("release.tokens", counts, f"should be counted for {right}")
         for tokens, slots in zip(self.tokens, bundle.slots, strict=True):
-            least, most = slots * bundle.plan.survey.crowd, slots * people
+            least, most = slots * bundle.plan.survey.crowd, slots * self.people
             if not least <= tokens <= most:
                 allowed = f"should be from {least:,} to {most:,}, the slots of the crowd and of "
                 allowed += "the people in the batch"
@@ -176,17 +191,20 @@ class MixedRelease(Statement):
 
     def length(self, bundle: Bundle) -> int:
         """Return the length of the body, in bytes."""
-        return sum(self.tokens) * bundle.row_length
+        return self.reports * bundle.row_length
 
     def excludes(self, other: MixedRelease) -> bool:
-        """Return whether an honest mixer signs only one of two releases."""
-        same = self.bundle == other.bundle and self.stratum == other.stratum
-        return same and self != other
+        """Return whether an honest mixer signs only one of two releases: it accepts one batch."""
+        same = self.stratum == other.stratum or self.batch != other.batch
+        return self.bundle == other.bundle and same and self != other
 
 
 @dataclass(frozen=True)
 class Invitations(Statement):
-    """The inviter's statement after closing. issued: codes; used: those that got tokens."""
+    """The inviter's statement after closing. issued: codes; used: those that got tokens.
+
+    body: nothing follows.
+    """
 
     domain: ClassVar[bytes] = b"incrowd invitations 2\x00"
     name: ClassVar[str] = "invitations"
@@ -194,6 +212,7 @@ class Invitations(Statement):
     bundle: bytes
     issued: int
     used: int
+    body: bytes = field(default=EMPTY, init=False)
 
     @property
     def encoded(self) -> bytes:
@@ -218,9 +237,21 @@ class Invitations(Statement):
             allowed = f"should be at most {self.issued:,}, the number of invitations issued"
             raise ProtocolError.of("invitations.used", f"{self.used:,}", allowed)
 
+    def length(self, bundle: Bundle) -> int:
+        """Return 0: nothing follows."""
+        return 0
+
     def excludes(self, other: Invitations) -> bool:
         """Return whether an honest inviter signs only one of two statements."""
         return self.bundle == other.bundle and self != other
+
+
+AnyRelease = Header | MixedRelease
+
+
+def release_kind(bundle: Bundle) -> type[AnyRelease]:
+    """Return what the party that releases a bundle's reports to the collector signs."""
+    return MixedRelease if isinstance(bundle, MixersBundle) else Header
 
 
 def _check_bundle(name: str, stated: bytes, bundle: Bundle) -> None:

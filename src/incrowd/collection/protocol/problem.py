@@ -46,9 +46,9 @@ KINDS: Mapping[str, Kind] = {
         Kind("too-often", 429, "The same tokens were requested too often."),
         Kind("token", 403, "A token is not valid."),
         Kind("not-found", 410, "The upload can no longer be found: the collection is closed."),
-        Kind("signature", 403, "The release is not signed by the bundle's shuffler."),
-        Kind("release", 422, "The release does not match the bundle."),
-        Kind("contradiction", 409, "A different release of a stratum was already signed."),
+        Kind("signature", 403, "It is not signed with the key in the bundle."),
+        Kind("release", 422, "What was signed does not match the bundle."),
+        Kind("contradiction", 409, "Something different was already signed."),
         Kind("no-resource", 404, "There is nothing at this address."),
         Kind("method", 405, "This address does not support the method of the request."),
         Kind("slow", 408, "The body did not arrive in time.", retry=True),
@@ -59,14 +59,17 @@ KINDS: Mapping[str, Kind] = {
     )
 }
 # The field of a ProtocolError -> its type, where they are named differently.
-_FIELDS = {"upload.code": "code-unknown", "release.signature": "signature"}
+_FIELDS = {"upload.code": "code-unknown"}
+_SIGNED = ("release", "batch", "invitations")  # what services sign
 
 
 def kind_of(error: ProtocolError) -> Kind:
-    """Return the problem type that answers an invalid upload or release."""
+    """Return the problem type that answers an invalid upload or signed statement."""
     field = error.problems[0].field
     thing, _, part = field.partition(".")
     name = _FIELDS.get(field, part if thing == "upload" else thing)
+    if thing in _SIGNED:
+        name = "signature" if part == "signature" else "release"
     return KINDS.get(name, KINDS["fault"])
 
 

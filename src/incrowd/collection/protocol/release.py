@@ -15,7 +15,7 @@ from typing import ClassVar
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from incrowd.collection.protocol.bundle import DIGEST_BYTES, Bundle, ShufflerBundle
-from incrowd.collection.protocol.signed import Signed, Statement, too_short
+from incrowd.collection.protocol.signed import Signed, Statement, check_body, too_short
 from incrowd.errors import InWords, ProtocolError
 
 START = struct.Struct(f">{DIGEST_BYTES}sQQQQ{DIGEST_BYTES}sH")
@@ -83,6 +83,15 @@ class Header(Statement):
                 "should be a single stratum: this bundle does not merge strata",
             )
 
+    @property
+    def number(self) -> int:
+        """The first stratum."""
+        return next(iter(self.strata), 0)
+
+    def length(self, bundle: Bundle) -> int:
+        """Return the length of the body, in bytes."""
+        return self.reports * bundle.row_length
+
     def excludes(self, other: Header) -> bool:
         """Return whether an honest shuffler signs only one of two releases."""
         shared = set(self.strata) & set(other.strata)
@@ -111,16 +120,6 @@ def parse_release(data: bytes, bundle: Bundle) -> tuple[Signed[Header], tuple[by
     check_body(signed.header, bundle, len(body), hashlib.sha256(body).digest())
     size = bundle.sealed_length
     return signed, tuple(body[at : at + size] for at in range(0, len(body), size))
-
-
-def check_body(header: Header, bundle: Bundle, length: int, digest: bytes) -> None:
-    """Raise ProtocolError unless a body has the length and SHA-256 that its header states."""
-    if length != (right := header.reports * bundle.sealed_length):
-        allowed = f"should have {right:,}"
-        raise ProtocolError.of("release.body", InWords(f"has {length:,} bytes"), allowed)
-    if digest != header.body:
-        allowed = "its SHA-256 should be the one in the signed header"
-        raise ProtocolError.of("release.body", InWords("is not the signed one"), allowed)
 
 
 def _listed(strata: tuple[int, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Self, TypeVar
@@ -19,11 +20,12 @@ class Statement(ABC):
     """A statement about a collection that one service signs.
 
     domain: a prefix of what is signed, so that no statement can pass for one of another kind.
-    name: of what the statement is about, in messages.
+    name: of what the statement is about, in messages. body: the SHA-256 of what follows it.
     """
 
     domain: ClassVar[bytes]
     name: ClassVar[str]
+    body: bytes
 
     @property
     @abstractmethod
@@ -47,6 +49,15 @@ class Statement(ABC):
         """Raise ProtocolError unless the statement is possible for a bundle."""
 
     @abstractmethod
+    def length(self, bundle: Bundle) -> int:
+        """Return the length of the body that follows, in bytes."""
+
+    @property
+    def number(self) -> int:
+        """The number of what it is about: a stratum, or 0 if there is one for the whole bundle."""
+        return 0
+
+    @abstractmethod
     def excludes(self, other: Self) -> bool:
         """Return whether an honest service signs only one of two statements."""
 
@@ -65,6 +76,11 @@ class Signed(Generic[S]):
     def encoded(self) -> bytes:
         """The bytes that are sent: signature and header. A body may follow."""
         return self.signature + self.header.encoded
+
+    @property
+    def acknowledgment(self) -> str:
+        """What its receiver answers: the SHA-256 of signature and header, hexadecimal."""
+        return hashlib.sha256(self.encoded).hexdigest()
 
     @classmethod
     def parse(cls, kind: type[S], data: bytes, at: int = 0) -> tuple[Signed[S], int]:
@@ -102,6 +118,16 @@ def prove_cheating(one: Signed[S], other: Signed[S], bundle: Bundle) -> bool:
     """Return whether a service signed two statements, of which an honest one signs only one."""
     key = one.header.signer(bundle)
     return one.header.excludes(other.header) and one.is_of(key) and other.is_of(key)
+
+
+def check_body(header: Statement, bundle: Bundle, length: int, digest: bytes) -> None:
+    """Raise ProtocolError unless a body has the length and SHA-256 that its header states."""
+    field = f"{header.name}.body"
+    if length != (right := header.length(bundle)):
+        raise ProtocolError.of(field, InWords(f"has {length:,} bytes"), f"should have {right:,}")
+    if digest != header.body:
+        allowed = "its SHA-256 should be the one in the signed header"
+        raise ProtocolError.of(field, InWords("is not the signed one"), allowed)
 
 
 def too_short(name: str, length: int) -> Exception:

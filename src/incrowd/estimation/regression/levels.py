@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.estimation.cells import CellsReading, answer_sums, cells_levels, cells_table
+from incrowd.estimation.cells import CellsReading, answer_sums, cells_levels
 from incrowd.estimation.decoders import Decoder, question_decoder
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
@@ -76,8 +76,8 @@ def level_table(
     def of(reading: Reading | CellsReading) -> TableEstimate:
         if isinstance(reading, CellsReading):
             if any(question.many for question in questions):
-                whole = cells_table(
-                    questions, reading, noise_only, lambda _: 0, covariance=True, margin=True
+                whole = reading.table(
+                    questions, noise_only, lambda _: 0, covariance=True, margin=True
                 )
                 return levels_of(whole, variables)
             levels = [(each.name, each.levels, level_sums(each)) for each in variables]

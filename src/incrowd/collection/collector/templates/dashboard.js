@@ -27,7 +27,7 @@ async function look() {
   clearTimeout(timer)
   try {
     const answer = await fetch("dashboard/state", { headers: authorized(), cache: "no-store", credentials: "omit" })
-    if (answer.status === 401) return ask("This is not the token. You can find the token in the collector's settings.")
+    if (answer.status === 401) return ask("The token is not correct. You can find the token in the collector's settings.")
     if (!answer.ok) throw new Error(answer.status)
     await show(await answer.json())
     say("status", "")
@@ -63,22 +63,23 @@ async function show(state) {
 
 const phase = ({ phase, opens, disposes, least_people, estimates }) =>
   ({
-    "not-open": `People can send from ${time(opens)}.`,
-    collecting: `People are sending. A release needs at least ${number(least_people)} people.`,
+    "not-open": `People can send answers from ${time(opens)} on.`,
+    collecting: `People are sending their answers. A release needs at least ${number(least_people)} people.`,
     closed: `The collection is closed, and the release has not arrived yet. If too few people sent, everything is deleted unread by ${time(disposes)}.`,
     opening: "A release has arrived and is being opened.",
-    opened: estimates ? "The release is open. The estimates are below." : "The release is open, but too few of its reports are usable. No estimates are shown.",
+    opened: estimates ? "The release has been opened. The estimates are below." : "The release has been opened, but too few of its reports are usable. No estimates are shown.",
     disposed: "Too few people sent. Nothing was released, and everything was deleted unread.",
   })[phase]
 
-function row({ name, people, missing, released }, { strata, more_strata, least_people }) {
+function row({ name, people, missing, released, too_few }, { strata, more_strata, least_people }) {
   const alone = strata.length + more_strata === 1
   const label = alone ? "People" : name
   const count = people === null ? "not known yet" : `${number(people)} of the ${number(least_people)} that a release needs`
   const lacking = missing ? `up to ${number(missing)} more needed` : "enough"
   const bar = el("progress", { max: least_people, value: Math.min(people ?? 0, least_people), ariaLabel: label })
   if (released) bar.value = least_people
-  const state = released ? "released" : people === null ? count : `${count}; ${lacking}`
+  const gone = too_few ? "too few tokens: nothing was counted" : "released"
+  const state = released ? gone : people === null ? count : `${count}; ${lacking}`
   return el("div", { className: "stratum" }, el("p", {}, el("span", {}, label), el("span", {}, state)), bar)
 }
 
