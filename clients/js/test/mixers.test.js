@@ -136,7 +136,9 @@ function signed({ bundle }, request) {
 }
 
 let live
+const servers = []
 before(async () => (live = await running()))
+after(() => servers.forEach((server) => (server.closeAllConnections(), server.close())))
 const [asked, told] = [[], []]
 beforeEach(() => (asked.length = told.length = 0))
 
@@ -154,7 +156,7 @@ async function running() {
       response.writeHead(status).end(answer ? answer(body) : name === "inviter" ? signed(survey, body) : "")
     })
     await new Promise((listening) => server.listen(0, "127.0.0.1", listening))
-    after(() => (server.closeAllConnections(), server.close()))
+    servers.push(server)
     return { address: `http://127.0.0.1:${server.address().port}` }
   }
   const parties = { inviter: await start("inviter"), first: await start("first") }
