@@ -15,7 +15,7 @@ from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector.dashboard import PATH
 from incrowd.collection.mixer import app as mixing
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.init import Terms
+from incrowd.collection.mixer.init import ShufflerTerms
 from incrowd.collection.settings import (
     COLLECTOR_FILE,
     SHUFFLER_FILE,
@@ -97,8 +97,8 @@ def test_variables_are_read_and_go_before_the_file(role, tmp_path, monkeypatch):
 def test_the_keys_of_a_collection_are_terms():
     stated = re.search(r"cat > collection.toml <<TOML\n(.*?)\n\[", RUNNING, re.DOTALL)[1]
     keys = set(re.findall(r"^(\w+) =", stated, re.MULTILINE))
-    required = {name for name, field in Terms.model_fields.items() if field.is_required()}
-    assert required - {"questions"} <= keys <= Terms.model_fields.keys()
+    required = {name for name, field in ShufflerTerms.model_fields.items() if field.is_required()}
+    assert required - {"questions"} <= keys <= ShufflerTerms.model_fields.keys()
 
 
 # --- commands ------------------------------------------------------------------------------------

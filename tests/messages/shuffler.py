@@ -5,8 +5,9 @@ from unittest import mock
 
 from sqlalchemy.exc import OperationalError
 
+from incrowd.collection.invitations import new_invitations
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.init import Terms, make_bundle, new_invitations
+from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.mixer.keeper import Keeper
 from incrowd.collection.mixer.store.keys import Secrets, database_errors, load_secret
 from incrowd.collection.mixer.store.store import Store
@@ -34,7 +35,11 @@ SECRETS = Secrets.of(bytes(32))
 
 
 def terms(**changes):
-    return lambda _: make_bundle(PLAN, Terms(**TERMS | changes))
+    return lambda _: make_bundle(PLAN, ShufflerTerms(**TERMS | changes))
+
+
+def stated(text):
+    return lambda folder: ShufflerTerms.load(file(folder, "c.toml", text))
 
 
 def installed(folder, bundle=INVITED):
@@ -92,7 +97,7 @@ CASES = {
     "init: colluding": terms(codes=False),
     "init: one host": terms(collector="https://mix.example/count"),
     "init: a time": terms(opens="tomorrow"),
-    "init: a key is missing": lambda folder: Terms.load(file(folder, "c.toml", "title = 'a'")),
+    "init: a key is missing": stated("title = 'a'"),
     "init: a question without words": terms(questions={}),
     "init: a folder in use": twice,
     "settings: an unknown key": lambda folder: load_shuffler_settings(
@@ -104,7 +109,7 @@ CASES = {
     "settings: no TOML": lambda folder: load_shuffler_settings(
         file(folder, "shuffler.toml", "port = ").parent
     ),
-    "init: an unknown key": lambda folder: Terms.load(file(folder, "c.toml", "titel = 'a'")),
+    "init: an unknown key": stated("titel = 'a'"),
     "settings: port": lambda folder: with_variable(
         load_shuffler_settings, folder, "INCROWD_SHUFFLER_PORT", "x"
     ),

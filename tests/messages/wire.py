@@ -60,7 +60,7 @@ def uploaded(why):
 
     def call(_):
         upload = parse_upload(bytes.fromhex(found["bytes"]), INVITED)
-        return check_code(upload.code, INVITED)
+        return check_code(upload.entry, INVITED)
 
     return call
 
@@ -160,7 +160,7 @@ CASES = {
     "plaintext: message": plaintext("no such message"),
     "plaintext: padding": plaintext("a padding bit"),
     "plaintext: a mark": plaintext("a mark in a dummy"),
-    "plaintext: slots": lambda _: filled(Shape((1,)), 1, [[b"\0", b"\1"]]),
+    "plaintext: slots": lambda _: filled(Shape((1,)), [1], [[b"\0", b"\1"]]),
     "sealed: another key": sealed("another key id"),
     "sealed: another bundle": sealed("for another bundle"),
     "code: random": lambda _: new_code(b""),

@@ -115,7 +115,7 @@ def reports():
 def inside(number, of=INVITED):
     """The plaintexts of a person, before they are put in random order."""
     packed = [[bytes.fromhex(each) for each in case["reports"]] for case in person(number)]
-    return filled(of.shape, of.places, packed)
+    return filled(of.shape, [of.places], packed)
 
 
 def wrong_plaintexts():

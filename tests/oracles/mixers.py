@@ -99,6 +99,19 @@ def bundle(plan=PLAN, second=SECOND_KEY, **changes):
     return MixersBundle.model_validate(given | changes)
 
 
+def terms():
+    """The TOML file that describes the same collection."""
+    of = bundle()
+    about = ("period", "opens", "closes", "disposes")
+    lines = ['title = "Habits"', *(f'{name} = "{getattr(of, name)}"' for name in about)]
+    tables = {"questions": of.wording.questions, "runs": of.runs.model_dump()}
+    tables |= {"inviter": {"address": of.inviter.address}}
+    tables |= {name: getattr(of, name).model_dump() for name in ("first", "second", "collector")}
+    for name, table in tables.items():
+        lines += [f"[{name}]", *(f'{key} = "{value}"' for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
 # --- what honest parties do ----------------------------------------------------------------------
 
 

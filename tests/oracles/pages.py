@@ -18,8 +18,9 @@ import uvicorn
 
 import incrowd
 from incrowd.collection.collector.places import Places, new_key
+from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.mixer.app import application
-from incrowd.collection.mixer.init import Terms, issue, make_bundle, new_invitations
+from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.mixer.setup import install, open_store
 from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.protocol.bundle import TIME
@@ -79,7 +80,7 @@ def bundle_at(shuffler, survey, folder, kem=X25519, **changes):
     """The bundle of a survey, at a shuffler on this machine, and its signing key."""
     now = datetime.now(UTC)
     opens, closes = ((now + timedelta(days=days)).strftime(TIME) for days in (-1, 1))
-    terms = Terms(
+    terms = ShufflerTerms(
         period="November 2026",
         opens=opens,
         closes=closes,

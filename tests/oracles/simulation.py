@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from sqlalchemy import event, func, select
 
-from incrowd.collection.mixer.store import store as stores
+from incrowd.collection import grouping
 from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol.bundle import as_time
@@ -45,7 +45,7 @@ class Alone(Site):
     """A shuffler without a thread of its own."""
 
     def start(self):
-        with mock.patch.object(stores, "ThreadPoolExecutor", Inline):
+        with mock.patch.object(grouping, "ThreadPoolExecutor", Inline):
             super().start()
 
 

@@ -1,11 +1,11 @@
 """What whoever runs a collection about faculties and sickness states of it."""
 
-from incrowd.collection.mixer.init import Terms
+from incrowd.collection.mixer.init import ShufflerTerms
 from tests.oracles.make_vectors import CONFIGURATION
 
 
 def stated(**changes):
-    return Terms(
+    return ShufflerTerms(
         **{
             "title": "F",
             "questions": {"faculty": "Which faculty?", "sick": "Sick?"},

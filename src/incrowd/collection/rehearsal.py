@@ -39,9 +39,10 @@ from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import Line, Promise, promised
 from incrowd.collection.device.sending import fetch
+from incrowd.collection.invitations import Invitation, issue, new_invitations
 from incrowd.collection.machine import Clock
 from incrowd.collection.mixer import app as mixing
-from incrowd.collection.mixer.init import Invitation, Terms, issue, make_bundle, new_invitations
+from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.mixer.setup import install, open_store
 from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.protocol import addresses
@@ -183,7 +184,7 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
         "no senders, no times, no invitations",
     )
     yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
-    yield "Who can learn", against_sentence(rehearsed.promise.guarantee, sealed=True)
+    yield "Who can learn", against_sentence(rehearsed.promise.guarantee)
 
 
 def _reports_of(places: int) -> str:
@@ -205,7 +206,7 @@ def _bundle(plan: Plan, addresses: list[str], collector: Path) -> tuple[Bundle, 
     """Return a bundle and its key. The rehearsal's clock closes it when everybody has sent."""
     now = datetime.now(UTC)
     closes = (now + timedelta(days=1)).strftime(TIME)
-    terms = Terms(
+    terms = ShufflerTerms(
         title=plan.survey.name,
         questions={q.id: plan.survey.text_of(q.id) for q in plan.survey.questions},
         period="a demonstration",

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import incrowd
 from incrowd.cli.app import app
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.init import Terms, make_bundle
+from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import code_field
@@ -76,14 +76,14 @@ def test_people_read_what_the_survey_says_unless_told_otherwise(tmp_path, said, 
     terms = tmp_path / "collection.toml"
     stated = TERMS.partition("[questions]")[0].replace('title = "Habits"\n', "")
     terms.write_text(stated + said)
-    wording = make_bundle(worded(), Terms.load(terms)).bundle.wording
+    wording = make_bundle(worded(), ShufflerTerms.load(terms)).bundle.wording
     assert (wording.language, wording.title, wording.questions["a"]) == read
 
 
 def test_two_bundles_have_two_signing_keys(tmp_path):
     terms = tmp_path / "collection.toml"
     terms.write_text(TERMS)
-    made = [make_bundle(INVITED.plan, Terms.load(terms)).bundle for _ in range(2)]
+    made = [make_bundle(INVITED.plan, ShufflerTerms.load(terms)).bundle for _ in range(2)]
     assert made[0].shuffler_key != made[1].shuffler_key
 
 
@@ -178,7 +178,7 @@ def test_the_address_of_a_database_is_not_shown(tmp_path):
 def test_a_file_about_a_collection_is_called_that(tmp_path):
     (tmp_path / "c.toml").write_text("title = ")
     with pytest.raises(UsageError, match=r"^collection: "):
-        Terms.load(tmp_path / "c.toml")
+        ShufflerTerms.load(tmp_path / "c.toml")
     (tmp_path / "c.toml").write_text(TERMS.replace("title", "titel"))
     with pytest.raises(UsageError, match="did you mean title"):
-        Terms.load(tmp_path / "c.toml")
+        ShufflerTerms.load(tmp_path / "c.toml")

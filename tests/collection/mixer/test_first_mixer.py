@@ -16,9 +16,9 @@ from sqlalchemy import func, select
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app as commands
+from incrowd.collection.delivery import acknowledgement, courier
 from incrowd.collection.mixer import app as service
 from incrowd.collection.mixer import keeper, setup
-from incrowd.collection.mixer.onward import acknowledgement, courier
 from incrowd.collection.mixer.store import tables, writing
 from incrowd.collection.mixer.store.keys import Secrets, StoreError
 from incrowd.collection.mixer.store.store import Store

@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from incrowd.collection.delivery import acknowledgement
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.onward import acknowledgement
 from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.release import Header, parse_release
 from incrowd.collection.protocol.signed import Signed

@@ -74,8 +74,8 @@ def test_a_marked_plaintext_is_not_sealed():
 
 def test_more_reports_than_slots_are_drawn_again():
     with pytest.raises(ProtocolError, match="draw all the noise again"):
-        filled(Shape((1,)), 1, [[b"\0", b"\1"]])
-    assert filled(Shape((1,)), 3, [[b"\1"]]).count(Shape((1,)).dummy) == 2
+        filled(Shape((1,)), [1], [[b"\0", b"\1"]])
+    assert filled(Shape((1,)), [3], [[b"\1"]]).count(Shape((1,)).dummy) == 2
 
 
 @pytest.mark.parametrize("packed", [b"", b"\0\0", b"\x40"])

@@ -111,8 +111,8 @@ class Connection:
             self.notify(f"{why}; trying again in {pause:.0f} s")
             self.sleep(pause)
         if reply is None:
-            allowed = "check the link and the network, then try again; the same upload will be sent"
-            raise ProtocolError.of("shuffler", InWords("did not respond"), allowed)
+            allowed = "check the link and the network, then try again; the same bytes will be sent"
+            raise ProtocolError.of("server", InWords("did not respond"), allowed)
         return reply
 
     def _tried(self, method: str, url: str, content: bytes, most: int) -> Reply | None:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.collection.device.connection import Connection
-from incrowd.collection.device.sending import sealed_answers, send
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.device.sending import drawn, send, with_tokens
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
+from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, UsageError
@@ -72,7 +73,10 @@ def send_each(
         person, secret = people.take(np.array([row])), memory and memory[row : row + 1]
         try:
             stratum = 0 if strata is None else int(strata[row])
-            upload = sealed_answers(bundle, person, code=codes[row], stratum=stratum, memory=secret)
+            upload = drawn(bundle, person, code=codes[row], stratum=stratum, memory=secret)
+            if isinstance(upload, Pending):
+                assert isinstance(bundle, MixersBundle), "only its uploads are pending"
+                upload = with_tokens(upload, bundle, connection)
             outcome: str = send(upload.encoded(bundle), bundle, connection)
         except ProtocolError as error:
             outcome = error.problems[0].field

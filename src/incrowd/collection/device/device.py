@@ -15,10 +15,11 @@ from incrowd.collection.device import sending
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import Line, Promise, promised, terms
-from incrowd.collection.device.sending import fetch, sealed_answers
+from incrowd.collection.device.sending import drawn, fetch, with_tokens
 from incrowd.collection.protocol.addresses import Link
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.problem import KINDS
+from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import check_code, code_field
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import MISSING, InWords, ProtocolError, UsageError
@@ -110,29 +111,34 @@ class Device:
         withdrawn.
 
         The noise is drawn once. If an earlier upload for this bundle is stored, because it got no
-        response or can be withdrawn, its bytes are sent again and the answers are not used.
+        response or can be withdrawn, its bytes are sent again and the answers are not used. With
+        two mixers, it is stored before its tokens are requested.
         Raises AnswersError if the answers do not fit, UsageError if this device already answered,
-        ProtocolError if the shuffler refuses or does not respond.
+        ProtocolError if a service refuses or does not respond, or signs tokens that are not valid.
         """
-        upload = stored = self.memory.stored(self.bundle)
-        if upload is None:
+        stored = self.memory.stored(self.bundle) or self._pending()
+        if stored is None:
             self._check_first()
-            upload = self._upload(answers, stratum, code, device_key)
-            self.memory.keep(self.bundle, upload)
-            self.memory.note(self.bundle)
+            stored, resumed = self._drawn(answers, stratum, code, device_key), False
+            self.memory.keep(self.bundle, stored)
+        else:
+            resumed = True
+        self.memory.note(self.bundle)
         try:
+            upload = self._with_tokens(stored)
             outcome = sending.send(upload, self.bundle, self.connection)
         except ProtocolError as error:
             self._settle(error)
             raise
         if not keep:
             self.memory.drop(self.bundle)
-        return UploadResult(outcome, stored is not None, self.bundle.places, len(upload))
+        return UploadResult(outcome, resumed, self.bundle.places, len(upload))
 
     def withdraw(self) -> None:
         """Withdraw a stored upload before the collection closes.
 
-        Raises UsageError if no upload is stored, ProtocolError as `send`.
+        With one shuffler, the person may answer again; with two mixers, the invitation cannot be
+        used again. Raises UsageError if no upload is stored, ProtocolError as `send`.
         """
         upload = self.memory.stored(self.bundle)
         if upload is None:
@@ -143,7 +149,10 @@ class Device:
         except ProtocolError as error:
             self._settle(error)
             raise
-        self.memory.forget(self.bundle)
+        if self._is_final():
+            self.memory.drop(self.bundle)
+        else:
+            self.memory.forget(self.bundle)
 
     def _check_first(self) -> None:
         if self.memory.has(self.bundle):
@@ -153,35 +162,53 @@ class Device:
             )
             raise UsageError.of("memory", InWords("this collection was already answered"), allowed)
 
-    def _upload(
+    def _pending(self) -> Pending | None:
+        """Return a stored upload without tokens."""
+        bundle = self.bundle
+        return self.memory.pending(bundle) if isinstance(bundle, MixersBundle) else None
+
+    def _with_tokens(self, stored: bytes | Pending) -> bytes:
+        """Return an upload with its tokens, which is stored before anything of it is sent."""
+        if isinstance(stored, bytes):
+            return stored
+        assert isinstance(self.bundle, MixersBundle), "only its uploads are pending"
+        upload = with_tokens(stored, self.bundle, self.connection).encoded(self.bundle)
+        self.memory.keep(self.bundle, upload)
+        return upload
+
+    def _is_final(self) -> bool:
+        """Return whether there is an upload whose invitation gets no other tokens."""
+        return isinstance(self.bundle, MixersBundle) and self.memory.stored(self.bundle) is not None
+
+    def _drawn(
         self,
         answers: pa.Table | Mapping[str, Any],
         stratum: str | None,
         code: str,
         key: DeviceKey | None,
-    ) -> bytes:
-        """Return a new upload."""
+    ) -> bytes | Pending:
+        """Return a new upload, for two mixers without its tokens."""
         plan, table = self.bundle.plan, _table(answers)
         if table.num_rows != 1:
             rows = InWords(f"{table.num_rows:,} rows")
             raise UsageError.of("answers", rows, "should be one row: the answers of one person")
         field = checked_code(self.bundle, code or self.link.code)
         person = EncodedAnswers.of(plan.survey, table)
-        upload = sealed_answers(
+        new = drawn(
             self.bundle,
             person,
             code=field,
             stratum=int(strata_of(self.bundle, person, stratum)[0]),
             memory=remembering(plan, 1, None, key),
         )
-        return upload.encoded(self.bundle)
+        return new if isinstance(new, Pending) else new.encoded(self.bundle)
 
     def _settle(self, error: ProtocolError) -> None:
         """Forget an upload that was finally refused; keep one that may still be accepted."""
         kind = KINDS.get(error.problems[0].field)
         if kind is None or kind.retry:
             return
-        if kind.name in UNCERTAIN:
+        if kind.name in UNCERTAIN or self._is_final():
             self.memory.drop(self.bundle)
         else:
             self.memory.forget(self.bundle)

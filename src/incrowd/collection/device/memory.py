@@ -1,6 +1,7 @@
 """The memory of a device: which bundles it answered, and an upload while it is needed.
 
-It contains digests and sealed uploads, but no answers and no times.
+With two mixers, an upload is pending until it has its tokens. The memory contains digests and
+sealed uploads, with the code of an invitation, but no answers and no times.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from incrowd.collection.protocol.bundle import Bundle, as_time
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
+from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import parse_upload
 from incrowd.errors import UsageError, unreadable
 from incrowd.files import PRIVATE, private_folder, write_bytes
@@ -21,7 +23,8 @@ from incrowd.reports.locking import rewrite
 
 DIGITS = 64
 LINE = re.compile(rf"[0-9a-f]{{{DIGITS}}} [0-9a-f]{{{DIGITS}}}")
-UPLOAD_NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.upload")
+UPLOAD_NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.(upload|pending)")
+UPLOAD, PENDING = "upload", "pending"
 COMPACT = "%Y%m%dT%H%M%SZ"  # a time in a file name
 
 Answered = frozenset[tuple[str, str]]
@@ -77,31 +80,47 @@ class Memory:
 
         rewrite(self._answered, text, mode=PRIVATE)
 
-    def keep(self, bundle: Bundle, upload: bytes) -> None:
-        """Store an upload (mode 0600), so that the same bytes can be sent again or withdrawn.
+    def keep(self, bundle: Bundle, upload: bytes | Pending) -> None:
+        """Store an upload (mode 0600), so that the same bytes can be sent again or withdrawn, or
+        one that has no tokens yet, which the upload replaces.
 
         Raises UsageError if it cannot be written.
         """
         self._make()
         try:
-            write_bytes(self._file(bundle), upload)
+            if isinstance(upload, Pending):
+                write_bytes(self._file(bundle, PENDING), upload.encoded)
+            else:
+                write_bytes(self._file(bundle, UPLOAD), upload)
+                self._file(bundle, PENDING).unlink(missing_ok=True)
         except OSError as error:
             raise self._unwritten(error) from None
 
     def stored(self, bundle: Bundle) -> bytes | None:
         """Return the stored upload of a bundle, or None. Raises ProtocolError if it is damaged."""
+        data = self._read(bundle, UPLOAD)
+        if data is not None:
+            parse_upload(data, bundle)
+        return data
+
+    def pending(self, bundle: MixersBundle) -> Pending | None:
+        """Return the stored upload that has no tokens yet, or None. Raises ProtocolError if it is
+        damaged."""
+        data = self._read(bundle, PENDING)
+        return None if data is None else Pending.parse(data, bundle)
+
+    def _read(self, bundle: Bundle, kind: str) -> bytes | None:
         try:
-            data = self._file(bundle).read_bytes()
+            return self._file(bundle, kind).read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._unread(error) from None
-        parse_upload(data, bundle)
-        return data
 
     def drop(self, bundle: Bundle) -> None:
-        """Delete the stored upload of a bundle."""
-        self._file(bundle).unlink(missing_ok=True)
+        """Delete the stored upload of a bundle, with or without tokens."""
+        for kind in (UPLOAD, PENDING):
+            self._file(bundle, kind).unlink(missing_ok=True)
 
     def tidy(self, now: datetime) -> None:
         """Delete the uploads of all closed collections."""
@@ -132,9 +151,9 @@ class Memory:
     def _answered(self) -> Path:
         return self.folder / "answered"
 
-    def _file(self, bundle: Bundle) -> Path:
+    def _file(self, bundle: Bundle, kind: str) -> Path:
         closes = f"{as_time(bundle.closes):{COMPACT}}"
-        return self.folder / f"{bundle.digest.hex()}.{closes}.upload"
+        return self.folder / f"{bundle.digest.hex()}.{closes}.{kind}"
 
     def _make(self) -> None:
         try:

@@ -1,18 +1,29 @@
-"""One person's upload: seal it, send it to the shuffler, withdraw it; and fetch the bundle."""
+"""One person's upload: seal it, get its tokens, send it, withdraw it; and fetch the bundle."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
 from incrowd.collection.device.connection import Connection, Reply
 from incrowd.collection.protocol.addresses import Link, checked_address
-from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
+from incrowd.collection.protocol.blind import SIGNATURE_BYTES
+from incrowd.collection.protocol.bundle import (
+    MOST_BYTES,
+    NONCE_BYTES,
+    Bundle,
+    MixersBundle,
+    ShufflerBundle,
+)
 from incrowd.collection.protocol.plaintext import filled
+from incrowd.collection.protocol.problem import MOST_BYTES as PROBLEM_BYTES
+from incrowd.collection.protocol.tokens import Pending, sealed_slots
 from incrowd.collection.protocol.upload import Upload, sealed_upload
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, UsageError
@@ -24,14 +35,14 @@ from incrowd.sampling.shuffle import permutation
 
 
 def sealed_answers(
-    bundle: Bundle,
+    bundle: ShufflerBundle,
     person: EncodedAnswers,
     *,
     code: bytes,
     stratum: int,
     memory: Memory | None = None,
 ) -> Upload:
-    """Return the upload of one person, with randomness of the operating system.
+    """Return the upload of one person for one shuffler, with randomness of the operating system.
 
     person: the encoded answers of exactly one person. memory: secrets for permanent responses.
     """
@@ -41,10 +52,65 @@ def sealed_answers(
     return sealed_upload(bundle, code, stratum, reports, order)
 
 
+def pending_answers(
+    bundle: MixersBundle,
+    person: EncodedAnswers,
+    *,
+    code: bytes,
+    stratum: int,
+    memory: Memory | None = None,
+) -> Pending:
+    """Return the same for two mixers, before tokens are requested. It is stored first."""
+    reports = plaintexts(bundle, person, Keystream.from_system(), memory)
+    nonce = os.urandom(NONCE_BYTES)
+    return Pending.of(bundle, code, stratum, nonce, sealed_slots(bundle, stratum, reports))
+
+
+def drawn(
+    bundle: Bundle,
+    person: EncodedAnswers,
+    *,
+    code: bytes,
+    stratum: int,
+    memory: Memory | None = None,
+) -> Upload | Pending:
+    """Return the upload of one person, for two mixers without its tokens.
+
+    Arguments are as for `sealed_answers`.
+    """
+    if isinstance(bundle, MixersBundle):
+        return pending_answers(bundle, person, code=code, stratum=stratum, memory=memory)
+    assert isinstance(bundle, ShufflerBundle), "there is no other kind"
+    return sealed_answers(bundle, person, code=code, stratum=stratum, memory=memory)
+
+
+def with_tokens(pending: Pending, bundle: MixersBundle, connection: Connection) -> Upload:
+    """Request the tokens of an upload until the inviter answers; return the upload.
+
+    Raises ProtocolError whose field is the problem type, or `inviter` if any token is not valid:
+    then nothing is uploaded, since an upload without it would tell the inviter whose it is.
+    """
+    most = max(PROBLEM_BYTES, SIGNATURE_BYTES * len(bundle.token_keys))
+    reply = connection.ask("POST", f"{bundle.inviter.address}/tokens", pending.request, most=most)
+    if reply.status != 200:
+        raise refused(reply)
+    order = permutation(bundle.places, Keystream.from_system()).tolist()
+    try:
+        return pending.upload(reply.body, bundle, order)
+    except ProtocolError:
+        problem = InWords("answered with tokens that are not valid")
+        allowed = (
+            "it does not follow the protocol, so nothing was uploaded; "
+            "ask the people who run this collection"
+        )
+        raise ProtocolError.of("inviter", problem, allowed) from None
+
+
 def plaintexts(
     bundle: Bundle, person: EncodedAnswers, keystream: Keystream, memory: Memory | None = None
 ) -> list[bytes]:
-    """Return the plaintexts of one person, including dummies, before the random permutation.
+    """Return the plaintexts of one person, including dummies, before the random permutation: with
+    one shuffler, all reports, then dummies; with two mixers, the same for each message.
 
     Amounts are rounded once. If a pool has more reports than slots, all noise of all messages is
     drawn again, except permanent responses, which fit into their slots by construction; the
@@ -57,7 +123,9 @@ def plaintexts(
         drawn = [randomize_message(plan, m, person, keystream, memory, n) for m, n in shapes]
         reports = [[report.tobytes() for report in packed] for packed in drawn]
         if fit(bundle.slots, [len(packed) for packed in reports], bundle.pools):
-            return filled(bundle.shape, sum(bundle.slots), reports)
+            separate = isinstance(bundle, MixersBundle)
+            slots = bundle.slots if separate else [sum(bundle.slots)]
+            return filled(bundle.shape, slots, reports)
 
 
 # The meaning of a refusal for the person who sent.
@@ -78,7 +146,10 @@ _LATER = "try again later; the same upload will be sent"
 _ELSEWHERE = "nothing is sent to another address; ask the person who invited you for the right link"
 
 
-def refused(reply: Reply) -> Exception:
+_NOT_ANEW = {"withdrawn": "it is not counted, and its invitation cannot be used again"}
+
+
+def refused(reply: Reply, meanings: Mapping[str, str] = _MEANT) -> Exception:
     """Return the error for a refusal; its field is the problem type.
 
     The field is `answer` for a response that is not a known problem.
@@ -89,24 +160,24 @@ def refused(reply: Reply) -> Exception:
         response = f"{response} ({title[:1].lower()}{title[1:]})"
     default = _LATER if reply.again else _ELSEWHERE if 300 <= reply.status < 400 else _FINAL
     name = reply.kind.name if reply.kind else "answer"
-    return ProtocolError.of(name, InWords(response), _MEANT.get(name, default))
+    return ProtocolError.of(name, InWords(response), meanings.get(name, default))
 
 
-# The part of a survey page that names its shuffler; see collection/page/templates/index.html.
+# The part of a page that names the service that invites; see collection/page/templates/index.html.
 _CONFIG = re.compile(rb'<script type="application/json" id="config">([^<]*)</script>')
 
 
 def fetch(link: Link, connection: Connection) -> Bundle:
     """Return the bundle at a link's address. Its digest is compared before it is parsed.
 
-    This detects a shuffler that uses other keys or another plan. Raises ProtocolError if there is
+    This detects a service that uses other keys or another plan. Raises ProtocolError if there is
     no bundle or not the one that the link pins; UsageError if the address is a survey page.
     """
     reply = connection.ask("GET", f"{link.address}/bundle", most=MOST_BYTES)
     pinned = reply.status == 200 and hashlib.sha256(reply.body).digest() == link.digest
-    if not pinned and (shuffler := _shuffler_of_page(link, connection, reply)):
+    if not pinned and (address := _service_of_page(link, connection, reply)):
         problem = InWords(f"leads to a survey page at {link.address}")
-        allowed = f"replace that address with {shuffler}, and keep everything from # on"
+        allowed = f"replace that address with {address}, and keep everything from # on"
         raise UsageError.of("link", problem, allowed)
     if reply.status != 200:
         raise refused(reply)
@@ -120,8 +191,8 @@ def fetch(link: Link, connection: Connection) -> Bundle:
     return Bundle.parse(reply.body)
 
 
-def _shuffler_of_page(link: Link, connection: Connection, reply: Reply) -> str:
-    """Return the address of the shuffler if the link leads to a survey page; otherwise "".
+def _service_of_page(link: Link, connection: Connection, reply: Reply) -> str:
+    """Return the address of the service that invites if a link leads to a survey page; else "".
 
     A page's host has no bundle, or responds to every request with the page. A page may name any
     address: it is shown but not followed, and the link pins the bundle.
@@ -131,7 +202,8 @@ def _shuffler_of_page(link: Link, connection: Connection, reply: Reply) -> str:
             once = replace(connection, patience=replace(connection.patience, whole=0.0))
             reply = once.ask("GET", f"{link.address}/", most=MOST_BYTES)
         if reply.status == 200 and (config := _CONFIG.search(reply.body)):
-            return checked_address(str(json.loads(config[1])["shuffler"]))
+            stated = json.loads(config[1])
+            return checked_address(str(stated.get("inviter") or stated["shuffler"]))
     return ""
 
 
@@ -139,7 +211,7 @@ Outcome = Literal["stored", "repeated"]
 
 
 def send(upload: bytes, bundle: Bundle, connection: Connection) -> Outcome:
-    """Send an upload until the shuffler confirms it.
+    """Send an upload until the shuffler, or the first mixer, confirms it.
 
     Returns "stored", or "repeated" if an earlier try succeeded. Raises ProtocolError whose field is
     the problem type; its text says whether the upload may be counted.
@@ -149,11 +221,13 @@ def send(upload: bytes, bundle: Bundle, connection: Connection) -> Outcome:
         return "stored"
     if reply.status == 200:
         return "repeated"
-    raise refused(reply)
+    is_final = isinstance(bundle, MixersBundle)
+    raise refused(reply, _MEANT | _NOT_ANEW if is_final else _MEANT)
 
 
 def withdraw(upload: bytes, bundle: Bundle, connection: Connection) -> None:
-    """Withdraw an upload before the collection closes. Raises ProtocolError as `send`."""
+    """Withdraw an upload before the collection closes. With two mixers, its invitation cannot be
+    used again. Raises ProtocolError as `send`."""
     reply = _asked("DELETE", upload, bundle, connection)
     if reply.status != 204:
         raise refused(reply)

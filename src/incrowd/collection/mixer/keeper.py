@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from incrowd.collection.delivery import Courier, Pauses
 from incrowd.collection.machine import Clock
-from incrowd.collection.mixer.onward import Courier, Passed, onward
+from incrowd.collection.mixer.onward import Passed, onward
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Decision, Store, StratumState
 from incrowd.collection.mixer.store.writing import (
@@ -93,7 +94,6 @@ def is_over(strata: Sequence[StratumState]) -> bool:
 
 
 Rule = Callable[[Sequence[StratumState], datetime, Bundle], Decision]
-FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(hours=1)
 
 
 class Keeper:
@@ -103,7 +103,7 @@ class Keeper:
         self, store: Store, settings: MixerSettings, clock: Clock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
-        self._pauses: dict[Group, tuple[datetime, timedelta]] = {}
+        self._pauses = Pauses[Group]()
         self._ended = False
 
     def look(self) -> None:
@@ -132,13 +132,8 @@ class Keeper:
         make_release(self.store, group, self.settings.releases, keystream, self._key)
 
     def _deliver(self, group: Group) -> None:
-        """Send exactly what was signed; double the pause after each refusal.
-
-        If the clock was set back, nothing waits longer than one pause.
-        """
-        now = self.clock()
-        again, pause = self._pauses.get(group, (now, FIRST_PAUSE))
-        if now < again <= now + pause:
+        """Send exactly what was signed."""
+        if not self._pauses.is_due(group, now := self.clock()):
             return
         signed = self._signed(group)
         body = body_file(self.settings.releases, signed)
@@ -148,7 +143,7 @@ class Keeper:
         if self.courier(signed.encoded, body):
             self.store.acknowledge(group)
         else:
-            self._pauses[group] = now + pause, min(2 * pause, LONGEST_PAUSE)
+            self._pauses.refused(group, now)
 
     def _signed(self, group: Group) -> Signed[Passed]:
         start = self.store.start_of(min(group))

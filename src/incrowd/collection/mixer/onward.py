@@ -7,11 +7,9 @@ second mixer.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
@@ -97,43 +95,3 @@ class ToSecondMixer(Onward):
 def onward(bundle: Bundle) -> Onward:
     """Return what a mixer passes on for a bundle."""
     return ToSecondMixer(bundle) if isinstance(bundle, MixersBundle) else ToCollector(bundle)
-
-
-# It is sent until it is acknowledged, the same bytes each time.
-
-
-SECONDS = 300.0
-PIECE = 1 << 20  # bytes of a body read at a time
-
-Courier = Callable[[bytes, Path], bool]  # signed header, body -> whether the receiver has it
-
-
-def acknowledgement(start: bytes) -> str:
-    """Return the acknowledgment: SHA-256 of signature and header, hexadecimal."""
-    return hashlib.sha256(start).hexdigest()
-
-
-def courier(address: str) -> Courier:
-    """Return a function that posts to an address and does not follow redirections."""
-
-    def deliver(start: bytes, body: Path) -> bool:
-        import httpx  # slow to load; not needed at start
-
-        length = len(start) + body.stat().st_size
-        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(length)}
-        content = pieces(start, body)
-        try:
-            answer = httpx.post(address, content=content, headers=headers, timeout=SECONDS)
-        except httpx.HTTPError:
-            return False
-        return answer.status_code == 200 and acknowledgement(start) in answer.text
-
-    return deliver
-
-
-def pieces(start: bytes, path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a signed header and its body."""
-    yield start
-    with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            yield piece

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import text
+from sqlalchemy import Engine, text
 
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.keeper import is_over
@@ -16,7 +16,12 @@ from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, ShufflerBundle
 from incrowd.collection.protocol.upload import upload_length
-from incrowd.collection.settings import FirstMixerSettings, MixerSettings, ShufflerSettings
+from incrowd.collection.settings import (
+    FirstMixerSettings,
+    MixerSettings,
+    ShufflerSettings,
+    StoreSettings,
+)
 from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, private_folder, write_private
 
@@ -129,17 +134,17 @@ def check(settings: MixerSettings, store: Store) -> list[Finding]:
     """Check the machine of a shuffler; return the findings in a fixed order."""
     looks: list[Callable[[], Iterator[Finding]]] = [
         lambda: modes(_private(settings)),
-        lambda: _secret(settings),
+        lambda: secret_place(settings),
         memory,
         clock,
         lambda: _room(settings, store),
-        lambda: _database(store),
+        lambda: database_logs(store.engine),
         lambda: _left(settings, store),
     ]
     return [finding for look in looks for finding in look()]
 
 
-def _secret(settings: MixerSettings) -> Iterator[Finding]:
+def secret_place(settings: StoreSettings) -> Iterator[Finding]:
     """Check that the key is on a separate volume, away from backups and old disk blocks."""
     path = settings.secret_file
     if not path.exists():
@@ -165,10 +170,11 @@ def _room(settings: MixerSettings, store: Store) -> Iterator[Finding]:
     return room(settings.folder, needed)
 
 
-def _database(store: Store) -> Iterator[Finding]:
-    if store.engine.dialect.name != "postgresql":
+def database_logs(engine: Engine) -> Iterator[Finding]:
+    """Check that PostgreSQL logs no statements or connections."""
+    if engine.dialect.name != "postgresql":
         return
-    with store.engine.connect() as connection:
+    with engine.connect() as connection:
         for name, allowed in QUIET.items():
             value = str(connection.scalar(text(f"SHOW {name}")))
             state, good = f"{name} = {value}", value in allowed

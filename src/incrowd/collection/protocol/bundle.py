@@ -253,6 +253,11 @@ class Bundle(_Frozen, ABC):
         """The address for uploads."""
 
     @property
+    def link_address(self) -> str:
+        """The address that links lead to, unless they lead to a survey page: of who invites."""
+        return self.upload_address
+
+    @property
     @abstractmethod
     def collector_address(self) -> str:
         """The address for releases."""
@@ -620,6 +625,11 @@ class MixersBundle(Bundle):
     def upload_address(self) -> str:
         """The address for uploads."""
         return self.first.address
+
+    @property
+    def link_address(self) -> str:
+        """The inviter's address."""
+        return self.inviter.address
 
     @property
     def collector_address(self) -> str:

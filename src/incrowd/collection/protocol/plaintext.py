@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -109,15 +110,22 @@ class Shape:
         return packed
 
 
-def filled(shape: Shape, slots: int, reports: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """Return the plaintexts of one person: the packed reports of each message, then dummies.
+def filled(shape: Shape, slots: Sequence[int], reports: Sequence[Sequence[bytes]]) -> list[bytes]:
+    """Return the plaintexts of one person: in each run of slots, packed reports, then dummies.
 
-    slots: of all messages together. Raises ProtocolError if there are more reports than slots; a
-    device then draws all its noise again.
+    slots: of each message, or one number for all messages together. reports: of each message.
+    Raises ProtocolError if there are more reports than slots; a device then draws all its noise
+    again.
     """
     plaintexts = [
-        shape.report(message, report) for message, packed in enumerate(reports) for report in packed
+        [shape.report(message, report) for report in packed]
+        for message, packed in enumerate(reports)
     ]
+    runs = plaintexts if len(slots) == len(plaintexts) else [list(chain(*plaintexts))]
+    return list(chain(*(_padded(shape, *run) for run in zip(slots, runs, strict=True))))
+
+
+def _padded(shape: Shape, slots: int, plaintexts: list[bytes]) -> list[bytes]:
     if len(plaintexts) > slots:
         allowed = f"should be at most {slots}; draw all the noise again"
         raise ProtocolError.of("slots", InWords(f"there are {len(plaintexts)} reports"), allowed)

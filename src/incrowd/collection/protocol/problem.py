@@ -67,7 +67,7 @@ def kind_of(error: ProtocolError) -> Kind:
     """Return the problem type that answers an invalid upload or signed statement."""
     field = error.problems[0].field
     thing, _, part = field.partition(".")
-    name = _FIELDS.get(field, part if thing == "upload" else thing)
+    name = _FIELDS.get(field, part if thing in ("upload", "request") else thing)
     if thing in _SIGNED:
         name = "signature" if part == "signature" else "release"
     return KINDS.get(name, KINDS["fault"])

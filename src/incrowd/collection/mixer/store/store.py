@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -28,6 +26,7 @@ from incrowd.errors import InWords
 from incrowd.plans.strata import Group
 
 TOGETHER = 10_000  # rows read at a time
+MOST_ROWS = 20_000  # in one transaction
 TRIES = 100  # of a group in which reports collide; each takes an interfering process
 
 
@@ -223,7 +222,7 @@ class Store:
             connection.execute(delete(tables.withdrawn))
             connection.execute(update(tables.counts).values(people=0))
         with database_errors():
-            tables.forget(self.engine)
+            tables.forget(self.engine, (tables.reports, tables.codes, tables.withdrawn))
 
     # --- transactions ----------------------------------------------------------------------------
 
@@ -257,59 +256,3 @@ class Store:
         connection.execute(delete(tables.reports).where(tables.reports.c.stratum.in_(numbers)))
         which = tables.counts.c.stratum.in_(numbers)
         connection.execute(update(tables.counts).where(which).values(people=0))
-
-
-# Group commit: the uploads that arrive during one transaction form the next one.
-
-
-MOST_ROWS = 20_000  # in one transaction
-Waiting = tuple[Upload, "asyncio.Future[Outcome]"]
-
-
-class Grouped:
-    """A store for the tasks of one event loop: one writer takes all waiting uploads together."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self._most = max(1, MOST_ROWS // store.bundle.places)
-        self._writer = ThreadPoolExecutor(1, "incrowd-writer")
-        self._waiting: list[Waiting] = []
-        self._writing: asyncio.Task[None] | None = None
-
-    def accept(self, upload: Upload) -> asyncio.Future[Outcome]:
-        """Return the future outcome of an upload, set when durable. Awaiting raises StoreError."""
-        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._waiting.append((upload, answer))
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
-        return answer
-
-    async def withdraw(self, upload: Upload) -> bool:
-        """Withdraw an upload; return False if it is too late. Raises StoreError."""
-        loop, [prepared] = asyncio.get_running_loop(), self.store.prepare(upload)
-        return await loop.run_in_executor(self._writer, self.store.withdraw, prepared)
-
-    async def _write(self) -> None:
-        try:
-            while self._waiting:
-                group, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-                await self._write_group(group)
-        finally:
-            self._writing = None
-
-    async def _write_group(self, group: list[Waiting]) -> None:
-        loop, uploads = asyncio.get_running_loop(), [upload for upload, _ in group]
-        try:
-            outcomes = await loop.run_in_executor(self._writer, self.store.take, uploads)
-        except BaseException as error:
-            for _, answer in group:
-                if not answer.done():
-                    answer.set_exception(error)
-            return
-        for (_, answer), outcome in zip(group, outcomes, strict=True):
-            if not answer.done():  # the sender may have disconnected
-                answer.set_result(outcome)
-
-    def close(self) -> None:
-        """Wait for the writer to finish."""
-        self._writer.shutdown()

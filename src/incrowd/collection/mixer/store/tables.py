@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import (
@@ -119,9 +120,9 @@ def _sqlite(url: str) -> Engine:
     return engine
 
 
-def forget(engine: Engine) -> None:
+def forget(engine: Engine, emptied: Iterable[Table]) -> None:
     """Remove the remains of deleted rows from the files, as far as the database can."""
-    full = [f"VACUUM FULL {table.name}" for table in (reports, codes, withdrawn)]
+    full = [f"VACUUM FULL {table.name}" for table in emptied]
     orders, alone = full, {"isolation_level": "AUTOCOMMIT"}
     if engine.dialect.name == "sqlite":
         orders, alone = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"], {BEGIN: ""}

@@ -1,0 +1,167 @@
+"""The commands of an inviter: `inviter init`, `run`, `check` and `invite`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.console import print_findings, print_json, say, working
+from incrowd.cli.inviting import (
+    CodesFile,
+    Number,
+    PrintedPage,
+    SurveyPage,
+    bundle_facts,
+    check_invitations,
+    print_bundle,
+    report_invitations,
+    say_secret,
+    write_invitations,
+)
+from incrowd.cli.options import AsJson, PlanFile, certified
+
+CODES = "codes.csv"
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Invite people to a collection with two mixers.
+
+    Each of them gets tokens, which are signed blindly: nobody can see who sent what.
+
+    \b
+    Example:
+      incrowd inviter init inviter plan.json collection.toml --invitations 9000
+      incrowd inviter run inviter""",
+)
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="Folder of the inviter's files, for one bundle.")
+]
+
+
+@app.command()
+def init(
+    folder: Folder,
+    plan: PlanFile,
+    collection: Annotated[
+        Path, typer.Argument(metavar="COLLECTION", help="Terms of the collection, a TOML file.")
+    ],
+    invitations: Annotated[
+        int, typer.Option(min=0, help="Number of people to invite; they get FOLDER/codes.csv.")
+    ] = 0,
+    survey_page: SurveyPage = "",
+    json: AsJson = False,
+) -> None:
+    """Create the bundle of a collection with two mixers, and the inviter's keys.
+
+    Checks the plan's certificate and prints the guarantee, and the link to give to people. Keys are
+    for one bundle only. The bundle is not secret: every other service needs it.
+
+    \b
+    Example:
+      incrowd inviter init inviter plan.json collection.toml --invitations 9000
+    """
+    from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
+    from incrowd.collection.inviter.setup import check_unused, install, open_store
+    from incrowd.collection.settings import load_inviter_settings
+
+    terms, settings = MixersTerms.load(collection), load_inviter_settings(folder)
+    check_unused(settings)
+    if invitations:
+        check_invitations(invitations, survey_page)
+    checked = certified(plan)
+    with working("creating the keys of the tokens"):
+        result = make_mixers_bundle(checked, terms)
+    install(settings, result.bundle, result.keys)
+    facts = bundle_facts(result.bundle, result.guarantee, settings.bundle_file)
+    facts |= {"secret": [str(path) for path in settings.private_files], "invitations": invitations}
+    codes = folder / CODES
+    if invitations:
+        store = open_store(settings)
+        write_invitations(store, invitations, codes, None, survey_page)
+        store.engine.dispose()
+    if json:
+        print_json(facts)
+        return
+    say(f"wrote {settings.bundle_file}: give it to every other service; it is not secret")
+    say_secret(settings.private_files)
+    if invitations:
+        report_invitations(invitations, invitations, codes, json)
+    print_bundle(facts, result.bundle, result.guarantee)
+
+
+@app.command()
+def run(folder: Folder) -> None:
+    """Sign tokens, and after closing state how many invitations were used, until stopped.
+
+    Set host, port, database and the path of the secret in FOLDER/inviter.toml, or in environment
+    variables such as INCROWD_INVITER_PORT.
+
+    \b
+    Example:
+      incrowd inviter run inviter
+    """
+    from incrowd.collection.inviter.app import application
+    from incrowd.collection.inviter.setup import open_store
+    from incrowd.collection.machine import protect
+    from incrowd.collection.service import listening, log_discreetly, serve
+    from incrowd.collection.settings import load_inviter_settings
+
+    settings = load_inviter_settings(folder)
+    protect()
+    log_discreetly()
+    store = open_store(settings)
+    with listening("inviter", settings.host, settings.port) as door:
+        host, port = door.getsockname()[:2]
+        text = f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"
+        serve(application(store, settings), door, lambda: say(text))
+    store.engine.dispose()
+
+
+@app.command()
+def check(folder: Folder, json: AsJson = False) -> None:
+    """Check permissions, clock, disk, swap and logs, and what is left after closing.
+
+    Exit code 1 if a check fails.
+
+    \b
+    Example:
+      incrowd inviter check inviter
+    """
+    from incrowd.collection.inviter import setup
+    from incrowd.collection.settings import load_inviter_settings
+
+    settings = load_inviter_settings(folder)
+    print_findings(setup.check(settings, setup.open_store(settings)), json)
+
+
+@app.command()
+def invite(
+    number: Number,
+    output: CodesFile,
+    inviter: Annotated[Path, typer.Option(help="The inviter's folder.")] = Path("inviter"),
+    page: PrintedPage = None,
+    survey_page: SurveyPage = "",
+    json: AsJson = False,
+) -> None:
+    """Create more invitations, until the collection closes. Each lets one person answer once.
+
+    With the file anybody could answer for all: give each invitation to one person, then destroy
+    the file. No other service should ever see it.
+
+    \b
+    Example:
+      incrowd inviter invite 500 -o codes.csv --page codes.html
+    """
+    from incrowd.collection.inviter.setup import open_store
+    from incrowd.collection.settings import load_inviter_settings
+
+    check_invitations(number, survey_page)
+    store = open_store(load_inviter_settings(inviter))
+    issued = write_invitations(store, number, output, page, survey_page)
+    store.engine.dispose()
+    report_invitations(number, issued, output, json)

@@ -1,0 +1,55 @@
+"""Invitations: printed codes, each of which lets one person answer once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from incrowd.collection.mixer.store.keys import StoreError
+from incrowd.collection.protocol import addresses
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.upload import RANDOM_BYTES, new_code
+from incrowd.errors import InWords
+
+
+class Invitation(NamedTuple):
+    """A printed code and the link that contains it. Its holder can answer once."""
+
+    code: str
+    link: str
+
+
+class Inviting(Protocol):
+    """A store of codes, of a shuffler or an inviter."""
+
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle that they are for."""
+
+    def invite(self, invitations: Iterable[bytes]) -> None:
+        """Add unused codes."""
+
+    def issued(self) -> int:
+        """Return the number of codes."""
+
+
+def new_invitations(store: Inviting, number: int, page: str = "") -> list[Invitation]:
+    """Return a number of new random invitations; `issue` makes them valid.
+
+    page: the address of a survey page for the links; by default that of the service that invites,
+    which `incrowd send` requires. Raises StoreError if the bundle uses no invitations.
+    """
+    bundle = store.bundle
+    if not bundle.codes:
+        allowed = "this bundle needs no invitations; use a bundle with codes = true"
+        raise StoreError.of("bundle", InWords("accepts answers without invitations"), allowed)
+    codes = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
+    links = (Link(page or bundle.link_address, bundle.digest, code) for code in codes)
+    return [Invitation(addresses.grouped(link.code), str(link)) for link in links]
+
+
+def issue(store: Inviting, invitations: Sequence[Invitation]) -> None:
+    """Store the codes as unreadable tags; from now on each can be used once."""
+    store.invite([addresses.plain(each.code).encode() for each in invitations])

@@ -1,0 +1,108 @@
+"""The inviter's HTTP service. Requests are checked in the order that the protocol states."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from incrowd.collection.delivery import Courier, courier
+from incrowd.collection.grouping import Grouped
+from incrowd.collection.inviter.keeper import INVITATIONS, InviterKeeper
+from incrowd.collection.inviter.signing import PrivateTokenKey, sign_blinded
+from incrowd.collection.inviter.store import Decision, InviterStore
+from incrowd.collection.machine import Clock, cores
+from incrowd.collection.machine import system as system_clock
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.problem import KINDS
+from incrowd.collection.protocol.tokens import TokenRequest, request_length
+from incrowd.collection.receiving import ANY_PAGE, Receiving, guarded, working
+from incrowd.collection.service import OCTETS, answer, no_such
+from incrowd.collection.settings import InviterSettings
+
+MOST = 1000  # requests in one transaction
+
+
+def application(
+    store: InviterStore,
+    settings: InviterSettings,
+    clock: Clock = system_clock,
+    deliver: Courier | None = None,
+) -> Starlette:
+    """Return the inviter of one bundle. It also closes, and delivers its statement.
+
+    deliver: sends the statement to the collector; by default it is posted to the bundle's address.
+    """
+    deliver = deliver or courier(store.bundle.collector_address + INVITATIONS)
+    keeper = InviterKeeper(store, settings, clock, deliver)
+    desk = TokenDesk(store, settings, clock)
+    app = Starlette(
+        routes=[
+            Route("/tokens", guarded(desk.tokens), methods=["POST"]),
+            Route("/bundle", guarded(desk.show_bundle), methods=["GET"]),
+            Route("/health", guarded(desk.health), methods=["GET"]),
+            Route("/ready", guarded(desk.ready), methods=["GET"]),
+        ],
+        middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
+        exception_handlers={HTTPException: no_such},
+        lifespan=working(keeper.look, settings.pause, desk.close),
+    )
+    app.state.keeper = keeper
+    return app
+
+
+class TokenDesk(Receiving):
+    """Signs the tokens of one bundle."""
+
+    store: InviterStore
+
+    def __init__(self, store: InviterStore, settings: InviterSettings, clock: Clock) -> None:
+        super().__init__(store, store.bundle, settings, request_length(store.bundle))
+        self.clock, self.grouped = clock, Grouped(store.take, MOST)
+        self._signers = ThreadPoolExecutor(cores(), "incrowd-signer")
+        self._opens, self._closes = as_time(store.bundle.opens), as_time(store.bundle.closes)
+
+    async def tokens(self, request: Request) -> Response:
+        """Sign the values of a request, after its code is durably used."""
+        over = KINDS["closed"]
+        return await self.received(request.scope, request.receive, self._sign, over)
+
+    async def _sign(self, body: bytes) -> Response:
+        request, now = TokenRequest.parse(body, self.store.bundle), self.clock()
+        if now < self._opens:
+            return answer(KINDS["not-open"])
+        keys = self.store.keys
+        if now >= self._closes or keys is None:
+            return answer(KINDS["closed"])
+        decision = await self.grouped.accept(self.store.prepare(request))
+        if decision is not Decision.SIGN:
+            return answer(KINDS[decision.value])
+        loop, of_values = asyncio.get_running_loop(), self._of_values(keys)
+        tokens = await loop.run_in_executor(self._signers, signed, request.blinded, of_values)
+        return Response(tokens, media_type=OCTETS.decode())
+
+    def _of_values(self, keys: Sequence[PrivateTokenKey]) -> list[PrivateTokenKey]:
+        """Return the private key of each value of a request."""
+        entry, *messages = keys
+        return [entry, *(messages[message] for message in self.store.bundle.slot_messages)]
+
+    def close(self) -> None:
+        """Wait for the writer and the signers to finish."""
+        self.grouped.close()
+        self._signers.shutdown()
+
+
+def signed(blinded: Sequence[bytes], keys: Sequence[PrivateTokenKey]) -> bytes:
+    """Return the blind signatures of a request's values, one after the other.
+
+    Raises SigningError if one is incorrect: then none may be answered.
+    """
+    return b"".join(map(sign_blinded, blinded, keys))

@@ -1,0 +1,107 @@
+"""The folder of an inviter: create it for a bundle, open its store, check its machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from incrowd.collection.inviter.init import InviterKeys
+from incrowd.collection.inviter.signing import PrivateTokenKey, SigningError
+from incrowd.collection.inviter.store import OPEN, InviterStore
+from incrowd.collection.machine import Finding, clock, memory, modes, room
+from incrowd.collection.mixer.setup import database_logs, secret_place
+from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
+from incrowd.collection.mixer.store.tables import opened
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
+from incrowd.collection.settings import InviterSettings
+from incrowd.errors import InWords, UsageError
+from incrowd.files import PRIVATE, private_folder, write_private
+
+ROW_BYTES = 100  # of a code, with its place in the table and in its log
+
+
+def check_unused(settings: InviterSettings) -> None:
+    """Raise UsageError if the folder contains a bundle or keys: they are for one bundle only."""
+    for path in (settings.bundle_file, *settings.private_files):
+        if path.exists():
+            allowed = "it already exists; each bundle needs its own folder, so name a new one"
+            raise UsageError.of("folder", str(path), allowed)
+
+
+def install(settings: InviterSettings, bundle: MixersBundle, keys: InviterKeys) -> None:
+    """Create the folder of a bundle, with the keys and an empty store.
+
+    Raises UsageError if the folder already contains a bundle or keys.
+    """
+    check_unused(settings)
+    private_folder(settings.folder)
+    write_private(settings.signing_file, keys.signing.private_bytes_raw())
+    lines = [f"{key.encoded.hex()}\n" for key in keys.tokens]
+    write_private(settings.tokens_file, "".join(lines).encode())
+    new_secret(settings.secret_file)
+    secrets = load_secret(settings.secret_file)
+    InviterStore(opened(settings.url), secrets, keys.tokens, bundle).engine.dispose()
+    if settings.database is None:
+        os.chmod(Path(settings.url.removeprefix("sqlite:///")), PRIVATE)
+    write_private(settings.bundle_file, bundle.encoded)
+
+
+def open_store(settings: InviterSettings) -> InviterStore:
+    """Return the store in a folder; without its keys after closing.
+
+    Raises StoreError if there is no store or a key is missing or another bundle's, and
+    ProtocolError if the bundle was changed.
+    """
+    try:
+        bundle = Bundle.parse(settings.bundle_file.read_bytes())
+    except OSError:
+        bundle = None
+    if not isinstance(bundle, MixersBundle):
+        allowed = "it contains no bundle with two mixers; make one with `incrowd inviter init`"
+        raise StoreError.of("folder", str(settings.folder), allowed)
+    store = InviterStore(opened(settings.url), None, None, bundle)
+    if store.state() == OPEN:
+        store.secrets = load_secret(settings.secret_file)
+        store.keys = _load_keys(settings.tokens_file, bundle)
+    return store
+
+
+def _load_keys(path: Path, bundle: MixersBundle) -> tuple[PrivateTokenKey, ...]:
+    """Return the private keys of tokens. Raises StoreError unless they are the bundle's."""
+    public = [text.key.modulus for text in (bundle.inviter.entry, *bundle.inviter.messages)]
+    try:
+        lines = path.read_text(encoding="ascii").split()
+        keys = tuple(PrivateTokenKey.parse(bytes.fromhex(line)) for line in lines)
+    except (OSError, ValueError, SigningError):
+        allowed = f"restore {path.name}; without it, this collection cannot go on"
+        raise StoreError.of("tokens", InWords("cannot be read"), allowed) from None
+    if [key.public.modulus for key in keys] != public:
+        allowed = f"restore the {path.name} that was made with this bundle"
+        raise StoreError.of("tokens", InWords("are for another bundle"), allowed)
+    return keys
+
+
+def check(settings: InviterSettings, store: InviterStore) -> list[Finding]:
+    """Check the machine of an inviter; return the findings in a fixed order."""
+    needed = 3 * ROW_BYTES * max(store.issued(), store.bundle.plan.survey.crowd)
+    looks: list[Callable[[], Iterator[Finding]]] = [
+        lambda: modes((settings.folder, *settings.private_files)),
+        lambda: secret_place(settings),
+        memory,
+        clock,
+        lambda: room(settings.folder, needed),
+        lambda: database_logs(store.engine),
+        lambda: _left(settings, store),
+    ]
+    return [finding for look in looks for finding in look()]
+
+
+def _left(settings: InviterSettings, store: InviterStore) -> Iterator[Finding]:
+    """Check that no key and no code is left after closing."""
+    if store.state() == OPEN:
+        return
+    left = [path.name for path in settings.private_files if path.exists()]
+    left += ["codes"] if store.issued() else []
+    state = ", ".join(left) + "; start the inviter again" if left else "nothing"
+    yield Finding("left after closing", not left, state)

@@ -1,0 +1,270 @@
+"""The store of an inviter: its codes, which of them got tokens, and its statement after closing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from incrowd.collection.inviter.signing import PrivateTokenKey
+from incrowd.collection.mixer.store import tables
+from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors
+from incrowd.collection.protocol.bundle import MixersBundle
+from incrowd.collection.protocol.tokens import TokenRequest
+from incrowd.errors import InWords
+
+MOST_ANSWERS = 20  # to one request
+
+OPEN, CLOSED, ACKNOWLEDGED, DISPOSED = "open", "closed", "acknowledged", "disposed"
+
+metadata = MetaData()
+# start: signature and statement, as sent; from closing to disposal.
+states = Table(
+    "state",
+    metadata,
+    Column("bundle", LargeBinary, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("start", LargeBinary),
+)
+# tag: of the code. request: the id of the request that got tokens. answers: how often.
+codes = Table(
+    "codes",
+    metadata,
+    Column("tag", LargeBinary, primary_key=True),
+    Column("request", LargeBinary),
+    Column("answers", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+
+# The outcome of each request of a group: a pure function, in the order of the protocol's table.
+
+
+class Decision(Enum):
+    """Whether a request is signed, or the problem that it is answered with."""
+
+    SIGN = "sign"
+    CLOSED = "closed"
+    CODE_UNKNOWN = "code-unknown"
+    CODE_USED = "code-used"
+    TOO_OFTEN = "too-often"
+    TOKEN = "token"  # some value is not below its modulus
+
+
+@dataclass(frozen=True)
+class PreparedRequest:
+    """A request, prepared for the store. tag: of its code; id: of all its bytes.
+
+    in_range: whether all values are below their moduli.
+    """
+
+    tag: bytes = field(repr=False)
+    id: bytes = field(repr=False)
+    in_range: bool
+
+
+@dataclass(frozen=True)
+class CodeState:
+    """The state of a code: the id of the request that got its tokens, and how often."""
+
+    request: bytes | None = field(default=None, repr=False)
+    answers: int = 0
+
+
+def decide(
+    requests: Iterable[PreparedRequest], before: Mapping[bytes, CodeState]
+) -> tuple[list[Decision], dict[bytes, CodeState]]:
+    """Return the decision about each request, given those before it, and the codes that changed.
+
+    before: the state of each existing code.
+    """
+    decisions, changed = [], dict[bytes, CodeState]()
+    for request in requests:
+        code = changed.get(request.tag) or before.get(request.tag)
+        decision = _of_one(request, code)
+        if code and decision is Decision.SIGN:
+            changed[request.tag] = CodeState(request.id, code.answers + 1)
+        decisions.append(decision)
+    return decisions, changed
+
+
+def _of_one(request: PreparedRequest, code: CodeState | None) -> Decision:
+    if code is None:
+        return Decision.CODE_UNKNOWN
+    if code.request not in (None, request.id):
+        return Decision.CODE_USED
+    if code.answers >= MOST_ANSWERS:
+        return Decision.TOO_OFTEN
+    return Decision.SIGN if request.in_range else Decision.TOKEN
+
+
+class InviterStore:
+    """A database with its key, and the private keys of tokens.
+
+    secrets, keys: None after they were destroyed. keys: of the entry, then of each message.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        secrets: Secrets | None,
+        keys: Sequence[PrivateTokenKey] | None,
+        bundle: MixersBundle,
+    ) -> None:
+        """Open or create it. Raises StoreError if it is another bundle's or cannot be used."""
+        self.engine, self.secrets, self.keys, self.bundle = engine, secrets, keys, bundle
+        with database_errors():
+            metadata.create_all(engine)
+        with self._writing() as connection:
+            digest = connection.scalar(select(states.c.bundle))
+            if digest is None:
+                connection.execute(insert(states).values(bundle=bundle.digest, state=OPEN))
+            elif bytes(digest) != bundle.digest:
+                allowed = f"should be for {bundle.digest.hex()}; use another database"
+                raise StoreError.of("database", InWords("belongs to another bundle"), allowed)
+
+    def _secrets(self) -> Secrets:
+        if self.secrets is None:
+            allowed = "it was destroyed after closing; to collect more, make a new bundle"
+            raise StoreError.of("secret", InWords("does not exist anymore"), allowed)
+        return self.secrets
+
+    # --- invitations and requests ----------------------------------------------------------------
+
+    def invite(self, invitations: Iterable[bytes]) -> None:
+        """Add unused codes, in the order of their tags. Raises StoreError after closing."""
+        new = sorted(map(self._secrets().code_tag, invitations))
+        with self._writing() as connection:
+            if self._state(connection) != OPEN:
+                allowed = "it is closed; to collect more, make a new bundle"
+                raise StoreError.of("bundle", InWords("accepts no more invitations"), allowed)
+            connection.execute(insert(codes), [{"tag": tag, "answers": 0} for tag in new])
+
+    def issued(self) -> int:
+        """Return the number of codes."""
+        with self._reading() as connection:
+            return self._count(connection)[0]
+
+    def prepare(self, request: TokenRequest) -> PreparedRequest:
+        """Prepare a request for the store. This computes no root."""
+        secrets, moduli = self._secrets(), self.bundle.token_keys
+        pairs = zip(request.blinded, moduli, strict=True)
+        in_range = all([int.from_bytes(value) < key.modulus for value, key in pairs])
+        id = secrets.upload_id(request.encoded(self.bundle))
+        return PreparedRequest(secrets.code_tag(request.code), id, in_range)
+
+    def take(self, requests: Sequence[PreparedRequest]) -> list[Decision]:
+        """Decide about a group of requests; what is decided is durable when this returns."""
+        tags = sorted({request.tag for request in requests})
+        query = select(codes).where(codes.c.tag.in_(tags)).order_by(codes.c.tag)
+        with self._writing() as connection:
+            if self._state(connection, alone=False) != OPEN:
+                return [Decision.CLOSED] * len(requests)
+            rows = connection.execute(query.with_for_update())
+            before = {
+                bytes(tag): CodeState(id if id is None else bytes(id), answers)
+                for tag, id, answers in rows
+            }
+            decisions, changed = decide(requests, before)
+            if changed:
+                values = [
+                    {"of": tag, "request": code.request, "answers": code.answers}
+                    for tag, code in sorted(changed.items())
+                ]
+                these = codes.c.tag == bindparam("of")
+                connection.execute(update(codes).where(these), values)
+            return decisions
+
+    def check(self) -> None:
+        """Raise StoreError unless the database can be written."""
+        with self._writing() as connection:
+            connection.execute(update(codes).where(codes.c.answers < 0).values(answers=0))
+
+    # --- closing ---------------------------------------------------------------------------------
+
+    def state(self) -> str:
+        """Return whether the collection is open, closed, acknowledged or disposed of."""
+        with self._reading() as connection:
+            return str(connection.scalar(select(states.c.state)))
+
+    def start(self) -> bytes:
+        """Return signature and statement of a closed collection."""
+        with self._reading() as connection:
+            return bytes(connection.scalar(select(states.c.start)) or b"")
+
+    def close(self, statement: Callable[[int, int], bytes]) -> None:
+        """Store the statement about the codes, unless there is one. No request is taken any more.
+
+        statement: returns what is signed, given how many codes were issued and used.
+        """
+        with self._writing() as connection:
+            if self._state(connection) == OPEN:
+                start = statement(*self._count(connection))
+                connection.execute(update(states).values(state=CLOSED, start=start))
+
+    def acknowledge(self) -> None:
+        """Record that the collector has the statement."""
+        with self._writing() as connection:
+            closed = states.c.state == CLOSED
+            connection.execute(update(states).where(closed).values(state=ACKNOWLEDGED))
+
+    def dispose(self) -> None:
+        """Delete the statement as well."""
+        with self._writing() as connection:
+            connection.execute(update(states).values(state=DISPOSED, start=None))
+
+    def forget(self) -> None:
+        """After the keys were destroyed, delete the codes, which are unreadable."""
+        self.secrets = self.keys = None
+        with self._writing() as connection:
+            connection.execute(delete(codes))
+        with database_errors():
+            tables.forget(self.engine, (codes,))
+
+    # --- transactions ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with database_errors(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with (
+            database_errors(),
+            self.engine.connect().execution_options(**tables.READS) as connection,
+        ):
+            yield connection
+
+    @staticmethod
+    def _state(connection: Connection, alone: bool = True) -> str:
+        """Return the state, and keep it from being changed until this transaction ends.
+
+        alone: also keep other transactions from taking requests.
+        """
+        return str(connection.scalar(select(states.c.state).with_for_update(read=not alone)))
+
+    @staticmethod
+    def _count(connection: Connection) -> tuple[int, int]:
+        """Return how many codes were issued, and how many got tokens."""
+        query = select(func.count(), func.count(codes.c.request)).select_from(codes)
+        issued, used = connection.execute(query).one()
+        return issued, used

@@ -1,0 +1,174 @@
+"""What services that receive from devices have in common: requests of one length, and refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope
+
+from incrowd.collection.mixer.store.keys import BusyError, FullError, Secrets, StoreError
+from incrowd.collection.protocol import problem
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.problem import KINDS, Kind
+from incrowd.collection.service import answer, is_octets
+from incrowd.collection.settings import StoreSettings
+from incrowd.errors import IncrowdError, ProtocolError, UsageError
+
+LOG = logging.getLogger("incrowd.service")  # what failed, never for whom
+# A survey page may be on any host: responses do not depend on the origin, and cookies are ignored.
+ANY_PAGE: dict[str, Any] = {
+    "allow_origins": ["*"],
+    "allow_methods": ["GET", "POST", "DELETE"],
+    "allow_headers": ["Content-Type"],
+    "expose_headers": ["Retry-After"],
+    "max_age": 86_400,
+}
+OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every response
+Handler = Callable[[Request], Awaitable[Response]]
+Act = Callable[[bytes], Awaitable[Response]]
+
+
+class Checked(Protocol):
+    """A store that knows whether it works. secrets: None after its key was destroyed."""
+
+    secrets: Secrets | None
+
+    def check(self) -> None:
+        """Raise StoreError unless it can be written."""
+
+
+class Receiving:
+    """Receives bodies of one length, as many at a time as fit into the memory of its settings."""
+
+    def __init__(
+        self, store: Checked, bundle: Bundle, settings: StoreSettings, length: int
+    ) -> None:
+        self.store, self.bundle, self.settings, self.length = store, bundle, settings, length
+        self._announced = str(length).encode()
+        self._room = max(1, settings.memory // length)
+
+    async def received(
+        self,
+        scope: Scope,
+        receive: Receive,
+        act: Callable[[bytes], Awaitable[Response]],
+        over: Kind,
+    ) -> Response:
+        """Return the response of an act to a body. over: the problem once the key is destroyed."""
+        if not self._room:
+            return answer(KINDS["busy"])
+        self._room -= 1
+        try:
+            body = await self._body(dict(scope["headers"]), receive)
+            return answer(body) if isinstance(body, Kind) else await act(body)
+        except StoreError as error:  # the key may have been destroyed while the body waited
+            return answer(over) if self.store.secrets is None else refusal(error)
+        except Exception as error:
+            return refusal(error)
+        finally:
+            self._room += 1
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | Kind:
+        """Return the bytes of a body, or a problem. Other lengths are refused unread."""
+        if headers.get(b"content-length") != self._announced:
+            return KINDS["length"]
+        if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
+            return KINDS["media-type"]
+        body, more = b"", True
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return KINDS["slow"]
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > self.length:
+                        return KINDS["length"]
+        except TimeoutError:
+            return KINDS["slow"]
+        return body
+
+    async def show_bundle(self, _: Request) -> Response:
+        """Return the bundle, whose digest is pinned by the link."""
+        return Response(self.bundle.encoded, media_type="application/json")
+
+    async def health(self, _: Request) -> Response:
+        """Report that the process runs."""
+        return Response("ok\n", media_type="text/plain")
+
+    async def ready(self, _: Request) -> Response:
+        """Report whether the store can be written; 503 if not."""
+        try:
+            await asyncio.to_thread(self.store.check)
+        except StoreError as error:
+            LOG.error("not ready: %s", error)
+            return Response("no\n", 503, media_type="text/plain")
+        return Response("ready\n", media_type="text/plain")
+
+
+def guarded(handler: Handler) -> Handler:
+    """Return a handler that turns every error into a response and never logs a traceback."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except Exception as error:
+            return refusal(error)
+
+    return guarded
+
+
+def refusal(error: Exception) -> Response:
+    """Return the response to an error; those that are not the sender's are logged."""
+    if isinstance(error, ProtocolError):
+        return answer(problem.kind_of(error))
+    if isinstance(error, FullError):
+        return answer(KINDS["full"])
+    if isinstance(error, BusyError):
+        return answer(KINDS["busy"])
+    LOG.error("a request failed: %s", _log_text(error))
+    return answer(KINDS["fault"])
+
+
+def working(
+    look: Callable[[], None], pause: float, close: Callable[[], None]
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """Return a service's lifespan, in which the work that is due is done again and again.
+
+    look: does it. pause: seconds between two calls. close: called at the end.
+    """
+
+    @asynccontextmanager
+    async def running(_: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(_look(look, pause))
+        yield
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        close()
+
+    return running
+
+
+async def _look(look: Callable[[], None], pause: float) -> None:
+    while True:
+        try:
+            await asyncio.to_thread(look)
+        except UsageError:  # another process is doing it
+            pass
+        except Exception as error:  # it is tried again
+            LOG.error("closing failed: %s", _log_text(error))
+        await asyncio.sleep(pause)
+
+
+def _log_text(error: Exception) -> str:
+    """Return the text for the log: our own message, which names no row, or only the error type."""
+    return str(error) if isinstance(error, IncrowdError) else type(error).__name__
