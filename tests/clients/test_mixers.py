@@ -1,5 +1,5 @@
-"""Node's client with two mixers, read by the parties of the library: every report has its token, and
-nothing tells its uploads from those of the program."""
+"""Node's client with two mixers, read by the library's parties: every report has its token, and
+nothing shows which is which."""
 
 import numpy as np
 import pytest

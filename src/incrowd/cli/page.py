@@ -13,7 +13,7 @@ from incrowd.files import replaced
 
 
 def page(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or the bundle of a collection.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or a collection's bundle.")],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
     ],

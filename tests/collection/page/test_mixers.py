@@ -1,4 +1,4 @@
-"""A survey with two mixers in Chromium: nothing is drawn twice, however often the page is closed."""
+"""A survey with two mixers in Chromium: nothing is drawn twice, even if the page is closed."""
 
 import base64
 import shutil

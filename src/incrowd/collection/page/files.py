@@ -63,8 +63,9 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
                 f"should be {address}, the address in the bundle; or leave it out",
             )
         about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
-        mixed = isinstance(bundle, MixersBundle)
-        services = (bundle.inviter.address, address) if mixed else (address,)
+        services: tuple[str, ...] = (address,)
+        if isinstance(bundle, MixersBundle):
+            services = (bundle.inviter.address, address)
         return PageContent(bundle.plan, services, *about)
     plan = Plan.load(path)
     try:
