@@ -10,9 +10,10 @@ from bench import services
 from bench.load import Senders
 from bench.measure import Row, medians
 from incrowd.collection.collector.collections import PIECE_REPORTS
-from incrowd.collection.collector.opening import opened
+from incrowd.collection.collector.opening import Opener
 from incrowd.collection.machine import cores
 from incrowd.collection.mixer import setup
+from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.sealed import X25519, X_WING, info, unseal
 from incrowd.collection.settings import ShufflerSettings
 from tests.oracles import postgresql
@@ -105,7 +106,8 @@ def opening(bundle, private):
 
 
 def _open(pieces, bundle, private):
-    found = sum(len(piece.packed[0]) for piece in opened(pieces, bundle, private, cores()))
+    work = Opener(bundle, private, 0)
+    found = sum(len(piece.packed[0]) for piece in in_processes(work, pieces, cores()))
     assert found == OPENED
 
 

@@ -7,12 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.collection.claims import release_of
-from incrowd.collection.collector import app, collections, keeper, on_spark, places, receipt
+from incrowd.collection.collector import app, collections, on_spark, places, receipt
 from incrowd.collection.collector.keeper import keep_bundle
-from incrowd.collection.collector.opening import Opener, opened
+from incrowd.collection.collector.opening import Opener
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
+from incrowd.collection.folders import exclusive
 from incrowd.collection.machine import system
+from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
@@ -127,9 +129,9 @@ def opened_twice(folder):
 
 
 def lost(_):
-    with mock.patch("incrowd.collection.collector.opening._process") as process:
+    with mock.patch("incrowd.collection.parallel._process") as process:
         process().__enter__().recv.side_effect = EOFError
-        list(opened([b""], Opener(INVITED, RECEIVER, 0), 2))
+        list(in_processes(Opener(INVITED, RECEIVER, 0), [b""], 2))
 
 
 def parts_missing(_):
@@ -137,7 +139,7 @@ def parts_missing(_):
 
 
 def two_at_once(folder):
-    with keeper.alone(Places(folder)), keeper.alone(Places(folder)):
+    with exclusive(folder, "collector"), exclusive(folder, "collector"):
         pass
 
 

@@ -80,8 +80,9 @@ def run(
     """
     from incrowd.collection.collector.app import application
     from incrowd.collection.collector.dashboard import PATH as DASHBOARD
-    from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
+    from incrowd.collection.collector.keeper import is_complete, keep_bundle
     from incrowd.collection.collector.places import Places, load_private
+    from incrowd.collection.folders import exclusive
     from incrowd.collection.machine import protect, system
     from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.settings import load_collector_settings
@@ -94,7 +95,10 @@ def run(
     protect()
     private = load_private(places.private, collected)
     log_discreetly("incrowd.collector")
-    with alone(places), listening("collector", settings.host, settings.port) as door:
+    with (
+        exclusive(folder, "collector"),
+        listening("collector", settings.host, settings.port) as door,
+    ):
         host, port = door.getsockname()[:2]
         lines = [f"bundle {collected.digest.hex()}; listening on {host}, port {port}"]
         if settings.token:

@@ -79,7 +79,17 @@ def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
 
 INTERRUPTED = 128 + signal.SIGINT
 BEYOND_FILES = frozenset(
-    {"send", "shuffler", "first-mixer", "collector", "open", "demo", "invitations"}
+    {
+        "send",
+        "shuffler",
+        "inviter",
+        "first-mixer",
+        "second-mixer",
+        "collector",
+        "open",
+        "demo",
+        "invitations",
+    }
 )
 
 

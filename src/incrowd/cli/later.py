@@ -40,6 +40,7 @@ COMMANDS = {
     "first-mixer": ("first_mixer:app", "Mix uploads, and pass them on to the second mixer."),
     "page": ("page:page", "Write a survey page where people answer in a browser."),
     "inviter": ("inviter:app", "Invite people to a collection with two mixers."),
+    "second-mixer": ("second_mixer:app", "Mix the first mixer's batch again, and release it."),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),
     "open": ("open:open_sealed", "Open a release without a server."),

@@ -200,6 +200,69 @@ def load_inviter_settings(folder: Path) -> InviterSettings:
     return load(InviterSettings, folder / INVITER_FILE, folder=folder)
 
 
+SECOND_MIXER_FILE = "second-mixer.toml"
+
+
+class SecondMixerSettings(ServiceSettings):
+    """The settings of a second mixer.
+
+    folder: contains the bundle, the signing key, the batch, and releases that wait for the
+    collector. secret: the file of the private key that opens envelopes, best on a volume in memory
+    without backups. host, port: the address to listen on, behind a proxy with certificates.
+    workers: processes that open envelopes; by default one per core. piece_seconds: the longest
+    pause while a batch arrives. pause: seconds between two checks for work.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="INCROWD_SECOND_MIXER_")
+
+    folder: Path
+    secret: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = Field(default=8084, ge=0, lt=1 << 16)
+    workers: int = Field(default_factory=cores, ge=1, le=1024)
+    piece_seconds: float = Field(default=60.0, gt=0)
+    pause: float = Field(default=10.0, gt=0)
+
+    @property
+    def secret_file(self) -> Path:
+        """The file of the private key that opens envelopes."""
+        return self.secret or self.folder / "private.key"
+
+    @property
+    def signing_file(self) -> Path:
+        """The file of the private Ed25519 key."""
+        return self.folder / "signing.key"
+
+    @property
+    def private_files(self) -> tuple[Path, ...]:
+        """The files of both private keys, which are destroyed before anything is sent."""
+        return self.secret_file, self.signing_file
+
+    @property
+    def public_file(self) -> Path:
+        """The file of the public keys, which go into the bundle."""
+        return self.folder / "second_mixer_keys.toml"
+
+    @property
+    def bundle_file(self) -> Path:
+        """The file of the bundle."""
+        return self.folder / "bundle.json"
+
+    @property
+    def releases(self) -> Path:
+        """The folder of the releases; it exists when all are complete."""
+        return self.folder / "releases"
+
+
+def load_second_mixer_settings(folder: Path) -> SecondMixerSettings:
+    """Return the settings of a folder: second-mixer.toml, if it exists, then
+    INCROWD_SECOND_MIXER_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(SecondMixerSettings, folder / SECOND_MIXER_FILE, folder=folder)
+
+
 COLLECTOR_FILE = "collector.toml"
 
 

@@ -40,6 +40,13 @@ class Bucket:
         self._file.write(np.ascontiguousarray(packed).data)
         self._reports += len(packed)
 
+    def view(self) -> np.ndarray:
+        """Return all reports, memory-mapped for reading: uint8, shape (reports, width)."""
+        if not self._reports:
+            return np.empty((0, self.width), np.uint8)
+        self._file.flush()
+        return np.memmap(self._file, np.uint8, "r", shape=(self._reports, self.width))
+
     def take(self, most: int) -> Iterator[np.ndarray]:
         """Yield all reports, at most `most` at a time: uint8, shape (reports, width); then
         close."""

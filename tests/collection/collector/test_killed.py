@@ -13,9 +13,10 @@ import httpx
 import pytest
 
 import incrowd
-from incrowd.collection.collector.keeper import alone, forget, leftovers, open_waiting
+from incrowd.collection.collector.keeper import forget, open_waiting
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import receipts_of
+from incrowd.collection.folders import exclusive, unfinished
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
@@ -139,7 +140,7 @@ def opening(places, after=None):
     try:
         if after is not None:
             dying(after)
-        with alone(places):
+        with exclusive(places.root, "collector"):
             open_waiting(places, ONE, RECEIVER, workers=1)
             forget(places, ONE, as_time(ONE.closes))
         os._exit(0)
@@ -164,7 +165,7 @@ def whole(places, right):
     [folder] = places.opened_ones.iterdir()
     receipts_of(PLAN, [folder], files=True)
     assert [list(map(bytes, each.packed)) for each in incrowd.load_reports(folder)] == right
-    assert not leftovers(places) and not list(places.releases(ONE).waiting.iterdir())
+    assert not unfinished(places.root) and not list(places.releases(ONE).waiting.iterdir())
     return not places.private.exists()
 
 

@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from incrowd.collection.collector import app, collections, keeper
 from incrowd.collection.collector.app import application
-from incrowd.collection.collector.keeper import GRACE, alone, leftovers, open_waiting
+from incrowd.collection.collector.keeper import GRACE, open_waiting
+from incrowd.collection.folders import exclusive, unfinished
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.taking import Taking
@@ -111,11 +112,14 @@ def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):
     (waiting / ".incrowd-y").write_bytes(b"sealed")
     (keyed.opened_ones / ".incrowd-x").mkdir(parents=True)
     (keyed.opened_ones / ".incrowd-x" / "bucket").write_bytes(b"opened")
-    assert len(leftovers(keyed)) == 2
+    assert len(unfinished(keyed.root)) == 2
     assert not findings(keyed)["leftover files"].good
-    with alone(keyed):
-        assert leftovers(keyed) == []
-        with pytest.raises(UsageError, match="another collector is running"), alone(keyed):
+    with exclusive(keyed.root, "collector"):
+        assert unfinished(keyed.root) == []
+        with (
+            pytest.raises(UsageError, match="another collector is running"),
+            exclusive(keyed.root, "collector"),
+        ):
             pass
 
 
@@ -143,7 +147,7 @@ def test_opening_stops_between_two_pieces_and_leaves_nothing(keyed, sealed, monk
 
     asyncio.run(conversation())
     assert len(seen) < len(sealed)
-    assert not list(keyed.opened_ones.glob("*")) and leftovers(keyed) == []
+    assert not list(keyed.opened_ones.glob("*")) and unfinished(keyed.root) == []
     assert open_waiting(keyed, INVITED, RECEIVER, 1)
 
 

@@ -11,7 +11,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import incrowd
-from incrowd.collection.collector import collections, opening
+from incrowd.collection import parallel
+from incrowd.collection import rows as rows_of
+from incrowd.collection.collector import collections
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, received, save_receipt
 from incrowd.collection.protocol.addresses import short
@@ -124,13 +126,11 @@ def test_repeats_are_found_in_any_number_of_passes(passes, monkeypatch):
     for place, row in enumerate(map(bytes, rows)):
         right += [place] if row in seen else []
         seen.add(row)
-    monkeypatch.setattr(collections, "PASS_REPORTS", 1000 // passes + passes)
-    monkeypatch.setattr(collections, "CHUNK_BYTES", 999)
-    assert collections.repeated(rows).tolist() == right
-    monkeypatch.setattr(
-        collections, "_fingerprints", lambda rows, _: np.zeros(len(rows), np.uint64)
-    )
-    assert collections.repeated(rows).tolist() == right
+    monkeypatch.setattr(rows_of, "PASS_REPORTS", 1000 // passes + passes)
+    monkeypatch.setattr(rows_of, "CHUNK_BYTES", 999)
+    assert rows_of.repeated(rows).tolist() == right
+    monkeypatch.setattr(rows_of, "_fingerprints", lambda rows, _: np.zeros(len(rows), np.uint64))
+    assert rows_of.repeated(rows).tolist() == right
 
 
 def test_one_device_that_fills_every_slot_is_bounded_and_said(opened, plain):
@@ -281,7 +281,7 @@ def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_pa
     """A worker is killed while it opens."""
     monkeypatch.setattr(collections, "PIECE_REPORTS", 1)
     monkeypatch.setattr(collections, "WORTH_IT", 1)
-    in_order = opening._in_order
+    in_order = parallel._in_order
 
     def killing(*given):
         for number, piece in enumerate(in_order(*given)):
@@ -290,7 +290,7 @@ def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_pa
             yield piece
 
     with monkeypatch.context() as patch:
-        patch.setattr(opening, "_in_order", killing)
+        patch.setattr(parallel, "_in_order", killing)
         with pytest.raises(ReportsError, match="nothing was written"):
             opened(sealed, workers=2)
     assert not multiprocessing.active_children()

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import shutil
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from incrowd.collection import service
+from incrowd.collection.arriving import Arriving
 from incrowd.collection.collector.collections import check_body_file
 from incrowd.collection.collector.dashboard import Dashboard
 from incrowd.collection.collector.keeper import forget, open_waiting
@@ -33,10 +31,10 @@ from incrowd.collection.machine import Clock, system
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import PrivateKey
-from incrowd.collection.service import OCTETS, answer, exposition, gauge, is_octets, no_such
+from incrowd.collection.service import exposition, gauge, no_such
 from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.taking import Taking
-from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
+from incrowd.errors import IncrowdError, InWords, ReportsError
 
 
 class Measured:
@@ -45,9 +43,8 @@ class Measured:
     refused: the number of refused releases by problem type.
     """
 
-    def __init__(self, places: Places, bundle: Bundle) -> None:
-        self.places, self.bundle = places, bundle
-        self.refused: Counter[str] = Counter()
+    def __init__(self, places: Places, bundle: Bundle, refused: Mapping[str, int]) -> None:
+        self.places, self.bundle, self.refused = places, bundle, refused
         self._seconds, self._since = 0.0, 0.0
 
     @contextmanager
@@ -115,7 +112,6 @@ def _by_kind(family: CounterMetricFamily | GaugeMetricFamily, numbers: Mapping[s
     return family
 
 
-_answer = partial(answer, retry_after=60)
 LOOK = 3600.0  # seconds between two checks whether the key can be destroyed
 _log = logging.getLogger("incrowd.collector")
 
@@ -170,7 +166,8 @@ class _Service:
         self.places, self.bundle, self.private = places, bundle, private
         self.settings, self.clock = settings, clock
         self.came, self.failed, self.stopping = asyncio.Event(), False, False
-        self.measured = Measured(places, bundle)
+        self.arriving = Arriving(settings.piece_seconds, _log, self.came.set, self.note)
+        self.measured = Measured(places, bundle, self.arriving.refused)
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -228,57 +225,13 @@ class _Service:
         """Receive a release."""
         shelf = self.places.releases(self.bundle)
         check = partial(check_body_file, self.bundle)
-        return await self.receive(request, Taking(self.bundle, shelf, check))
+        return await self.arriving.receive(request, Taking(self.bundle, shelf, check))
 
     async def invitations(self, request: Request) -> Response:
         """Receive the inviter's statement."""
-        return await self.receive(request, Taking(self.bundle, self.places.invitations))
+        return await self.arriving.receive(request, Taking(self.bundle, self.places.invitations))
 
-    async def receive(self, request: Request, taking: Taking[Any]) -> Response:
-        """Store a statement, with what follows it, as it arrives; answer its acknowledgment."""
-        headers = dict(request.headers.raw)
-        if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
-            return _answer(
-                problem.KINDS["media-type"], f"should be {OCTETS.decode()}, uncompressed"
-            )
-        try:
-            acknowledged = await self.taken(request, taking)
-        except ProtocolError as error:
-            return await self.refused(error)
-        except (TimeoutError, ClientDisconnect):
-            return _answer(problem.KINDS["slow"])
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            name = taking.shelf.kind.name
-            _log.error("a message could not be stored (%s): %s", name, error.strerror)
-            return _answer(problem.KINDS["full" if full else "fault"])
-        self.came.set()
-        return PlainTextResponse(acknowledged)
-
-    async def taken(self, request: Request, taking: Taking[Any]) -> str:
-        """Store a statement as it arrives; return its acknowledgment."""
-        with taking:
-            stream = request.stream()
-            async for piece in _in_time(stream, self.settings.piece_seconds):
-                taking.add(piece)
-            return (await asyncio.to_thread(taking.done)).acknowledgment
-
-    async def refused(self, error: ProtocolError) -> Response:
-        """Return the response to an invalid statement; record proofs of cheating."""
-        kind = problem.kind_of(error)
-        self.measured.refused[kind.name] += 1
+    def note(self, kind: problem.Kind) -> None:
+        """Record proofs of cheating in the receipts."""
         if kind.name == "contradiction":
-            await asyncio.to_thread(note_later, self.places, self.bundle)
-        _log.warning("refused: %s", error)
-        return _answer(kind, str(error))
-
-
-async def _in_time(stream: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
-    """Yield the pieces of a stream. Raises TimeoutError if one takes too long."""
-    while True:
-        try:
-            async with asyncio.timeout(seconds):
-                piece = await anext(stream)
-        except StopAsyncIteration:
-            return
-        yield piece
+            note_later(self.places, self.bundle)

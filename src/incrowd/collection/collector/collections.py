@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from incrowd.collection.claims import release_of
-from incrowd.collection.collector.opening import REPEATED, Opener, Piece, opened
+from incrowd.collection.collector.opening import REPEATED, Opener, Piece
 from incrowd.collection.collector.places import BUNDLE
 from incrowd.collection.collector.receipt import (
     Opened,
@@ -27,10 +26,12 @@ from incrowd.collection.collector.receipt import (
     receipt_of,
     save_receipt,
 )
+from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed, check_body
+from incrowd.collection.rows import message_counts, repeated
 from incrowd.errors import InWords, ProtocolError, ReportsError
 from incrowd.files import new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import Release
@@ -39,63 +40,6 @@ from incrowd.reports.collection import Collection, parts, write_reports
 from incrowd.reports.folder import Bucket
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import Disk, mixed
-
-# Sealed reports that occur in a release more than once: an honest mixer sends none.
-
-
-CHUNK_BYTES = 1 << 24
-PASS_REPORTS = 1 << 23  # fingerprints in memory at a time
-
-
-def repeated(body: np.ndarray) -> np.ndarray:
-    """Return the indices, ascending, of rows that equal an earlier row.
-
-    body: uint8, shape (reports, bytes), perhaps memory-mapped. Rows are sorted by fingerprints
-    with secret random multipliers, and compared in full where fingerprints agree. Many rows take
-    several passes, so that memory is bounded.
-    """
-    words = -(-body.shape[1] // 8)
-    multipliers = np.frombuffer(os.urandom(8 * words), np.uint64) | np.uint64(1)
-    passes = 1 + len(body) // PASS_REPORTS
-    places = [_repeated(body, multipliers, number, passes) for number in range(passes)]
-    return np.sort(np.concatenate(places))
-
-
-def chunks(body: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield rows with the index of the first one, some megabytes at a time."""
-    rows = max(CHUNK_BYTES // body.shape[1], 1)
-    return ((at, body[at : at + rows]) for at in range(0, len(body), rows))
-
-
-def _repeated(body: np.ndarray, multipliers: np.ndarray, number: int, passes: int) -> np.ndarray:
-    """Return the repeats among rows whose fingerprint belongs to one pass."""
-    prints, places = [], []
-    for at, rows in chunks(body):
-        fingerprints = _fingerprints(rows, multipliers)
-        chosen = np.flatnonzero(fingerprints % np.uint64(passes) == number)
-        prints.append(fingerprints[chosen])
-        places.append(chosen + at)
-    mark, place = np.concatenate(prints), np.concatenate(places)
-    order = np.argsort(mark, kind="stable")
-    mark, place = mark[order], place[order]
-    same = np.flatnonzero(mark[1:] == mark[:-1])
-    repeats, seen, last = [], set[bytes](), None
-    for at in same.tolist():
-        if mark[at] != last:
-            last, seen = mark[at], {body[place[at]].tobytes()}
-        row = body[place[at + 1]].tobytes()
-        if row in seen:
-            repeats.append(int(place[at + 1]))
-        seen.add(row)
-    return np.array(repeats, np.int64)
-
-
-def _fingerprints(rows: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    padded = np.zeros((len(rows), 8 * len(multipliers)), np.uint8)
-    padded[:, : rows.shape[1]] = rows
-    products = padded.view(np.uint64) @ multipliers
-    return np.asarray(products ^ products >> np.uint64(32))
-
 
 # The rows of a release: sealed reports, or with two mixers reports with their tokens.
 
@@ -107,10 +51,7 @@ def check_rows(header: AnyRelease, rows: np.ndarray) -> None:
     """
     if not isinstance(header, MixedRelease):
         return
-    reports = np.zeros(1 << 16, np.int64)
-    for _, some in chunks(rows):
-        labels = some[:, 0].astype(np.int64) << 8 | some[:, 1]
-        reports += np.bincount(labels, minlength=len(reports))
+    reports = message_counts(rows)
     stated = np.pad(np.array(header.tokens, np.int64), (0, len(reports) - len(header.tokens)))
     for message in np.flatnonzero(reports != stated)[:1].tolist():
         what = InWords(f"has {reports[message]:,} reports of message {message + 1}")
@@ -189,7 +130,7 @@ def _here(opener: Opener, workers: int, advance: Advance) -> Engine:
 
     def engine(body: np.ndarray, without: np.ndarray) -> Iterable[Piece]:
         many = min(workers, 1 + len(body) // WORTH_IT)
-        return opened(_pieces(body, without, advance), opener, many)
+        return in_processes(opener, _pieces(body, without, advance), many)
 
     return engine
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -13,15 +11,15 @@ from typing import Any
 from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, note_later
+from incrowd.collection.folders import adopt_bundle, unfinished
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.taking import Shelf
-from incrowd.errors import IncrowdError, UsageError
-from incrowd.files import BEGUN, destroy, write_private
-from incrowd.reports.locking import locked
+from incrowd.errors import IncrowdError
+from incrowd.files import destroy
 
 GRACE = timedelta(days=7)  # after the shuffler deleted strata that were too small
 
@@ -31,21 +29,7 @@ def keep_bundle(places: Places, path: Path | None) -> Bundle:
 
     Raises UsageError if there is no bundle or a different one; each folder is for one bundle.
     """
-    try:
-        content = (path or places.bundle).read_bytes()
-        bundle = Bundle.parse(content)
-        if path and not places.bundle.exists():
-            write_private(places.bundle, content, overwrite=True)
-        same = places.bundle.read_bytes() == content
-    except OSError as error:
-        allowed = (
-            f"it cannot be read: {error.strerror}; name the bundle.json that the shuffler made"
-        )
-        raise UsageError.of("bundle", str(error.filename), allowed) from None
-    if not same:
-        allowed = "the folder belongs to another bundle; name another folder"
-        raise UsageError.of("bundle", str(path), allowed)
-    return bundle
+    return adopt_bundle(places.bundle, path)
 
 
 def open_waiting(
@@ -79,29 +63,6 @@ def open_waiting(
         release.unlink(missing_ok=True)
     note_later(places, bundle)
     return folders
-
-
-def leftovers(places: Places) -> list[Path]:
-    """Return temporary files that a killed process left; some may contain opened reports."""
-    patterns = ("[!.]*/" * depth + f"{BEGUN}*" for depth in range(3))
-    return [path for pattern in patterns for path in sorted(places.root.glob(pattern))]
-
-
-@contextmanager
-def alone(places: Places) -> Iterator[None]:
-    """Lock the folder against other processes, and remove what killed processes left.
-
-    Raises UsageError if another process has the lock.
-    """
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(places.root / "collector", patience=0.0))
-        except UsageError:
-            allowed = "another collector is running in this folder; stop it, or name another folder"
-            raise UsageError.of("folder", str(places.root), allowed) from None
-        for path in leftovers(places):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        yield
 
 
 def missing_strata(received: Sequence[Signed[AnyRelease]], bundle: Bundle) -> set[int]:
@@ -194,7 +155,7 @@ def _cheating(places: Places, bundle: Bundle) -> Iterator[Finding]:
 
 def _left(places: Places, bundle: Bundle, now: datetime) -> Iterator[Finding]:
     """Check for leftovers: the key after the last release, and files of killed processes."""
-    left = [str(path) for path in leftovers(places)]
+    left = [str(path) for path in unfinished(places.root)]
     if is_complete(places, bundle, now) and places.private.exists():
         left.append(str(places.private))
     text = ", ".join(left) + "; start the collector again" if left else "nothing"

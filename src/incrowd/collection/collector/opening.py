@@ -1,27 +1,19 @@
-"""Open sealed reports in parallel processes, in the order of the release."""
+"""Open the sealed reports of a release."""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from queue import SimpleQueue
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from incrowd.collection.machine import protect
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.sealed import PrivateKey, unseal
 from incrowd.collection.protocol.tokens import TokenReport
-from incrowd.errors import InWords, ProtocolError, ReportsError
+from incrowd.errors import ProtocolError
 
-AHEAD = 4  # pieces queued for each process
 # The field of the ProtocolError of a rejected report -> the kind of rejection.
 UNREADABLE = {
     "sealed.header": "another-key",
@@ -77,6 +69,10 @@ class Opener:
         in_order = tuple(packed[message] for message in range(len(packed)))
         return Piece(in_order, tuple(dummies), dict(+rejected))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what another process needs to make an equal one."""
+        return _opener, (self.bundle.encoded, self.private.secret, self.stratum)
+
     def _plaintexts(self, rows: bytes, rejected: Counter[str]) -> Iterator[tuple[int, bytes]]:
         """Yield the group and the plaintext of reports that can be opened."""
         bundle, size = self.bundle, self.bundle.row_length
@@ -100,76 +96,6 @@ class Opener:
         return report.message if valid else None, report.inner
 
 
-def opened(pieces: Iterable[bytes], opener: Opener, workers: int) -> Iterator[Piece]:
-    """Yield the content of pieces of a release, in their order; one worker runs in this process.
-
-    Each process has a thread here that passes it one piece at a time. Raises ReportsError if a
-    process ends unexpectedly; nothing is written then.
-    """
-    if workers == 1:
-        yield from map(opener, pieces)
-        return
-    free: SimpleQueue[Connection] = SimpleQueue()
-
-    def work(piece: bytes) -> Piece:
-        pipe = free.get()
-        try:
-            pipe.send_bytes(piece)
-            return cast(Piece, pipe.recv())
-        finally:
-            free.put(pipe)
-
-    given = opener.bundle.encoded, opener.private.secret, opener.stratum
-    with ExitStack() as stack:
-        for _ in range(workers):
-            free.put(stack.enter_context(_process(*given)))
-        threads = ThreadPoolExecutor(workers)
-        stack.callback(threads.shutdown, cancel_futures=True)
-        try:
-            yield from _in_order(threads, work, pieces, AHEAD * workers)
-        except (EOFError, OSError):
-            lost = InWords("a process that was opening reports ended unexpectedly")
-            raise ReportsError.of(
-                "release", lost, "nothing was written; run the same command again"
-            ) from None
-
-
-def _in_order(
-    threads: ThreadPoolExecutor,
-    work: Callable[[bytes], Piece],
-    pieces: Iterable[bytes],
-    most: int,
-) -> Iterator[Piece]:
-    """Yield results in order. most: pieces in progress at a time."""
-    waiting: deque[Future[Piece]] = deque()
-    for piece in pieces:
-        waiting.append(threads.submit(work, piece))
-        if len(waiting) == most:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
-
-
-@contextmanager
-def _process(bundle: bytes, secret: bytes, stratum: int) -> Iterator[Connection]:
-    """Start a process that opens the pieces it receives through a pipe, until it is closed."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there, bundle, secret, stratum), daemon=True)
-    process.start()
-    there.close()
-    try:
-        yield here
-    finally:
-        here.close()
-        process.join()
-
-
-def _serve(pipe: Connection, bundle: bytes, secret: bytes, stratum: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
-    protect()  # a new program does not inherit the protection
+def _opener(bundle: bytes, secret: bytes, stratum: int) -> Opener:
     parsed = Bundle.parse(bundle)
-    work = Opener(parsed, PrivateKey(parsed.key.kem, secret), stratum)
-    with suppress(EOFError, OSError):
-        while True:
-            pipe.send(work(pipe.recv_bytes()))
+    return Opener(parsed, PrivateKey(parsed.key.kem, secret), stratum)

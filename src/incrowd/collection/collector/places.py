@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from incrowd.collection.folders import load_key
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, release_kind
-from incrowd.collection.protocol.sealed import (
-    SECRET_BYTES,
-    X25519,
-    Kem,
-    KeyConfiguration,
-    PrivateKey,
-)
+from incrowd.collection.protocol.sealed import X25519, Kem, KeyConfiguration, PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.taking import Shelf
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import write_private
 
 RECEIPT, BUNDLE = "receipt.json", "bundle.json"
@@ -79,18 +74,4 @@ def new_key(places: Places, id: int = 1, kem: Kem = X25519) -> KeyConfiguration:
 
 def load_private(path: Path, bundle: Bundle) -> PrivateKey:
     """Return the private key of a bundle. Raises UsageError if it is unreadable or another key."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; make one with `incrowd collector init`"
-        raise UsageError.of("key", str(path), allowed) from None
-    if len(content) != SECRET_BYTES:
-        allowed = f"should have {SECRET_BYTES}; use the file that `incrowd collector init` made"
-        raise UsageError.of("key", InWords(f"{path} has {len(content):,} bytes"), allowed)
-    private = PrivateKey(bundle.key.kem, content)
-    if private.public != bundle.key.public:
-        allowed = (
-            "it does not match the public key in the bundle; use the private key of that bundle"
-        )
-        raise UsageError.of("key", str(path), allowed)
-    return private
+    return load_key(path, bundle.key, "collector")

@@ -1,0 +1,87 @@
+"""The folder of a service for one bundle: its bundle, its key, one process at a time."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.sealed import SECRET_BYTES, KeyConfiguration, PrivateKey
+from incrowd.errors import InWords, UsageError
+from incrowd.files import BEGUN, write_private
+from incrowd.reports.locking import locked
+
+DEPTH = 3  # of the folders in which a service writes files
+
+
+def adopt_bundle(
+    file: Path, path: Path | None, check: Callable[[Bundle], object] = lambda bundle: None
+) -> Bundle:
+    """Return the bundle in a service's file; first copy it there if another file is named.
+
+    check: raises an error if the service cannot serve a bundle. Raises UsageError if there is no
+    bundle or a different one; each folder is for one bundle.
+    """
+    try:
+        content = (path or file).read_bytes()
+        bundle = Bundle.parse(content)
+        check(bundle)
+        if path and not file.exists():
+            write_private(file, content, overwrite=True)
+        same = file.read_bytes() == content
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; name the bundle.json of this collection"
+        raise UsageError.of("bundle", str(error.filename), allowed) from None
+    if not same:
+        allowed = "the folder belongs to another bundle; name another folder"
+        raise UsageError.of("bundle", str(path), allowed)
+    return bundle
+
+
+def load_key(path: Path, configuration: KeyConfiguration, service: str) -> PrivateKey:
+    """Return the private key of a configuration. service: the command that makes it.
+
+    Raises UsageError if it is unreadable or another key.
+    """
+    made = f"`incrowd {service} init`"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; make one with {made}"
+        raise UsageError.of("key", str(path), allowed) from None
+    if len(content) != SECRET_BYTES:
+        allowed = f"should have {SECRET_BYTES}; use the file that {made} made"
+        raise UsageError.of("key", InWords(f"{path} has {len(content):,} bytes"), allowed)
+    private = PrivateKey(configuration.kem, content)
+    if private.public != configuration.public:
+        raise UsageError.of("key", str(path), OTHER_KEY)
+    return private
+
+
+OTHER_KEY = "it does not match the public key in the bundle; use the private key of that bundle"
+
+
+def unfinished(root: Path) -> list[Path]:
+    """Return temporary files that a killed process left; some may contain opened reports."""
+    patterns = ("[!.]*/" * depth + f"{BEGUN}*" for depth in range(DEPTH))
+    return [path for pattern in patterns for path in sorted(root.glob(pattern))]
+
+
+@contextmanager
+def exclusive(root: Path, service: str) -> Iterator[None]:
+    """Lock a folder against other processes, and remove what killed processes left.
+
+    Raises UsageError if another process has the lock.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(root / service, patience=0.0))
+        except UsageError:
+            name = service.replace("-", " ")
+            allowed = f"another {name} is running in this folder; stop it, or name another folder"
+            raise UsageError.of("folder", str(root), allowed) from None
+        for path in unfinished(root):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        yield

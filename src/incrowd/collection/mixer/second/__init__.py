@@ -1,0 +1,1 @@
+"""The second of two mixers: its folder, opening envelopes, releasing, its HTTP service."""

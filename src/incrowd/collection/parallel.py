@@ -1,0 +1,89 @@
+"""Do work on pieces of data in parallel processes, in their order."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import TypeVar, cast
+
+from incrowd.collection.machine import protect
+from incrowd.errors import InWords, ReportsError
+
+Result = TypeVar("Result")
+Work = Callable[[bytes], Result]
+AHEAD = 4  # pieces queued for each process
+
+
+def in_processes(work: Work[Result], pieces: Iterable[bytes], workers: int) -> Iterator[Result]:
+    """Yield the results for pieces, in their order; one worker runs in this process.
+
+    work: can be pickled, as its results can. Each process has a thread here that passes it one
+    piece at a time. Raises ReportsError if a process ends unexpectedly.
+    """
+    if workers == 1:
+        yield from map(work, pieces)
+        return
+    free: SimpleQueue[Connection] = SimpleQueue()
+
+    def passed(piece: bytes) -> Result:
+        pipe = free.get()
+        try:
+            pipe.send_bytes(piece)
+            return cast(Result, pipe.recv())
+        finally:
+            free.put(pipe)
+
+    with ExitStack() as stack:
+        for _ in range(workers):
+            free.put(stack.enter_context(_process(work)))
+        threads = ThreadPoolExecutor(workers)
+        stack.callback(threads.shutdown, cancel_futures=True)
+        try:
+            yield from _in_order(threads, passed, pieces, AHEAD * workers)
+        except (EOFError, OSError):
+            lost = InWords("a process that was opening reports ended unexpectedly")
+            raise ReportsError.of(
+                "release", lost, "nothing was written; run the same command again"
+            ) from None
+
+
+def _in_order(
+    threads: ThreadPoolExecutor, work: Work[Result], pieces: Iterable[bytes], most: int
+) -> Iterator[Result]:
+    """Yield results in order. most: pieces in progress at a time."""
+    waiting: deque[Future[Result]] = deque()
+    for piece in pieces:
+        waiting.append(threads.submit(work, piece))
+        if len(waiting) == most:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+@contextmanager
+def _process(work: Work[Result]) -> Iterator[Connection]:
+    """Start a process that works on the pieces it receives through a pipe, until it is closed."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(there, work), daemon=True)
+    process.start()
+    there.close()
+    try:
+        yield here
+    finally:
+        here.close()
+        process.join()
+
+
+def _serve(pipe: Connection, work: Work[Result]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
+    protect()  # a new program does not inherit the protection
+    with suppress(EOFError, OSError):
+        while True:
+            pipe.send(work(pipe.recv_bytes()))
