@@ -99,7 +99,9 @@ def test_whole_numbers_have_one_text_and_other_types_none(plan, tmp_path):
     for ids in ([1.1, 7.0], [True, False], [b"7", b"8"], [["7"], ["8"]]):
         table = pa.table({"id": ids, "a": ["yes"] * 2})
         path = written(table, tmp_path / "b.parquet")
-        with pytest.raises(AnswersError, match=r"^id: got 'id'; it is a column of .*save the ids"):
+        with pytest.raises(
+            AnswersError, match=r"^id: got 'id'; the column has type .*save the ids"
+        ):
             randomize_files(plan, path, tmp_path / "r.parquet", id="id")
 
 
@@ -122,7 +124,7 @@ def test_a_number_that_is_two_options_is_refused():
     plan = plan_of({"id": "b", "type": "choice", "options": ["007", "7", "0", "00", "snan"]})
     for column in ([7, 0], [7.0, None]):
         with pytest.raises(
-            AnswersError, match=r"does not distinguish the options that are the number"
+            AnswersError, match=r"cannot distinguish the options that stand for the number"
         ):
             incrowd.randomize(plan, pa.table({"b": column}))
     assert incrowd.randomize(plan, pa.table({"b": ["7", "007", "00"]}))[0].people == 3

@@ -203,7 +203,7 @@ def test_a_large_table_needs_no_matrix_and_a_table_that_no_message_holds_is_refu
     assert table.noise_variance == pytest.approx(1 - 1e-5)
     with pytest.raises(TableError, match="100,000 cells"):
         table.covariance_with(table)
-    with pytest.raises(TableError, match="no message holds all of them"):
+    with pytest.raises(TableError, match="no message has all of these"):
         combined([large], ("a", "c"))
 
 

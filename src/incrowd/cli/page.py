@@ -18,7 +18,7 @@ def page(
         Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
     ],
     shuffler: Annotated[
-        str | None, typer.Option(help="Address that answers are sent to; a bundle has one.")
+        str | None, typer.Option(help="Address that answers are sent to; by default the bundle's.")
     ] = None,
     strings: Annotated[
         list[Path] | None,

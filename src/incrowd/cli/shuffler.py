@@ -116,8 +116,8 @@ def invitations(
 ) -> None:
     """Create invitations, on the shuffler's side. Each lets one person answer once.
 
-    With the file anybody could answer for all: give each invitation to one person, then destroy
-    the file. The collector should never see it.
+    Anyone who has the file could answer for everyone: give each invitation to one person, then
+    destroy the file. The collector should never see it.
 
     \b
     Example:

@@ -172,7 +172,7 @@ def _check_live(
     for name, given, needed, there in (
         ("people", people, "--live", live),
         ("--mixers", mixers, "--live", live),
-        ("--open", InWords("is given without --live") if join else None, "--live", live),
+        ("--open", InWords("was given") if join else None, "--live", live),
         ("--wait", wait, "--open", join),
     ):
         if given is not None and not there:

@@ -100,7 +100,7 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
         together = ", ".join(
             f"{'two of ' * message.parities}({', '.join(message.ids)})" for message in plan.messages
         )
-        allowed = f"no message holds all of them; ask for what travels together: {together}"
+        allowed = f"no message has all of these; request only what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return holding
 
@@ -198,7 +198,7 @@ def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
-    """The requested tables, by default those that the survey wants.
+    """The requested tables, by default those that the survey requests.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
     together, or if it is too large for memory.
@@ -214,7 +214,9 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
                 allowed = f"no question has this id; {hint}use {', '.join(questions)}"
                 raise TableError.of("table", id, allowed)
         if len(set(ids)) < len(ids) or not ids:
-            raise TableError.of("table", ",".join(ids), "should name some questions, each once")
+            raise TableError.of(
+                "table", ",".join(ids), "should name at least one question, and each question once"
+            )
         alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
             allowed = "it is a text question; give it a separate table"

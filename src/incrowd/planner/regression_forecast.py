@@ -100,7 +100,7 @@ def forecast_regression(
 def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
     """Forecast every regression of a plan's survey.
 
-    If a regression has too large a table, that is its `reason`.
+    For a regression whose table is too large, `reason` says so.
     """
     return tuple(_forecast_or_reason(plan, formula) for formula in plan.survey.regressions)
 

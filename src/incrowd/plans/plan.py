@@ -278,7 +278,7 @@ class Plan(views.Notebook, _Frozen):
         return json.dumps(data, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def loads(cls, text: str, name: str = InWords("this text")) -> Plan:
+    def loads(cls, text: str, name: str = InWords("the text given")) -> Plan:
         """Read the text of a plan file of that name.
 
         Raises PlanFileError if it is not a plan, PlanError if it was edited after it was made.

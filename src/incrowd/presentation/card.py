@@ -243,7 +243,7 @@ def certified_card(plan: Plan, name: str = "plan.json", promise: Guarantee | Non
     """
     verification = verify(plan)
     if not verification.plan_holds:
-        allowed = "it does not keep its promise: its noise is too small; make a new plan"
+        allowed = "its noise is too small for the guarantee that it states; make a new plan"
         raise PlanError.of("plan", plan.digest, allowed)
     figures = verification.certificate.delta.upper, verification.certificate.worst
     certified = Certified(date.today(), version("incrowd"), *figures)

@@ -256,7 +256,7 @@ def _crowd(plan: Plan, promise: Guarantee) -> str:
             f"the analyst: the other {survey.honest:,} hide each other."
         )
     if promise.crowd < survey.honest:
-        text += f" An earlier round had fewer: the guarantee counts on only {promise.crowd:,}."
+        text += f" An earlier round had fewer: the guarantee relies on only {promise.crowd:,}."
     return f"{text} If fewer take part, privacy is weaker and is recomputed."
 
 

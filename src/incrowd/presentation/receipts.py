@@ -33,7 +33,7 @@ _MIXER_CHEATED = (
     "cheats; the evidence is in the collector's folder `contradictions`"
 )
 _CHEATED = (
-    "The shuffler signed two different releases of one stratum, which proves that it cheats; the "
+    "The shuffler signed two different releases of one stratum, which proves that it cheated; the "
     "evidence is in the collector's folder `contradictions`"
 )
 

@@ -51,7 +51,7 @@ _REDUCED: dict[Reduction, str] = {
         "of who took part in which rounds"
     ),
     "contradicted": (
-        "the shuffler signed two different releases of one stratum, which proves that it cheats"
+        "the shuffler signed two different releases of one stratum, which proves that it cheated"
     ),
     "fewer-people": "fewer people took part than the promise requires",
     "simulation": (
@@ -83,7 +83,7 @@ def reduced_sentence(guarantee: Guarantee) -> str:
 def guarantee_sentence(guarantee: Guarantee) -> str:
     """The guarantee and its assumptions in plain words; figures are rounded up.
 
-    If it is not the plan's own, the reason comes first.
+    If the plan's own guarantee does not hold, the reason comes first.
     """
     assumed = assumption_text(guarantee)
     joint = _JOINTS[guarantee.assumptions[0].code]

@@ -283,7 +283,7 @@ WORDS = {
     "spinner with probability 0.3": Warner.from_probability(0.3),
     "unrelated question with probability 0.5": Simmons.from_probabilities(0.5),
     "unrelated question with probability 0.5, 0.25 yes": Simmons.from_probabilities(0.5, 0.25),
-    "k-ary response that keeps one of 3 answers with probability 0.6": (
+    "k-ary response that keeps the answer (one of 3) with probability 0.6": (
         KAry.from_probabilities(0.6, 3)
     ),
     "permanent bit flip with probability 0.25": Rappor.one_time(0.5),

@@ -120,7 +120,7 @@ def incrowd_device(found, home, shuffler):
 def test_a_plan_with_too_little_noise_is_refused(home):
     plan = incrowd.plan(cells_survey(list("abcdefgh")))
     assert promised(bundle_of(plan)).guarantee.proved
-    with pytest.raises(PlanError, match="does not keep its promise"):
+    with pytest.raises(PlanError, match="too small for the guarantee"):
         device(Shuffler(bundle_of(with_less_noise(plan))), home)
 
 

@@ -110,7 +110,7 @@ def test_the_promise_says_what_really_hides_people(seen):
     assert f"mixed with the pieces of at least {CROWD} people" in pieces
     assert f"about {min(seen['hidden']):g} or more identical ones are made up" in pieces
     assert "Your other answers are changed at random" in rest
-    assert any("could tell which pieces came from you" in line for line in seen["cheat"])
+    assert any("would know which pieces came from you" in line for line in seen["cheat"])
     assert "pieces with your answers" in seen["example"]
 
 

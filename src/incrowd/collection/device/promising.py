@@ -46,11 +46,10 @@ def promised(bundle: Bundle, repeated: bool = False) -> Promise:
     """
     plan = bundle.plan
     if not verify(plan).plan_holds:
-        allowed = "its noise is too small for its promise; nothing should be sent"
-        raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
-    return Promise(
-        bundle_guarantee(bundle, repeated=repeated), tail(plan, bundle.slots, bundle.pools)
-    )
+        allowed = "its noise is too small for the guarantee that it states; send nothing"
+        raise PlanError.of("plan", InWords("is not valid"), allowed)
+    beyond = tail(plan, bundle.slots, bundle.pools)
+    return Promise(bundle_guarantee(bundle, repeated=repeated), beyond)
 
 
 def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:

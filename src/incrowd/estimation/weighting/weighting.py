@@ -105,8 +105,8 @@ def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
     joint = (*(id for id in closed if id not in weighted), *weighted)
     if joint and not any(message.holds(joint) for message in plan.messages):
         allowed = (
-            f"no report holds it with {', '.join(weighted)}, so that its weighted shares cannot be "
-            "told; leave a margin out, or plan a table of all of them"
+            f"no report has it together with {', '.join(weighted)}, so its weighted shares cannot "
+            "be estimated; leave a margin out, or plan a table of all of them"
         )
         raise TableError.of("table", ",".join(ids), allowed)
     bits = [survey.question(id).bits for id in joint]
