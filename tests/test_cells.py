@@ -8,6 +8,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import TableError
+from incrowd.estimation.cells import FalseReports
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.readings import readings
 from incrowd.estimation.tables import estimate_table
@@ -82,7 +83,7 @@ def test_a_joint_report_and_cells_are_combined_by_the_planned_weights(path):
     decoders = [question_decoder(question, message.channels["b"])]
     parts = [
         estimate_table(["b"], decoders, joint.counts, message.copies),
-        cells.table([question], False, lambda _: 0),
+        cells.table([question], False, FalseReports(lambda _: 0, shared=True)),
     ]
     share = joint.weight / (joint.weight + cells.weight)
     table = incrowd.estimate(path.plan, path.reports, tables=[("b",)])["b"]

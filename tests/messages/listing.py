@@ -17,6 +17,7 @@ from tests.messages import (
     files,
     inviter,
     margins,
+    mixers,
     page,
     plans,
     regressions,
@@ -33,7 +34,8 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, inviter, files, margins, page, regressions, strata, tokens),
+    *(collector, device, shuffler, inviter, files, margins, page, regressions, strata),
+    *(tokens, mixers),
 )
 
 

@@ -79,17 +79,8 @@ def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
 
 INTERRUPTED = 128 + signal.SIGINT
 BEYOND_FILES = frozenset(
-    {
-        "send",
-        "shuffler",
-        "inviter",
-        "first-mixer",
-        "second-mixer",
-        "collector",
-        "open",
-        "demo",
-        "invitations",
-    }
+    {"send", "inviter", "shuffler", "first-mixer", "second-mixer", "collector", "open", "demo"}
+    | {"invitations"}
 )
 
 

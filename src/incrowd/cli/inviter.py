@@ -91,7 +91,7 @@ def init(
     say_secret(settings.private_files)
     if invitations:
         report_invitations(invitations, invitations, codes, json)
-    print_bundle(facts, result.guarantee)
+    print_bundle(facts, result.bundle, result.guarantee)
 
 
 @app.command()

@@ -37,7 +37,7 @@ def page(
       incrowd page shuffler/bundle.json -o public
     """
     from incrowd.collection.page.files import asked_in, page_files, read_strings, shipped
-    from incrowd.presentation.data import promise_facts
+    from incrowd.presentation.data import guarantee_facts
     from incrowd.presentation.sentences import guarantee_sentence
 
     content = asked_in(plan, shuffler)
@@ -54,7 +54,7 @@ def page(
         "shuffler": content.shuffler,
         "bundle": content.digest or None,
         "plan": content.plan.digest,
-        "guarantee": promise_facts(content.guarantee, sealed=True),
+        "guarantee": guarantee_facts(content.guarantee),
         "languages": sorted(tables),
     }
     if json:

@@ -160,15 +160,17 @@ def _show(device: Device, quiet: bool) -> None:
 
 
 def _facts(device: Device) -> dict[str, Any]:
+    from incrowd.collection.claims import organizations_of
     from incrowd.collection.protocol.addresses import short as shortened
-    from incrowd.presentation.data import promise_facts
+    from incrowd.presentation.data import guarantee_facts
 
     promise = device.promise.guarantee
     return {
         "bundle": device.bundle.digest.hex(),
         "short": shortened(device.bundle.digest),
         "plan": device.bundle.plan.digest,
-        "promise": promise_facts(promise, sealed=True) | {"redraw_tail": device.promise.tail},
+        "promise": guarantee_facts(promise, organizations_of(device.bundle))
+        | {"redraw_tail": device.promise.tail},
         "terms": dict(device.terms),
         "example": [each._asdict() | {"odds": each.odds} for each in device.example],
         "warnings": list(device.warnings),

@@ -72,7 +72,7 @@ def init(
         return
     say(f"wrote {settings.bundle_file}: give it to the collector; it is not secret")
     say_secret((settings.secret_file, settings.signing_file))
-    print_bundle(facts, result.guarantee)
+    print_bundle(facts, result.bundle, result.guarantee)
 
 
 @app.command()

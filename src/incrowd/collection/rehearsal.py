@@ -192,9 +192,9 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
         "no senders, no times, no invitations",
     )
     yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
-    yield "Who can learn", against_sentence(rehearsed.promise.guarantee, sealed=True)
+    yield "Who can learn", against_sentence(rehearsed.promise.guarantee)
     separate = bundle_guarantee(apart(rehearsed.bundle))
-    yield "With separate organizations", against_sentence(separate, sealed=True)
+    yield "With separate organizations", against_sentence(separate)
 
 
 def _tokens(rehearsed: Rehearsed) -> str:

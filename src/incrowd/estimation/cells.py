@@ -26,7 +26,7 @@ from incrowd.estimation.tables import (
     sampling_variance,
     with_covariance,
 )
-from incrowd.plans import Cells
+from incrowd.plans import Cells, Message
 from incrowd.survey import AnyQuestion
 from incrowd.survey.crossings import Block, cell_answers
 
@@ -68,6 +68,17 @@ class CellCounts(NamedTuple):
                 yield Source(questions, exclusive, cells.reshape(block.shape), *errors)
 
 
+class FalseReports(NamedTuple):
+    """What one malicious sender can send.
+
+    of: how many reports of a message at most. shared: whether all messages share these places, so
+    that a report of one leaves no room for one of another.
+    """
+
+    of: Callable[[Message], int]
+    shared: bool
+
+
 class CellsReading(NamedTuple):
     """The counts of all messages of cells, at least one of which holds a table.
 
@@ -86,12 +97,19 @@ class CellsReading(NamedTuple):
         """A table by generalized least squares, with the answers that the cells have."""
         return combined([source for part in self.parts for source in part.sources(ids)], ids)
 
-    def largest_shift(self, table: CombinedTable, false_reports: Callable[[Cells], int]) -> float:
-        """How far one sender can move a cell of a table, with all reports in the message in which
-        they have most effect. false_reports: how many reports of a message one sender can send."""
-        messages = [part.message for part in self.parts for _ in part.telling(table.questions)]
-        pairs = zip(messages, table.shifts, strict=True)
-        return max(shift * false_reports(message) for message, shift in pairs)
+    def largest_shift(self, table: CombinedTable, false_reports: FalseReports) -> float:
+        """How far one sender can move a cell of a table: with all reports in the message in which
+        they have most effect if all messages share their places, else with those of every
+        message."""
+        telling = [part.message for part in self.parts for _ in part.telling(table.questions)]
+        pairs = list(zip(telling, table.shifts, strict=True))
+        shifts = [
+            max(shift for message, shift in pairs if message is part.message)
+            * false_reports.of(part.message)
+            for part in self.parts
+            if any(message is part.message for message in telling)
+        ]
+        return max(shifts) if false_reports.shared else sum(shifts)
 
     def lost(self) -> float:
         """The error variance, as a part of pi (1 - pi), from estimating the share of all people by
@@ -103,14 +121,14 @@ class CellsReading(NamedTuple):
         self,
         questions: Sequence[AnyQuestion],
         noise_only: bool,
-        false_reports: Callable[[Cells], int],
+        false_reports: FalseReports,
         *,
         covariance: bool = False,
         margin: bool = False,
     ) -> TableEstimate:
         """A table of some questions.
 
-        false_reports: how many reports of a message one sender can send. covariance: include that
+        false_reports: what one malicious sender can send. covariance: include that
         of all cells; margin: then also include "any answer" as the last entry of each axis. Raises
         TableError for a covariance of more than 2,000 cells.
         """

@@ -12,7 +12,15 @@ from typing import NamedTuple
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
-from incrowd.estimation.readings import Ids, check_tables, readings, sharpest, table
+from incrowd.estimation.readings import (
+    Ids,
+    Places,
+    check_tables,
+    places_of,
+    readings,
+    sharpest,
+    table,
+)
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received, StratumEstimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.tables import MOST_CELLS, TableEstimate
@@ -174,7 +182,7 @@ def estimate(
         kind: Kind = "pairs" if paired else "singles"
         reports = count(plan, reports, tables=counting, kind=kind)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
-    places = max((release.claims.places for release in reports.releases), default=0)
+    places = places_of(plan, reports.releases)
     change = change and change._replace(noise_only=noise_only, places=places)
     options = TableOptions(noise_only, places, candidates, simultaneous, covariance, change)
     everybody = figures(plan, reports, wanted, options)
@@ -238,7 +246,7 @@ class TableOptions(NamedTuple):
     places."""
 
     noise_only: bool
-    places: int
+    places: Places
     candidates: Mapping[str, Sequence[str]]
     simultaneous: Method | None
     covariance: bool

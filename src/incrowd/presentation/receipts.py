@@ -25,8 +25,7 @@ _NOT_SHOWN = (
 _TOKENS_SHOW = (
     "The signatures prove that these keys stated these numbers for exactly these bytes, and each "
     "counted report has a token of the inviter. This does not prove that the reports were mixed, "
-    "that the people are real, or that nobody was left out: more invitations used than people in "
-    "all strata are a hint"
+    "that the people are real, or that nobody was left out"
 )
 _MIXER_CHEATED = (
     "A mixer signed two statements of which an honest one signs only one, which proves that it "
@@ -43,12 +42,37 @@ def receipt_sentences(receipt: Received) -> Iterator[str]:
     yield _received(receipt)
     if receipt.contradicted:
         yield f"{_CHEATED if receipt.mixers == 1 else _MIXER_CHEATED}."
+    filled = "some senders filled slots that were meant for other messages, or " * (
+        receipt.mixers == 1  # tokens are of a message
+    )
     for message, reports, most in receipt.crowded:
         yield (
             f"Message {message + 1} has {reports:,} reports, more than the {most:,} that "
-            f"{receipt.opened_people:,} people send: some senders filled slots that were meant for "
-            "other messages, or other reports were lost."
+            f"{receipt.opened_people:,} people send: {filled}other reports were lost."
         )
+
+
+def unaccounted(received: Iterable[Received]) -> Iterator[str]:
+    """A sentence for each bundle in which more invitations were used than people were released."""
+    people: dict[str, int] = {}
+    used: dict[str, int] = {}
+    for receipt in received:
+        if receipt.tokens is not None and receipt.used is not None:
+            people[receipt.bundle] = people.get(receipt.bundle, 0) + receipt.people
+            used[receipt.bundle] = receipt.used
+    for bundle, number in used.items():
+        if more := number - people[bundle]:
+            yield (
+                f"{abs(more):,} {'more' if more > 0 else 'fewer'} invitations were used than there "
+                f"are people in these receipts of bundle {bundle}. {_MORE if more > 0 else _FEWER}"
+            )
+
+
+_MORE = (
+    "They did not send an upload, withdrew it, or are in strata that are not here; otherwise, "
+    "uploads were dropped."
+)
+_FEWER = "The inviter's or the first mixer's numbers are wrong."
 
 
 def receipt_facts(receipt: Received) -> dict[str, Any]:
@@ -65,7 +89,8 @@ def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -
             yield (
                 f"There is no receipt for release {release.id[:12]}… (bundle "
                 f"{release.claims.bundle[:12]}…, {release.people:,} people): nobody verified what "
-                "the shuffler signed. The guarantee relies on what the reports themselves state."
+                f"the {'shuffler' if release.claims.mixers == 1 else 'mixers'} signed. The "
+                "guarantee relies on what the reports themselves state."
             )
 
 

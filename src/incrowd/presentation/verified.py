@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import number_text
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.presentation.receipts import receipt_facts, receipt_sentences, unaccounted
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shown import listed
 from incrowd.presentation.view import View
@@ -44,6 +44,7 @@ def _notes(plan: Plan, verification: Verification, received: Sequence[Received])
     yield from _reports_verified(plan, verification)
     for each in received:
         yield from receipt_sentences(each)
+    yield from unaccounted(received)
 
 
 def _verdict(plan: Plan, verification: Verification) -> str:

@@ -228,7 +228,7 @@ def edited(folder, **changes):
     [
         {"people": 24},
         {"opened_people": 24},
-        {"dummies": 5},
+        {"dummies": [5]},
         {"strata": ["others"]},
         {"rejected": {}},
         {"messages": []},

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.readings import Ids, open_axis, open_of, table
+from incrowd.estimation.readings import Ids, Places, open_axis, open_of, table
 from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
 from incrowd.estimation.weighting.known_margins import BETWEEN, KnownMargin
 from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted
@@ -94,7 +94,7 @@ class PeopleCells:
         turned = np.moveaxis(places, 0, front)
         return turned.reshape(prod(turned.shape[:front]), -1)
 
-    def influence(self, places: int) -> float:
+    def influence(self, places: Places) -> float:
         """How far one malicious sender can move one cell."""
         if not self.ids:
             people = sum(smallest(self.plan, part) for part in self.counted.crowds)

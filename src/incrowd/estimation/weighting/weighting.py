@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.readings import Ids, sharpest, table
+from incrowd.estimation.readings import Ids, Places, sharpest, table
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
@@ -39,7 +39,7 @@ class Change(NamedTuple):
     margins: tuple[KnownMargin, ...]
     answered: bool
     noise_only: bool = False
-    places: int = 0
+    places: Places = ()
 
     @property
     def names(self) -> tuple[str, ...]:
