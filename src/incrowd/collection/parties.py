@@ -7,7 +7,6 @@ all of them, so the bundle promises the local guarantee only.
 from __future__ import annotations
 
 import secrets
-import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -84,10 +83,9 @@ class Parties:
 def apart(bundle: Bundle) -> Bundle:
     """Return the bundle of a rehearsal as if a different party ran each service."""
     if isinstance(bundle, MixersBundle):
-        parties = {name: getattr(bundle, name) for name in ("inviter", "first", "second", "collector")}
         elsewhere = {
-            name: party.model_copy(update={"address": f"https://{name}.example"})
-            for name, party in parties.items()
+            role: getattr(bundle, role).model_copy(update={"address": f"https://{role}.example"})
+            for role in RUNS
         }
         return bundle.model_copy(update=elsewhere)
     return bundle.model_copy(update={"local_only": False})
@@ -123,7 +121,8 @@ def _collector(folder: Path) -> Starlette:
     bundle = keep_bundle(places, None)
     file = folder / COLLECTOR_FILE
     token = read_toml(file, "settings")["token"] if file.exists() else None
-    private, settings = load_private(places.private, bundle), CollectorSettings(workers=1, token=token)
+    settings = CollectorSettings(workers=1, token=token)
+    private = load_private(places.private, bundle)
     return collector(folder, bundle, private, settings, _clock(folder, bundle))
 
 
