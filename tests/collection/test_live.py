@@ -104,7 +104,7 @@ def test_four_services_destroy_their_keys_and_know_no_invitation(mixed):
 def test_two_mixers_on_one_machine_promise_the_local_guarantee(mixed):
     """What would hold with four organizations is said, and is more."""
     found, _ = mixed
-    elsewhere = bundle_guarantee(parties.apart(found.bundle))
+    elsewhere = bundle_guarantee(parties.with_separate_parties(found.bundle))
     here = found.promise.guarantee
     assert "one-party" in here.reduced_by and "one-party" not in elsewhere.reduced_by
     assert elsewhere.epsilon < here.epsilon

@@ -80,7 +80,7 @@ class Parties:
     prepare: Callable[[Plan, Path, Mapping[str, str]], Prepared]
 
 
-def apart(bundle: Bundle) -> Bundle:
+def with_separate_parties(bundle: Bundle) -> Bundle:
     """Return the bundle of a rehearsal as if a different party ran each service."""
     if isinstance(bundle, MixersBundle):
         elsewhere = {

@@ -46,7 +46,7 @@ from incrowd.collection.parties import (
     PARTIES,
     Prepared,
     Service,
-    apart,
+    with_separate_parties,
     new_token,
 )
 from incrowd.collection.protocol import addresses
@@ -193,7 +193,7 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
     )
     yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
     yield "Who can learn", against_sentence(rehearsed.promise.guarantee)
-    separate = bundle_guarantee(apart(rehearsed.bundle))
+    separate = bundle_guarantee(with_separate_parties(rehearsed.bundle))
     yield "With separate organizations", against_sentence(separate)
 
 
