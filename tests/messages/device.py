@@ -219,6 +219,8 @@ COMMANDS = {  # of the command line
     "devices without a network": lambda folder: command("demo", "--people", "500", "-o", folder),
     "a guest without a network": lambda folder: command("demo", "--open", "-o", folder),
     "waiting for nobody": lambda folder: command("demo", "--live", "--wait", "3", "-o", folder),
+    "mixers without a network": lambda folder: command("demo", "--mixers", "2", "-o", folder),
+    "too many mixers": lambda folder: command("demo", "--live", "--mixers", "3", "-o", folder),
     "no time to wait": lambda folder: command(
         "demo", "--live", "--open", "--wait", "nan", "-o", folder
     ),
