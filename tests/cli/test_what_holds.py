@@ -168,9 +168,9 @@ PLAN_ALONE = {
     "regress": ("regress", "PLAN", "--outcome", "ill", "--on", "old", "--forecast"),
 }
 BEFOREHAND = ("send", "page", "card", "shuffler init")
-OTHERS = {"open", "collector", "simulate", "demo", "ledger"}  # in tests of their own, below
+OTHERS = {"open", "collector", "inviter", "simulate", "demo", "ledger"}  # in tests of their own
 SILENT = {  # they promise nothing to anybody
-    *("init", "check", "randomize", "tally", "invitations"),
+    *("init", "check", "randomize", "tally", "invitations", "first-mixer", "second-mixer"),
     "privacy",  # what a noise does in any crowd; nobody was asked
 }
 

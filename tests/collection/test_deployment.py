@@ -18,10 +18,13 @@ from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import ShufflerTerms
 from incrowd.collection.settings import (
     COLLECTOR_FILE,
+    FIRST_MIXER_FILE,
     SHUFFLER_FILE,
     CollectorSettings,
+    FirstMixerSettings,
     ShufflerSettings,
     load_collector_settings,
+    load_first_mixer_settings,
     load_shuffler_settings,
 )
 
@@ -61,11 +64,25 @@ def settings(role):
 # --- settings ------------------------------------------------------------------------------------
 
 
-FILE_NAMES = {ShufflerSettings: SHUFFLER_FILE, CollectorSettings: COLLECTOR_FILE}
-LOAD = {ShufflerSettings: load_shuffler_settings, CollectorSettings: load_collector_settings}
+FILE_NAMES = {
+    ShufflerSettings: SHUFFLER_FILE,
+    FirstMixerSettings: FIRST_MIXER_FILE,
+    CollectorSettings: COLLECTOR_FILE,
+}
+LOAD = {
+    ShufflerSettings: load_shuffler_settings,
+    FirstMixerSettings: load_first_mixer_settings,
+    CollectorSettings: load_collector_settings,
+}
 
 
-@pytest.mark.parametrize("role", FILE_NAMES)
+def test_a_first_mixer_has_the_settings_of_a_shuffler():
+    """So there is one table for both."""
+    assert FirstMixerSettings.model_fields.keys() == ShufflerSettings.model_fields.keys()
+    assert f"`{FIRST_MIXER_FILE}`" in RUNNING and "`INCROWD_FIRST_MIXER_`" in RUNNING
+
+
+@pytest.mark.parametrize("role", [ShufflerSettings, CollectorSettings])
 def test_the_tables_of_settings_are_those_of_the_code(role):
     prefix = role.model_config["env_prefix"]
     rows = re.findall(rf"^\| `(\w+)` \| `({prefix}\w+)` \| (.*?) \|", RUNNING, re.MULTILINE)
@@ -81,9 +98,9 @@ def test_the_tables_of_settings_are_those_of_the_code(role):
 
 @pytest.mark.parametrize("path", [ROOT / "docs" / "running.md", *FILES], ids=named)
 def test_every_variable_that_is_named_is_read(path):
-    known = settings(ShufflerSettings) | settings(CollectorSettings)
+    known = set().union(*map(settings, FILE_NAMES), {"INCROWD_FIRST_MIXER_"})
     said = set(re.findall(r"INCROWD_[A-Z_]+", path.read_text()))
-    assert said <= known.keys()
+    assert said <= known
 
 
 @pytest.mark.parametrize("role", FILE_NAMES)
