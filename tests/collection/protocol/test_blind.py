@@ -15,7 +15,6 @@ from incrowd.collection.protocol import blind as protocol
 from incrowd.collection.protocol.blind import (
     ROOTS,
     TokenKey,
-    blind,
     blind_all,
     challenges,
     check_roots,
@@ -35,6 +34,11 @@ GOOD = TokenKey(token_keys.modulus("good"))
 PRIVATE = token_keys.private("good")
 LEAKY = TokenKey(token_keys.modulus("e divides p - 1"))
 NO_INVERSE = (9002).to_bytes(48)  # the salt with which 65539 divides the encoding of b"message"
+
+
+def blind(message, key, *, salt, blinding):
+    (pair,) = blind_all([message], key, [(salt, blinding)])
+    return pair
 
 
 def blinded(message=MESSAGE, key=GOOD):

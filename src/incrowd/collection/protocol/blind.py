@@ -157,16 +157,6 @@ def random_blinding(key: TokenKey) -> tuple[bytes, int]:
     return os.urandom(SALT_BYTES), 1 + secrets.randbelow(key.modulus - 1)
 
 
-def blind(message: bytes, key: TokenKey, *, salt: bytes, blinding: int) -> tuple[bytes, int]:
-    """Return the blinded message, 256 bytes, and the inverse of the blinding factor.
-
-    salt, blinding: from `random_blinding`, for this signature only. Raises ProtocolError if the
-    encoded message or the factor has no inverse.
-    """
-    (pair,) = blind_all([message], key, [(salt, blinding)])
-    return pair
-
-
 def blind_all(
     messages: Sequence[bytes], key: TokenKey, blindings: Sequence[tuple[bytes, int]]
 ) -> list[tuple[bytes, int]]:
