@@ -7,13 +7,14 @@ from dataclasses import replace
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import incrowd
-from incrowd.collection.protocol.blind import blind, finalize
+from incrowd.collection.protocol.blind import finalize
 from incrowd.collection.protocol.mixing import EMPTY, Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.protocol.tokens import TokenReport, TokenRequest, entry_text, slot_text
 from incrowd.collection.protocol.upload import Upload
 from tests.oracles import mixers, wire
 from tests.oracles.recorded import fixed, hexed
+from tests.oracles.token_keys import blind
 
 PEOPLE = 23
 RAW = {

@@ -39,13 +39,13 @@ COMMANDS = {
     "shuffler": ("shuffler:app", "Receive sealed reports, mix them, and pass them on."),
     "first-mixer": (
         "first_mixer:app",
-        "Receive uploads, mix them, and pass them on to the second mixer.",
+        "Receive uploads, and send the second mixer one batch.",
     ),
     "page": ("page:page", "Write a survey page where people answer in a browser."),
     "inviter": ("inviter:app", "Invite people to a collection with two mixers."),
     "second-mixer": (
         "second_mixer:app",
-        "Open the first mixer's batch, mix it again, and release it to the collector.",
+        "Open the first mixer's batch, and mix it again.",
     ),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),

@@ -26,7 +26,7 @@ from incrowd.collection.protocol.blind import (
 from incrowd.errors import ProtocolError
 from tests.oracles import token_keys
 from tests.oracles.recorded import VECTORS
-from tests.oracles.token_keys import E, residue_class
+from tests.oracles.token_keys import E, blind, residue_class
 
 EXAMPLES = json.loads((VECTORS / "rfc9474.json").read_text())["vectors"]
 MESSAGE = b"a token"
@@ -34,11 +34,6 @@ GOOD = TokenKey(token_keys.modulus("good"))
 PRIVATE = token_keys.private("good")
 LEAKY = TokenKey(token_keys.modulus("e divides p - 1"))
 NO_INVERSE = (9002).to_bytes(48)  # the salt with which 65539 divides the encoding of b"message"
-
-
-def blind(message, key, *, salt, blinding):
-    (pair,) = blind_all([message], key, [(salt, blinding)])
-    return pair
 
 
 def blinded(message=MESSAGE, key=GOOD):

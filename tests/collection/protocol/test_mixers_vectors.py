@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.collector.collections import check_rows
 from incrowd.collection.protocol import tokens
-from incrowd.collection.protocol.blind import blind, finalize
+from incrowd.collection.protocol.blind import finalize
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
@@ -21,6 +21,7 @@ from incrowd.errors import ProtocolError
 from incrowd.plans.digests import canonical
 from tests.collection.protocol.conftest import vectors
 from tests.oracles import wire
+from tests.oracles.token_keys import blind
 
 hexed = bytes.fromhex
 GIVEN = vectors("mixers")
