@@ -12,6 +12,8 @@ PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip
 unexport PYTHONDONTWRITEBYTECODE
 # Two workers on two cores: threads of the linear algebra would only wait for each other.
 test test-slow: export OPENBLAS_NUM_THREADS = 1
+# Tests with random examples are in both: a quarter of their examples here, all of them there.
+test-slow: export LONG_TESTS = 1
 
 demo: $(VENV)/.installed
 	@echo "== incrowd demo: the RAND health survey, planned, randomized, and estimated"
@@ -23,11 +25,11 @@ test: $(VENV)/.dev $(CLIENT)/.installed
 	@echo "== tests of the TypeScript client"
 	@$(BIN)/python -m tests.oracles.node test
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not spark"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not spark"
 
 test-slow: $(VENV)/.dev
 	@echo "== long statistical tests"
-	@$(BIN)/python -m pytest -n 2 -m "slow and not spark"
+	@$(BIN)/python -m pytest -n 2 -m "(slow or hypothesis) and not spark"
 
 test-spark: $(VENV)/.spark
 	@echo "== tests on Spark, which needs Java 17"

@@ -22,6 +22,7 @@ from bench import (
     others,
     page,
     start,
+    tokens,
     whole,
 )
 
@@ -36,6 +37,7 @@ SECTIONS = {
     "cells": ("Cells", cells.rows),
     "growth": ("How it grows", growth.rows),
     "collecting": ("Collecting", collecting.rows),
+    "tokens": ("Tokens", tokens.rows),
     "spark": ("Spark", on_spark.rows),
 }
 

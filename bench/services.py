@@ -27,7 +27,7 @@ from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import HEADER, KEMS, X25519, PrivateKey, seal
 from incrowd.collection.protocol.signed import Signed
-from incrowd.collection.protocol.upload import NO_CODE, START, Upload
+from incrowd.collection.protocol.upload import NO_CODE, Upload
 from incrowd.collection.service import serve
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.sampling.keystream import Keystream
@@ -64,9 +64,9 @@ def bundle_in(folder, kem=X25519):
 
 def bodies(bundle, count):
     """Uploads whose reports look sealed: the shuffler cannot open them."""
-    start, header = START.pack(bundle.digest, NO_CODE, 0), bundle.key.header
-    rest = bundle.sealed_length - len(header)
-    return [start + b"".join(_sealed(header, rest, bundle.places)) for _ in range(count)]
+    header, rest = bundle.key.header, bundle.sealed_length - len(bundle.key.header)
+    sealed = (tuple(_sealed(header, rest, bundle.places)) for _ in range(count))
+    return [Upload(NO_CODE, 0, each).encoded(bundle) for each in sealed]
 
 
 def _sealed(header, rest, places):
@@ -189,7 +189,7 @@ def release(settings):
     store, folder = setup.open_store(settings), settings.releases
     folder.mkdir()
     key = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
-    assert store.close((0,), 1)
+    store.close(lambda _: ([(0,)], ()))
     keeper.make_release(store, (0,), folder, Keystream.from_system(), key)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import TableError
-from incrowd.estimation.cells import cells_table
+from incrowd.estimation.cells import FalseReports
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.readings import readings
 from incrowd.estimation.tables import estimate_table
@@ -83,7 +83,7 @@ def test_a_joint_report_and_cells_are_combined_by_the_planned_weights(path):
     decoders = [question_decoder(question, message.channels["b"])]
     parts = [
         estimate_table(["b"], decoders, joint.counts, message.copies),
-        cells_table([question], cells, False, lambda _: 0),
+        cells.table([question], False, FalseReports(lambda _: 0, shared=True)),
     ]
     share = joint.weight / (joint.weight + cells.weight)
     table = incrowd.estimate(path.plan, path.reports, tables=[("b",)])["b"]
@@ -122,7 +122,7 @@ def test_weights_are_for_the_cells_of_one_message(path):
     assert found["b"].estimate == pytest.approx(expected)
     reasons = {each.questions: each.reason for each in found.not_made}
     assert set(reasons) == {("e",), ("b", "e")}
-    assert "no report holds it with a" in reasons["e",]
+    assert "no report has it together with a" in reasons["e",]
 
 
 def test_shares_of_those_who_answered_are_quotients(path):
@@ -165,7 +165,7 @@ def test_regressions_need_the_cells_of_all_their_questions(path):
     odds = np.log(cells[:, 1] / cells[:, 0])
     estimates = [each.estimate for each in found.coefficients]
     assert estimates == pytest.approx([odds[0], odds[1] - odds[0], odds[2] - odds[0]])
-    with pytest.raises(TableError, match=r"no message holds all of them.*\(a, b\)"):
+    with pytest.raises(TableError, match=r"no message has all of these.*\(a, b\)"):
         incrowd.regress(path.plan, path.reports, "e", on=["a"])
 
 

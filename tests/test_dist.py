@@ -25,6 +25,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 TOOLS = ("duckdb", "hypothesis", "pandas<3", "polars", "pytest")
 TESTED = (  # every dependency is used in them
     "collection/collector/test_app.py",
+    "collection/inviter/test_signing.py",
     "collection/mixer/test_app.py",
     "collection/mixer/test_commands.py",
     "encoding",

@@ -23,6 +23,7 @@ import incrowd
 from incrowd import files
 from incrowd.errors import UsageError
 from incrowd.files import replaced
+from tests.conftest import slowly
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
 
@@ -276,7 +277,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]
+    ("number", "code"), [(signal.SIGTERM, 143), *slowly((signal.SIGHUP, 129)), (signal.SIGKILL, -9)]
 )
 def test_a_signal_leaves_nothing(tmp_path, number, code):
     """Told to stop once the output's place is made; the key that was made is taken back too.

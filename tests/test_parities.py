@@ -90,9 +90,9 @@ def test_a_regression_needs_no_more_than_two_questions(path):
     truth = path.true(("c", "b"))
     slope = np.log(truth[1, 1] * truth[0, 0] / truth[0, 1] / truth[1, 0])
     assert abs(found.coefficients[1].estimate - slope) < 5 * found.coefficients[1].standard_error
-    with pytest.raises(TableError, match="its cells are held in pairs alone"):
+    with pytest.raises(TableError, match="contain only pairs of its questions"):
         incrowd.regress(path.plan, path.reports, "b ~ c + d")
-    told = r"ask for what travels together: two of \(a, b, c, d, e\), \(a\)"
+    told = r"request only what travels together: two of \(a, b, c, d, e\), \(a\)"
     with pytest.raises(TableError, match=told):
         incrowd.estimate(path.plan, path.reports, tables=[["a", "b", "c"]])
 

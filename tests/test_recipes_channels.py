@@ -266,8 +266,8 @@ type = "yesno"
     ("randomizer", "says"),
     [
         ({"ratio": 1.5}, "randomizer.ratio of days: got 1.5; should be less than 1"),
-        ({}, "'discrete laplace' with no number; give it ratio"),
-        ({"spinner": 0.7}, "'discrete laplace' with spinner; give it ratio"),
+        ({}, "'discrete laplace' with no parameter; set ratio"),
+        ({"spinner": 0.7}, "'discrete laplace' with spinner; set ratio"),
     ],
 )
 def test_wrong_numbers_say_what_works(randomizer, says):

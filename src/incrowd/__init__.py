@@ -7,7 +7,6 @@ from types import FunctionType
 from typing import Any
 
 from incrowd import views
-from incrowd.arguments import checked
 
 # Module -> the public names that live in it.
 _PUBLIC = {
@@ -66,8 +65,10 @@ def __getattr__(name: str) -> Any:
     """A public name, from the module it lives in (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = checked(found, name) if isinstance(found, FunctionType) else found
+    from incrowd.arguments import checked  # slow to load, and the command line does not need it
+
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = checked(value, name) if isinstance(value, FunctionType) else value
     return globals()[name]
 
 

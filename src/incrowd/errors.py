@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 
@@ -132,6 +133,16 @@ def check_path(path: object, what: str) -> None:
     if not isinstance(path, str | PathLike):
         shown = InWords(f"a value of type {type(path).__name__}")
         raise ArgumentError.of(what, shown, "should be the path of a file")
+
+
+@contextmanager
+def needing(extra: str, kind: type[IncrowdError], field: str) -> Iterator[None]:
+    """Use for imports of an extra: raises an error of that kind about a field if one is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        needed = InWords(f"needs {error.name}, which is not installed")
+        raise kind.of(field, needed, f'install "incrowd[{extra}]"') from None
 
 
 class PlanError(IncrowdError):

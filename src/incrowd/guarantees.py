@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as Names
 from contextlib import suppress
-from typing import Literal, NamedTuple, Protocol, get_args
+from itertools import combinations
+from typing import Literal, NamedTuple, Protocol
 
 from incrowd.accountant.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accountant.certificates import Certificate, certify, redrawn, smallest_epsilon
@@ -30,7 +31,7 @@ from incrowd.plans.ledger import (
     rounds_before,
     rounds_planned,
 )
-from incrowd.plans.plan import AskedIn, Assumption, Reduction, smallest_crowd
+from incrowd.plans.plan import AskedIn, Assumption, Mixing, Reduction, smallest_crowd
 from incrowd.plans.sent import sent, sent_before, sent_by
 from incrowd.survey import Survey
 
@@ -162,7 +163,8 @@ def guarantee_of(
     whether the shuffler signed two releases of one stratum. seed: of simulated reports, which
     protect nobody; the result is what real reports would have.
 
-    The result is the plan's own guarantee, or states the reasons in `reduced_by`. Drawing noise
+    The result is the plan's own guarantee, or states the reasons in `reduced_by`; `mixed_by` says
+    who could cheat. Drawing noise
     again for reports that do not fit into the slots of an upload (docs/protocol.md, "Slots") costs
     at most 1e-9, which is included and is not a reason. Raises PlanFileError as `analysis_of` does.
     """
@@ -183,7 +185,15 @@ def guarantee_of(
     drawn = redrawn(guarantee.epsilon, guarantee.delta, tail=tail, crowd=hidden * rounds)
     alone = redrawn(guarantee.local_epsilon, 0.0, tail=tail, crowd=rounds)
     changes = {**drawn._asdict(), "local_epsilon": alone.epsilon, "reduced_by": reasons}
+    changes["mixed_by"] = tuple(sorted({_mixing(plan, each) for each in claims}))
     return guarantee.model_copy(update=changes)
+
+
+def _mixing(plan: Plan, claims: Claims) -> Mixing:
+    if claims.mixers == 1:
+        return "shuffler"
+    cells = any(message.cells for message in plan.messages)
+    return "two-mixers-of-cells" if cells else "two-mixers"
 
 
 class Counted(Protocol):
@@ -235,6 +245,7 @@ def _only_local(
 
 # Against whom a participant is protected, and how well.
 
+Service = Literal["inviter", "first mixer", "second mixer", "collector"]  # with two mixers
 Party = Literal[
     "collector",
     "readers",
@@ -243,11 +254,31 @@ Party = Literal[
     "inviter",
     "first mixer",
     "second mixer",
+    "both mixers",
     "second mixer and collector",
     "first mixer and collector",
     "inviter and collector",
-    "mixers and collector",
+    "both mixers and collector",
 ]
+Services = frozenset[Service]
+
+MIXERS: Services = frozenset({"first mixer", "second mixer"})
+EACH: tuple[Services, ...] = tuple(
+    frozenset[Service]({service})
+    for service in ("inviter", "first mixer", "second mixer", "collector")
+)
+_TOGETHER: dict[Party, Services] = {
+    "collector": frozenset({"collector"}),
+    "readers": frozenset(),
+    "inviter": frozenset({"inviter"}),
+    "first mixer": frozenset({"first mixer"}),
+    "second mixer": frozenset({"second mixer"}),
+    "both mixers": MIXERS,
+    "second mixer and collector": frozenset({"second mixer", "collector"}),
+    "first mixer and collector": frozenset({"first mixer", "collector"}),
+    "inviter and collector": frozenset({"inviter", "collector"}),
+    "both mixers and collector": MIXERS | {"collector"},
+}
 
 
 class Against(NamedTuple):
@@ -258,19 +289,43 @@ class Against(NamedTuple):
     proved: bool
 
 
-def against(guarantee: Guarantee, *, sealed: bool) -> dict[Party, Against]:
+class Limits(NamedTuple):
+    """The most that parties can learn about a person.
+
+    afterwards: from everything that they recorded, if they followed the protocol. planned: if they
+    deviated from it from the start; empty for a single shuffler, which has to be trusted not to.
+    """
+
+    afterwards: dict[Party, Against]
+    planned: dict[Party, Against]
+
+
+def against(guarantee: Guarantee) -> Limits:
+    """Return the most that each party can learn about a person, as the reports are mixed.
+
+    If only the local guarantee holds, it holds against everybody.
+    """
+    kinds = guarantee.mixed_by
+    limits = Limits({}, {})
+    if "shuffler" in kinds or not kinds:
+        limits.afterwards.update(_against_shuffler(guarantee, sealed=bool(kinds)))
+    for kind in kinds:  # one plan has cells or not, so that there is at most one such kind
+        if kind != "shuffler":
+            cells = kind == "two-mixers-of-cells"
+            for parties, planned in ((limits.afterwards, False), (limits.planned, True)):
+                parties.update(against_two_mixers(guarantee, cells=cells, planned=planned))
+    return limits
+
+
+def _against_shuffler(guarantee: Guarantee, *, sealed: bool) -> dict[Party, Against]:
     """Return the most that each party can learn about a person if it acts alone and honestly.
 
     collector: opens and counts the reports. readers: of the tables, or of published reports.
     shuffler: knows the senders; it cannot open sealed reports, and then learns what readers do. The
     last party is both together, who can link names and reports. sealed: whether the reports come
-    over a network. If only the local guarantee holds, it holds against everybody.
+    over a network.
     """
-    local = Against(guarantee.local_epsilon, 0.0, True)
-    if not analysis(guarantee.analysis).shuffled:
-        local = Against(guarantee.epsilon, guarantee.delta, guarantee.proved)
-        return dict.fromkeys(("collector", "readers", "shuffler", "shuffler and collector"), local)
-    mixed = Against(guarantee.epsilon, guarantee.delta, guarantee.proved)
+    mixed, local = _limits(guarantee)
     return {
         "collector": mixed,
         "readers": mixed,
@@ -283,21 +338,51 @@ def against_two_mixers(guarantee: Guarantee, *, cells: bool, planned: bool) -> d
     """Return the most that parties of a collection with two mixers can learn together.
 
     cells: whether messages are cells. planned: whether they deviate from the protocol from the
-    start; otherwise, from their records afterwards. The inviter and the collector may work with one
-    mixer as well, and the mixers and the collector with the inviter. The rows, and why they hold:
+    start; otherwise, from their records afterwards.
+    """
+    mixed, local = _limits(guarantee)
+    return {
+        party: local if is_undone(services, cells=cells, planned=planned) else mixed
+        for party, services in _TOGETHER.items()
+    }
+
+
+def is_undone(services: Names[Service], *, cells: bool, planned: bool) -> bool:
+    """Whether the parties that run some services can undo the mixing, and only the local guarantee
+    is left against them. Everybody knows the results, which may contain all reports.
+
+    Both mixers know which sealed report came from where, and the collector opens it. An inviter can
+    invent the people that hide a person, and then subtracts their reports from the results. A first
+    mixer can pass on single reports of many people: nothing is proved about such sets of cells. See
     docs/protocol.md, "Who could cheat".
     """
-    local = Against(guarantee.local_epsilon, 0.0, True)
+    linked = services >= MIXERS | {"collector"}
+    return linked or (planned and ("inviter" in services or (cells and "first mixer" in services)))
+
+
+def coalitions(
+    organizations: Iterable[Services] = EACH, *, cells: bool, planned: bool
+) -> tuple[tuple[Services, ...], ...]:
+    """Return the smallest groups of organizations that can undo the mixing together.
+
+    organizations: the services that each one runs; by default, each runs one.
+    """
+    each = tuple(organizations)
+    groups = (group for size in range(len(each)) for group in combinations(each, size + 1))
+    undoing: list[tuple[Services, ...]] = []
+    for group in groups:  # the smallest ones first
+        services = frozenset[Service]().union(*group)
+        larger = any({*smaller} <= {*group} for smaller in undoing)
+        if not larger and is_undone(services, cells=cells, planned=planned):
+            undoing.append(group)
+    return tuple(undoing)
+
+
+def _limits(guarantee: Guarantee) -> tuple[Against, Against]:
+    """Return the limits with mixing and without it; the same if the guarantee is a local one."""
     mixed = Against(guarantee.epsilon, guarantee.delta, guarantee.proved)
-    parties = get_args(Party)[:2] + get_args(Party)[4:]
-    if not analysis(guarantee.analysis).shuffled:
-        return dict.fromkeys(parties, mixed)
-    limits = dict.fromkeys(parties, mixed) | {"mixers and collector": local}
-    if planned:
-        limits["inviter and collector"] = local
-        if cells:
-            limits["first mixer and collector"] = local
-    return limits
+    local = Against(guarantee.local_epsilon, 0.0, True)
+    return mixed, local if analysis(guarantee.analysis).shuffled else mixed
 
 
 # What a guarantee assumes.

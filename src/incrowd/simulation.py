@@ -313,7 +313,7 @@ class Trial:
         self.plan, self.people, self.fixed_people = plan, population.people, fixed_people
         change = change and change._replace(noise_only=fixed_people)
         self.asked = TableOptions(
-            fixed_people, 0, {}, simultaneous, covariance=False, change=change
+            fixed_people, (), {}, simultaneous, covariance=False, change=change
         )
         self.strata = list(population.releases) or [()]
         self.number = self.people.number if plan.survey.open else plan.survey.crowd

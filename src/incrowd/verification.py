@@ -32,9 +32,10 @@ class Verification:
     bit is set with a probability between two bounds. impossible_people: numbers of people that
     cannot have sent so many, or so few, reports. reports, impossible, and impossible_people are
     None if no reports were given. missing: how many people the plan's crowd still lacks, in the
-    smallest stratum if questions are open. seed: of a simulation, whose reports protect nobody.
-    people: the number in each release, if questions are open. contradicted: whether the shuffler
-    signed two releases of one stratum.
+    smallest stratum if questions are open. absent: the messages, counted from 1, of which no
+    reports were given. seed: of a simulation, whose reports protect nobody. people: the number in
+    each release, if questions are open. contradicted: whether the shuffler signed two releases of
+    one stratum.
     """
 
     certificate: Certificate
@@ -45,6 +46,7 @@ class Verification:
     impossible: tuple[Impossible, ...] | None = None
     impossible_people: tuple[ImpossiblePeople, ...] | None = None
     missing: int = 0
+    absent: tuple[int, ...] = ()
     seed: int | None = None
     people: Mapping[Names, int] | None = None
     contradicted: bool = False
@@ -96,6 +98,11 @@ def verify(
             wrong for crowd in each.values() for wrong in impossible_people(plan, crowd)
         ),
         missing=max(plan.survey.crowd - smallest, 0),
+        absent=tuple(
+            number + 1
+            for number in range(len(plan.messages))
+            if any(number not in crowd for crowd in crowds.values())
+        ),
         seed=counted.seed,
         people=people if counted.strata else None,
         contradicted=any(each.contradicted for each in received),

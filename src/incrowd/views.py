@@ -12,8 +12,6 @@ from functools import singledispatch
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import MISSING, UsageError
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -69,6 +67,8 @@ class Tabular:
         try:
             import_module("pandas")
         except ImportError:
+            from incrowd.errors import MISSING, UsageError  # slow to load
+
             allowed = "install it (pip install pandas), or use to_arrow()"
             raise UsageError.of("pandas", MISSING, allowed) from None
         return self.to_arrow().to_pandas()

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.accountant.certificates import certify, privacy_curve
@@ -26,6 +26,7 @@ from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Sche
 from incrowd.accountant.worst import delta
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import choice, mixes
+from tests.conftest import examples
 from tests.oracles.matrices import matrix
 
 ROUNDING = 1e-9
@@ -84,7 +85,7 @@ def laws_of_collections(sent, crowd):
 
 @pytest.mark.slow
 @given(mixes(5), st.sampled_from([3, 40, 1000]), st.floats(0.0, 2.0))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_blanket_is_that_of_the_explicit_matrices(parts, crowd, epsilon):
     """All pairs of records of any mix: none is worse than the classes that are tried.
 
@@ -157,7 +158,7 @@ def test_no_small_collection_exceeds_the_certificate(parts, crowd):
 
 
 @given(mixes(2.6), st.integers(2, 3), st.floats(0.0, 1.5))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_small_collection_of_any_mix_exceeds_the_certificate(parts, crowd, epsilon):
     exact = largest_delta(matrix(parts), crowd, epsilon)
     found = certify("blanket", Schema.of(parts), crowd, epsilon).delta.upper

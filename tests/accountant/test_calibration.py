@@ -21,7 +21,7 @@ from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Sche
 from incrowd.accountant.search import first_below
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import choice, everything, flip, free, same_noise
-from tests.conftest import slowly
+from tests.conftest import examples, slowly
 from tests.oracles import expected
 
 # Calibration
@@ -153,7 +153,7 @@ def test_few_certificates_are_needed(monkeypatch):
     st.floats(-20.0, -1e-6),
     st.sampled_from(["line", "bend", "steps"]),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_search_finds_the_first_noise_below(root, steep, start, shape):
     """Any falling height: the noise found holds, and hardly less does not."""
     heights = {

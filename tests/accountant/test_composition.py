@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import binom
@@ -22,6 +22,7 @@ from incrowd.accountant.curves import all_dots
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.accountant.search import gaussian_delta, log_signal
 from tests.accountant.conftest import choice, everything, flip, free
+from tests.conftest import examples
 
 # Composition against explicit laws
 
@@ -137,7 +138,7 @@ def collections(sent, crowd):
     st.lists(st.tuples(st.floats(0.1, 0.45), st.integers(1, 3)), min_size=2, max_size=4),
     st.floats(0.05, 2.0),
 )
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_local_composition_is_exact(messages, epsilon):
     """Messages of one bit, by listing which of them tell the truth."""
     sent = everything(*((free(q), copies) for q, copies in messages))

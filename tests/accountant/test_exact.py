@@ -21,6 +21,7 @@ from incrowd.accountant.one_bit import one_bit, one_bit_at
 from incrowd.accountant.schema import Domain
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import a_person
+from tests.conftest import examples
 from tests.oracles import expected
 
 ROUNDED_UP = 1e-9  # delta is rounded up by this share of it
@@ -113,7 +114,7 @@ def assert_rounded_up(value, exact):
 
 
 @given(channels, st.integers(2, 6), epsilons, st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_one_bit_is_brute_force(channel, crowd, epsilon, data):
     ones = data.draw(st.integers(0, crowd - 1))
     assume(abs(epsilon - channel.epsilon) > 1e-5)  # there delta is a difference of equal numbers
@@ -159,7 +160,7 @@ def test_one_bit_far_in_the_tail():
 
 
 @given(usual_channels, st.integers(2, 1200), st.floats(0, 1), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_all_collections_agree_with_each_alone(channel, crowd, epsilon, data):
     found = one_bit(channel, crowd, epsilon)
     ones = data.draw(st.integers(0, crowd - 1))
@@ -256,7 +257,7 @@ def test_every_pair_and_collection_is_tried(domain, crowd, q, epsilon):
 
 
 @given(usual_channels, st.integers(2, 25), epsilons)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_one_free_bit_is_one_bit(channel, crowd, epsilon):
     few, one = enumerate_all(FREE_BIT, channel, crowd, epsilon), one_bit(channel, crowd, epsilon)
     assert few.delta.value == pytest.approx(one.worst_delta.value, rel=1e-8, abs=1e-15)
@@ -334,7 +335,7 @@ def homogeneous(draw):
 
 
 @given(homogeneous(), usual_channels, st.floats(0, 2))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     """Upper bounds are above the truth, estimates near it, wherever enumeration is possible."""
     relation, crowd = case
@@ -371,7 +372,7 @@ def test_outlier_has_the_exact_values(q, L, crowd, epsilon, presence, absence):
     usual_channels,
     st.floats(0.05, 2),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_blanket_is_above_enumerate_and_enumerate_above_outlier(case, channel, epsilon):
     """The order of the analyses: a proof, the truth, a lower bound."""
     domain, crowd = case

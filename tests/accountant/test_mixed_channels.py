@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from incrowd.accountant.certificates import certify
@@ -16,6 +16,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema
+from tests.conftest import examples
 from tests.oracles.axes import patterns
 
 
@@ -153,7 +154,7 @@ any_part = st.one_of(
 
 
 @given(st.lists(any_part, min_size=1, max_size=3), st.integers(2, 4), st.floats(0.0, 1.5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @example([Part(Domain(3, 0, 2), BitFlip.at_least(0.0546875))], 2, 1.0)  # two pairs, one quick bound
 def test_any_mix_is_bounded_by_the_blanket(parts, crowd, epsilon):
     """By hand over all pairs, and over all collections of two: nothing exceeds the claim."""

@@ -20,10 +20,11 @@ from incrowd.accountant.one_bit import (
     worst_curve,
 )
 from incrowd.errors import PrivacyError
+from tests.conftest import slowly
 
 ROUNDED_UP = 1e-9  # share by which `one_bit` rounds up
 FIGURES = 1e-11  # its error besides
-CASES = 120
+CASES, MANY = 40, 120  # at random; slowly many
 PRINTED = 5e-7  # relative error of seven printed digits
 SEARCHED = 5e-4  # relative error of a noise that was found by bisection as far as that
 STEP, DOTS = 0.02, 200  # of composed curves: beyond the local epsilon
@@ -62,11 +63,12 @@ def random_cases(seed, count, most):
         yield channel, crowd, some_epsilon(generator, channel)
 
 
+@pytest.mark.parametrize("cases", [CASES, *slowly(MANY)])
 @pytest.mark.parametrize("first_cells", [1, module.WORST_FIRST_CELLS])
-def test_the_worst_of_all_crowds(monkeypatch, first_cells):
+def test_the_worst_of_all_crowds(monkeypatch, first_cells, cases):
     """Against every m = 0, ..., N - 1, one by one."""
     monkeypatch.setattr(module, "WORST_FIRST_CELLS", first_cells)
-    for channel, crowd, epsilon in random_cases(first_cells, CASES, 10_000):
+    for channel, crowd, epsilon in random_cases(first_cells, cases, 10_000):
         every, certain = enumerated(channel, crowd, epsilon)
         found = worst_crowd(Bit.from_flip(channel), crowd, epsilon)
         case = (channel, crowd, epsilon)

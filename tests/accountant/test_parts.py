@@ -17,6 +17,7 @@ from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema, as_flip, farthest
 from tests.accountant.conftest import DOMAINS, choice, mixes, parts_of_any_kind
+from tests.conftest import examples
 from tests.oracles.matrices import matrix, matrix_of, records_of
 
 # Local
@@ -28,7 +29,7 @@ def local_by_matrix(sent, epsilon):
 
 
 @given(mixes(5), st.floats(0.0, 3.0))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_local_is_that_of_the_explicit_matrices(parts, epsilon):
     report, sent = Schema.of(parts), matrix(parts)
     logs = np.log(sent)
@@ -77,7 +78,7 @@ def test_farthest_pairs_by_listing(domain):
 
 
 @given(parts_of_any_kind)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_log_phi_is_the_largest_chi_square(part):
     sent = matrix_of(part)
     chi = (sent[:, :, None] ** 2 / sent[:, None, :]).sum(axis=0).max()

@@ -242,7 +242,7 @@ def test_weights_of_several_messages_leave_out_what_they_cannot_reach(desk, repo
     assert not {("income",), ("devices",)} & names
     said = " ".join(f"{found.stdout} {found.stderr}".split())
     assert all(id in said for id in ("income", "devices"))
-    assert "no report holds it with sex, region" in said
+    assert "no report has it together with sex, region" in said
 
 
 def test_groups_are_compared(reports, people):

@@ -105,6 +105,28 @@ def test_verify_rejects_less_noise_and_foreign_reports(made, tmp_path):
     assert (found.message, found.question, found.bit) == (1, "physical_limitation", 0)
 
 
+def test_verify_names_the_messages_without_reports(tmp_path):
+    plan, reports = tmp_path / "plan.json", tmp_path / "reports"
+    run("plan", SURVEY, "-o", plan)
+    run("randomize", plan, ANSWERS, "-o", reports)
+    files = sorted(reports.iterdir())
+    assert len(files) == 4 and run("verify", plan, *files).returncode == 0
+    done = run("verify", plan, files[0], files[2])
+    said = "no reports of messages 2 and 4 were given, so 20,000 people are missing"
+    assert done.returncode == 1 and said in done.stderr
+    facts = json.loads(run("verify", plan, files[1], "--json").stdout)
+    assert facts["messages_without_reports"] == [1, 3, 4] and not facts["holds"]
+
+
+def test_verify_counts_the_people_of_the_reports_it_was_given(made, tmp_path):
+    text = Path(ANSWERS).read_text().splitlines()
+    (tmp_path / "few.csv").write_text("\n".join(text[:10_001]))
+    run("randomize", made / "plan.json", tmp_path / "few.csv", "-o", tmp_path / "few.parquet")
+    done = run("verify", made / "plan.json", tmp_path / "few.parquet")
+    said = "10,000 people are missing: the plan requires 20,000, and these reports come from 10,000"
+    assert done.returncode == 1 and said in done.stderr
+
+
 def test_interrupt_leaves_nothing(tmp_path):
     command = [sys.executable, "-c", "from incrowd.cli import main; main()"]
     command += ["--log", "info", "simulate", SURVEY, ANSWERS, "--trials", "100000"]

@@ -150,7 +150,7 @@ def two_plans(tmp_path_factory):
         ("regress one.json other.parquet --outcome a --on b", "reports: got 'other.parquet'; they"),
         ("postprocess one.json other.parquet", "reports: got 'other.parquet'; they belong"),
         ("verify one.json other.parquet", "reports: got 'other.parquet'; they belong"),
-        ("ledger ledger.json other.json other.parquet", "plan: got 'other.json'; it is in the"),
+        ("ledger ledger.json other.json other.parquet", "plan: got 'other.json'; it is already"),
         ("ledger ledger.json one.json one.parquet", "plan: got 'one.json'; it does not cover"),
         ("randomize one.json a.csv -o r.parquet --ledger ledger.json", "plan: got 'one.json'; it"),
     ],

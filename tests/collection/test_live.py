@@ -43,7 +43,7 @@ def test_everybody_is_counted_once(shown):
 def test_the_signature_is_one_of_the_shuffler(shown):
     facts, folder = shown
     receipt, bundle = load_receipt(folder / "reports")
-    assert facts["receipt"]["signature_valid"] is True and receipt.signed.is_of(bundle.signer)
+    assert facts["receipt"]["signatures_valid"] is True and receipt.signed.is_of(bundle.signer)
     other = Signed(bytes(64), receipt.signed.header)
     assert not other.is_of(bundle.signer)
 

@@ -109,9 +109,11 @@ def shuffler(folder, server):
     store = setup.open_store(settings)
     store.invite([code(number) for number in range(PEOPLE)])
     command = [sys.executable, "-c", COMMAND, "shuffler", "run", str(settings.folder)]
-    with running(command, folder, port) as process:
-        yield port, process, store, address.split("/")[3].split("?")[0]
-    store.engine.dispose()
+    try:
+        with running(command, folder, port) as process:
+            yield port, process, store, address.split("/")[3].split("?")[0]
+    finally:  # also where a test is skipped, because another server is missing
+        store.engine.dispose()
 
 
 def chain(folder, configuration, change):

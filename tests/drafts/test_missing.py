@@ -7,13 +7,14 @@ from math import inf
 import numpy as np
 import pandas
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import incrowd
 from incrowd.drafts.columns import edges
 from incrowd.drafts.missing import no_answers, spikes
 from incrowd.encoding.records import NO_ANSWERS, EncodedAnswers
+from tests.conftest import examples
 
 ROWS = 800
 GENERATOR = np.random.default_rng(23)
@@ -124,7 +125,7 @@ def test_a_few_huge_numbers_change_no_unit(huge):
     assert 10 ** (np.floor(np.log10(np.diff(inner)[0])) - 1) > 1000
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.dictionaries(
         st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e9, 1e9, width=32)),

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import norm
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.estimation.cells import CellCounts, CellsReading, cells_table
+from incrowd.estimation.cells import CellCounts, CellsReading, FalseReports
 from incrowd.estimation.decoders import channel_matrix, question_decoder
 from incrowd.estimation.regression.levels import level_decoder, level_rows
 from incrowd.estimation.regression.model import Model
@@ -17,6 +17,8 @@ from incrowd.estimation.tables import along_axes, combined, estimate_table
 from incrowd.plans import Cells
 from incrowd.survey import Choice, Multi, YesNo
 from tests.oracles.axes import axis_of, patterns, with_one
+
+ONE_REPORT = FalseReports(lambda _: 1, shared=True)  # what a sender can send
 
 
 class Setting(NamedTuple):
@@ -265,4 +267,4 @@ def cells_of(questions, flip):
 def table_of_cells(questions, counts, people, flip, noise_only=False):
     """The table of all questions of one message of cells. counts: the reports of each cell."""
     part = CellCounts(cells_of(questions, flip), people, np.asarray(counts))
-    return cells_table(questions, CellsReading((part,), 1.0), noise_only, lambda _: 1)
+    return CellsReading((part,), 1.0).table(questions, noise_only, ONE_REPORT)

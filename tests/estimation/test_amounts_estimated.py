@@ -56,7 +56,7 @@ def test_a_device_rounds_once_and_draws_its_noise_again(monkeypatch):
     plan, seen = planned(), []
 
     class Bundle:
-        slots, shape = (1,), None
+        slots, pools, shape = (1,), ((0,),), None
 
     Bundle.plan = plan
 

@@ -36,7 +36,7 @@ def test_a_linear_model_is_near_the_people_and_its_forecast(collected):
 
 
 def test_a_logistic_model_needs_one_table(collected):
-    with pytest.raises(TableError, match="one table must hold all its questions"):
+    with pytest.raises(TableError, match="it needs one table of them all"):
         incrowd.regress(*collected, outcome="ill", on=ON)
     two = incrowd.regress(*collected, outcome="ill", on=["smokes"])
     assert two.estimable and two.method == "table"

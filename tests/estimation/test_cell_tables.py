@@ -14,7 +14,6 @@ from incrowd.estimation.amounts import evidence, evidence_of, mean
 from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
-    cells_table,
     expected_cells,
     planned_noise,
     planned_weight,
@@ -28,7 +27,7 @@ from incrowd.estimation.postprocess import (
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.survey import Amount, Choice, Multi, YesNo
 from incrowd.survey.question import Merged
-from tests.estimation.conftest import cells_of
+from tests.estimation.conftest import ONE_REPORT, cells_of
 
 A = YesNo(id="a")
 B = Choice(id="b", options=["x", "y", "z"], optional=True)
@@ -41,7 +40,7 @@ PEOPLE = 1000
 
 def joint_of(questions, reading, noise_only, margin):
     """A table with the covariance of all its cells."""
-    return cells_table(questions, reading, noise_only, lambda _: 1, covariance=True, margin=margin)
+    return reading.table(questions, noise_only, ONE_REPORT, covariance=True, margin=margin)
 
 
 def counts_of(crossings, law, people=PEOPLE):
@@ -174,8 +173,8 @@ def test_the_noise_covariance_is_that_of_the_bits(setting):
     jacobian = linear(lambda r: joint_of(wanted, r, noise_only=True, margin=True).estimate)
     joint = joint_of(wanted, reading, noise_only=True, margin=True)
     assert joint.covariance == pytest.approx((jacobian * variances) @ jacobian.T, abs=1e-12)
-    table = cells_table(wanted, reading, True, lambda _: 1)
-    own = linear(lambda r: cells_table(wanted, r, True, lambda _: 1).estimate)
+    table = reading.table(wanted, True, ONE_REPORT)
+    own = linear(lambda r: r.table(wanted, True, ONE_REPORT).estimate)
     assert table.noise_error.ravel() ** 2 == pytest.approx((own**2) @ variances, abs=1e-12)
     assert table.influence == pytest.approx(np.abs(own).max())
 
@@ -183,7 +182,7 @@ def test_the_noise_covariance_is_that_of_the_bits(setting):
 def test_the_planned_noise_is_that_of_one_person(setting):
     reading, wanted, _ = setting
     messages = [part.message for part in reading.parts]
-    table = cells_table(wanted, reading, True, lambda _: 1)
+    table = reading.table(wanted, True, ONE_REPORT)
     assert planned_noise(messages, wanted) == pytest.approx(table.noise_error**2 * PEOPLE)
     ids = tuple(question.id for question in wanted)
     noise = reading.combined(ids).noise_variance
@@ -205,7 +204,7 @@ def test_merged_answers_have_the_sum_and_its_noise():
     """Merged before and after: the same linear function of the counts."""
     reading = counts_of([[A, B], [B]], random_law([A, B], 3))
     merged = B.with_merged((Merged("x or z", ("x", "z")),))
-    table = cells_table([merged, A], reading, False, lambda _: 1)
+    table = reading.table([merged, A], False, ONE_REPORT)
     parts = [("x", "z") if answer == "x or z" else (answer,) for answer in merged.answers]
     rows = np.array([[answer in part for answer in B.answers] for part in parts], float)
     plain = joint_of([B, A], reading, noise_only=True, margin=False)
@@ -218,10 +217,10 @@ def test_merged_answers_have_the_sum_and_its_noise():
 def test_empty_cells_have_exact_p_values_in_any_order():
     flip, counts = FLIPS[0], np.array([140, 90, 120, 100, 99, 101, 130, 95])
     part = CellCounts(cells_of([A, B], flip), PEOPLE, counts)
-    table = cells_table([B, A], CellsReading((part,), 1.0), False, lambda _: 1)
+    table = CellsReading((part,), 1.0).table([B, A], False, ONE_REPORT)
     expected = binom.sf(counts - 1, PEOPLE, flip.q).reshape(2, 4).T
     assert table.p_values == pytest.approx(expected)
-    margin = cells_table([B], CellsReading((part,), 1.0), False, lambda _: 1)
+    margin = CellsReading((part,), 1.0).table([B], False, ONE_REPORT)
     assert margin.p_values is None
 
 
@@ -230,7 +229,7 @@ def test_messages_that_lost_reports_are_combined_by_shares():
     law = random_law([A, B], 5)
     full, fewer = counts_of([[A, B], [B]], law), counts_of([[A, B], [B]], law, 800)
     reading = CellsReading((full.parts[0], fewer.parts[1]), 1.0)
-    table = cells_table([B], reading, True, lambda _: 1)
+    table = reading.table([B], True, ONE_REPORT)
     shares = np.array([share(law, {"b": answer}) for answer in B.answers])
     assert table.estimate == pytest.approx(shares)
     assert table.people == 800
@@ -263,7 +262,7 @@ def test_the_amounts_of_cells_are_those_of_their_table():
     most as far as the worst of all cells of both messages, five times."""
     law = random_law([A, D], 7)
     reading = counts_of([[D, A], [D]], law)
-    found = mean(evidence(None, D, [reading], places=5))
+    found = mean(evidence(None, D, [reading], places=(5,)))
     joint = joint_of([D], reading, noise_only=False, margin=True)
     expected = mean(evidence_of(D, joint, np.zeros((1, 4, 4))))
     assert found.estimate == pytest.approx(expected.estimate)
@@ -273,7 +272,7 @@ def test_the_amounts_of_cells_are_those_of_their_table():
         for bit in np.eye(len(part.reports)):
             parts = list(reading.parts)
             parts[number] = part._replace(reports=part.reports + bit)
-            false = mean(evidence(None, D, [CellsReading(tuple(parts), 1.0)], places=5))
+            false = mean(evidence(None, D, [CellsReading(tuple(parts), 1.0)], places=(5,)))
             moved.append(abs(false.estimate - found.estimate))
     assert found.influence == pytest.approx(5 * max(moved))
 

@@ -66,7 +66,7 @@ def crowd(people, noisy=10.0):
 def tables(ids, people, trials=TRIALS):
     made = crowd(people)
     for counted in made.tallies(people, trials, seed=people + 1):
-        yield table(made.plan, counted, ids, places=1)
+        yield table(made.plan, counted, ids, places=(1,))
 
 
 def holding(found, truth):
@@ -159,7 +159,7 @@ def test_the_variance_at_the_estimate_would_not_cover():
         (SEX, RARE), (("rare", "sex"),), (0.0025,), np.array([[0.4975, 0.0025], [0.4975, 0.0025]])
     )
     found = [
-        table(made.plan, counted, made.tables[0], places=1)
+        table(made.plan, counted, made.tables[0], places=(1,))
         for counted in made.tallies(2000, TRIALS, seed=5)
     ]
     truth = made.shares(made.tables[0])
@@ -285,7 +285,7 @@ def test_raked_shares_cover(people):
         id: dict(zip(made.plan.survey.question(id).answers, made.shares([id]), strict=True))
         for id in ("smokes", "age")
     }
-    change = Change(known_margins(made.plan.survey, known), False, places=1)
+    change = Change(known_margins(made.plan.survey, known), False, places=(1,))
     found = [
         derived(made.plan, counted, ("ill", "smokes"), change).table
         for counted in made.tallies(people, TRIALS, seed=people + 4)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.estimation.cells import CellCounts, CellsReading, cells_table
+from incrowd.estimation.cells import CellCounts, CellsReading
 from incrowd.estimation.correlate import Correlations, correlation, no_correlation
 from incrowd.plans import Cells
 from incrowd.survey import Choice, YesNo
+from tests.estimation.conftest import ONE_REPORT
 
 ILL, SMOKES = YesNo(id="ill"), YesNo(id="smokes")
 VISITS = Choice(id="visits", options=("none", "some", "many"), optional=True)
@@ -28,7 +29,7 @@ def table(questions, shares, people=5000, seed=None, q=0.02, noise_only=False):
         counts = generator.multinomial(people, shares.ravel())
         reports = generator.binomial(counts, high) + generator.binomial(people - counts, low)
     reading = CellsReading((CellCounts(message, people, reports),), 1.0)
-    return cells_table(questions, reading, noise_only, lambda _: 1, covariance=True)
+    return reading.table(questions, noise_only, ONE_REPORT, covariance=True)
 
 
 def phi(shares):

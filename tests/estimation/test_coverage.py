@@ -247,7 +247,7 @@ def few(*tables):
 @pytest.mark.parametrize("asked", [{"covariance": True}, {"simultaneous": "max-t"}])
 def test_a_tally_of_single_bits_has_no_covariance_and_says_so(asked):
     plan, tally = few(["a"], ["b"])
-    with pytest.raises(IncrowdError, match="counts single bits"):
+    with pytest.raises(IncrowdError, match="counts only single bits"):
         incrowd.estimate(plan, tally, **asked)
 
 

@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 
 import incrowd
-from incrowd.plans.slots import slots
+from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.presentation.shown import quality
 from tests.conftest import cells_survey
+from tests.oracles.releases import stated_release
 
 PEOPLE = 40
 
@@ -121,3 +122,43 @@ def test_weighted_means_have_an_influence_of_their_own():
     assert np.ptp(means) <= min(stated)
     plain = incrowd.estimate(plan, reports, tables=[["pay"]]).amounts["pay"].mean.influence
     assert min(stated) > plain  # the influence without weights would be too small
+
+
+@pytest.mark.parametrize("mixers", [1, 2])
+def test_with_two_mixers_one_sender_has_the_slots_of_each_message_and_no_others(mixers):
+    """A sender fills an upload in every way with reports of one cell of each message.
+
+    One shuffler cannot see the messages: all places may hold the same one. Tokens are of a message.
+    """
+    yes_no = [{"id": id, "type": "yesno"} for id in ("a", "b", "c")]
+    messages = [{"questions": ids, "cells": True} for ids in (["a", "b"], ["a", "c"])]
+    privacy = {"epsilon": 1.0, "delta": 1e-5}
+    raw = {"name": "A", "crowd": 500, "privacy": privacy, "question": yes_no, "message": messages}
+    plan = incrowd.plan(incrowd.Survey.of(raw))
+    each, shared = slots_of_messages(plan), sum(slots(plan))
+    assert min(each) > 1 and sum(each) >= shared > max(each)
+    places = shared if mixers == 1 else sum(each)
+    came = stated_release(people=500, mixers=mixers, places=places)
+    answers = pd.DataFrame({id: np.arange(500) % 3 == n for n, id in enumerate("abc")})
+    honest = [
+        replace(part, release=came, id=came.collection(number))
+        for number, part in enumerate(incrowd.randomize(plan, answers, simulation_seed=1))
+    ]
+
+    def estimated(*numbers, cells):
+        """The shares of a after so many further reports of these cells of each message."""
+        further = []
+        for part, number, cell in zip(honest, numbers, cells, strict=True):
+            flood = np.full((number, part.packed.shape[1]), cell, np.uint8)
+            further.append(replace(part, packed=np.concatenate([part.packed, flood])))
+        (table,) = incrowd.estimate(plan, further, tables=[["a"]]).tables
+        return table
+
+    before = estimated(0, 0, cells=(0, 0))
+    ways = [each] if mixers == 2 else [(number, shared - number) for number in range(shared + 1)]
+    moved = [
+        np.abs(estimated(*way, cells=cells).estimate - before.estimate).max()
+        for way in ways
+        for cells in product(range(4), repeat=2)
+    ]
+    assert max(moved) == pytest.approx(before.influence)

@@ -7,12 +7,13 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from incrowd.errors import TableError
 from incrowd.estimation.interactions import Source, combined, single_bit
+from tests.conftest import examples
 
 
 def parameters(sizes, sources):
@@ -100,7 +101,7 @@ def surveys(draw):
 
 
 @given(surveys())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_table_is_that_of_dense_least_squares(survey):
     """Shares, and the covariance that the actual variances give the planned weights."""
     sizes, sources, wanted = survey
@@ -116,7 +117,7 @@ def test_the_table_is_that_of_dense_least_squares(survey):
 
 @pytest.mark.slow
 @given(surveys(), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_two_tables_have_the_covariance_of_dense_least_squares(survey, seed):
     sizes, sources, wanted = survey
     other = sources[seed % len(sources)].questions
@@ -128,7 +129,7 @@ def test_two_tables_have_the_covariance_of_dense_least_squares(survey, seed):
 
 
 @given(surveys(), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_tables_of_the_same_sources_have_the_same_margins(survey, seed):
     """Also the variance of a margin that is read off the table is that of the margin's cells."""
     _, sources, wanted = survey
@@ -145,7 +146,7 @@ def test_tables_of_the_same_sources_have_the_same_margins(survey, seed):
 
 
 @given(surveys(), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_sums_of_cells_have_the_covariance_of_the_cells(survey, seed):
     """Weighted sums along each axis, of dense and of sparse matrices."""
     _, sources, wanted = survey
@@ -161,7 +162,7 @@ def test_sums_of_cells_have_the_covariance_of_the_cells(survey, seed):
 
 
 @given(surveys())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_one_report_moves_a_cell_by_the_largest_coefficient(survey):
     sizes, sources, wanted = survey
     linear, _ = dense(sizes, sources, [s.weight for s in sources], wanted)
@@ -202,7 +203,7 @@ def test_a_large_table_needs_no_matrix_and_a_table_that_no_message_holds_is_refu
     assert table.noise_variance == pytest.approx(1 - 1e-5)
     with pytest.raises(TableError, match="100,000 cells"):
         table.covariance_with(table)
-    with pytest.raises(TableError, match="no message holds all of them"):
+    with pytest.raises(TableError, match="no message has all of these"):
         combined([large], ("a", "c"))
 
 

@@ -71,7 +71,7 @@ def test_raking_takes_a_cell_below_zero_and_refuses_margins_that_cannot_be_met()
     weights = raked(shares, near)
     assert BY_SEX @ (shares * weights) == pytest.approx([0.4, 0.6])
     assert BY_AGE @ (shares * weights) == pytest.approx([0.55, 0.45])
-    with pytest.raises(TableError, match="do not settle"):
+    with pytest.raises(TableError, match="do not converge"):
         raked(np.array([0.5, 0.0, 0.0, 0.5]), MARGINS)
 
 

@@ -83,20 +83,22 @@ def test_what_can_be_weighted_is_and_the_rest_has_a_reason(estimates):
     assert abs(ill.estimate[1] - (0.5 / 2 + 0.5 / 3)) < 4 * ill.standard_error[1]
     (missing,) = estimates.not_made
     assert missing.questions == ("tired",)
-    assert missing.sentence.startswith("tired: no report holds it with sex")
+    assert missing.sentence.startswith("tired: no report has it together with sex")
 
 
 def test_the_rest_is_listed_in_text_json_and_page(estimates, folder, tmp_path, run):
     paths = str(folder / "plan.json"), str(folder / "reports")
     margins = ("--margins", str(folder / "margins.toml"))
     code, out, _ = run("estimate", *paths, *margins)
-    assert code == 0 and "Left out" in out and "tired: no report holds it" in " ".join(out.split())
+    text = " ".join(out.split())
+    assert code == 0 and "Left out" in text and "tired: no report has it together" in text
     code, out, _ = run("estimate", *paths, *margins, "--json")
     facts = json.loads(out)
     assert code == 0 and [table["questions"] for table in facts["tables"]] == [["sex"], ["ill"]]
     (missing,) = facts["not_made"]
-    assert missing["questions"] == ["tired"] and "no report holds it with sex" in missing["reason"]
-    assert "tired: no report holds it with sex" in page(estimates)
+    assert missing["questions"] == ["tired"]
+    assert "no report has it together with sex" in missing["reason"]
+    assert "tired: no report has it together with sex" in page(estimates)
     tally = tmp_path / "part.tally.json"
     code, _, _ = run("tally", *paths, *margins, "-o", str(tally))
     assert code == 0
@@ -109,7 +111,7 @@ def test_where_nothing_can_be_weighted_it_is_refused(folder, run):
     plan = incrowd.Plan.load(folder / "plan.json")
     reports = list(incrowd.load_reports(folder / "reports"))
     both = MARGINS | {"tired": {"no": 0.5, "yes": 0.5}}
-    with pytest.raises(TableError, match="no report holds it with sex, tired") as raised:
+    with pytest.raises(TableError, match="no report has it together with sex, tired") as raised:
         incrowd.estimate(plan, reports, margins=both)
     assert len(raised.value.problems) == 3
     code, _, err = run(
@@ -121,7 +123,7 @@ def test_where_nothing_can_be_weighted_it_is_refused(folder, run):
         "--table",
         "ill",
     )
-    assert code == 2 and "no report holds it with tired" in " ".join(err.split())
+    assert code == 2 and "no report has it together with tired" in " ".join(err.split())
 
 
 def test_a_share_that_the_noise_hides_leaves_out_what_is_divided_by_it(folder):

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.accountant.channels.bit import Bit
@@ -17,6 +17,7 @@ from incrowd.accountant.channels.simmons import Simmons
 from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.tables import along_axes
 from incrowd.survey import Choice, Multi, YesNo
+from tests.conftest import examples
 from tests.oracles.axes import axis_of, records_of, with_one
 
 YES_NO = YesNo(id="a")
@@ -36,7 +37,7 @@ mixes = st.lists(pairs, min_size=1, max_size=8).filter(
 
 
 @given(mixes, st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_axis_by_axis_is_the_explicit_kronecker_product_for_every_mix(mix, seed):
     """Oracle: the Kronecker product of the laws of all reports, written out; a random crowd of
     records. The estimate of the exact law is the crowd's own table, and E[g^2] is that of the

@@ -90,7 +90,7 @@ def test_a_question_with_several_answers_takes_nothing_from_parities_of_others()
 def test_a_table_of_which_something_is_told_nowhere_is_refused(held, wanted):
     """Three questions in pairs do not tell how often all three answers come together."""
     told = [single_bit(ids, 0.5, 1.0, 1.0) for ids in held]
-    with pytest.raises(TableError, match="no message holds all of them"):
+    with pytest.raises(TableError, match="no message has all of these"):
         combined(told, wanted)
     whole = single_bit(wanted, 0.5, 1.0, 1.0)
     below = [

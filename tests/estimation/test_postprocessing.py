@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -21,7 +21,7 @@ from incrowd.estimation.postprocess import (
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.reports.moments import histogram, pair_moments
 from incrowd.survey import Choice, Multi, YesNo
-from tests.conftest import slowly
+from tests.conftest import examples, slowly
 
 FLIP = BitFlip.at_least(0.2)
 NOISY = BitFlip.at_least(0.3)
@@ -101,7 +101,7 @@ def optimal(point, found):
 
 
 @given(st.lists(st.floats(-2, 2), min_size=1, max_size=7))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_projection_is_the_nearest_point(values):
     point = np.array(values)
     found = project_to_simplex(point)

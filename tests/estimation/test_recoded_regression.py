@@ -142,7 +142,7 @@ def test_weights_know_merged_answers_and_slopes(penalty):
 def test_what_cannot_go_together_is_refused_with_a_reason():
     plan, reports = collected("one report")
     for changed in ({"method": "likelihood"}, {"method": "likelihood", "on": ["score(q)"]}):
-        with pytest.raises(IncrowdError, match="without merged answers or scores"):
+        with pytest.raises(IncrowdError, match="no merged answers, no scores"):
             incrowd.regress(
                 *(plan, reports),
                 **({"outcome": "ill", "on": ["q"], "merge": {"q": [["a", "b"]]}} | changed),
@@ -150,5 +150,5 @@ def test_what_cannot_go_together_is_refused_with_a_reason():
     cells = {"id": "u", "type": "choice", "options": LEVELS, "cells": True}
     raw = {"name": "u", "crowd": 100, "privacy": {"epsilon": 4.0, "analysis": "local"}}
     alone = incrowd.plan(Survey.of(raw | grouped([{"id": "ill", "type": "yesno"}, cells])))
-    with pytest.raises(IncrowdError, match="no message holds all of them"):
+    with pytest.raises(IncrowdError, match="no message has all of these"):
         incrowd.forecast_regression(alone, outcome="ill", on=["score(u)"])

@@ -258,7 +258,7 @@ def test_a_formula_says_outcome_and_predictors():
         ("ill ~ smokes +", None, "on: got 'smokes +'"),
         ("ill ~ a + ", None, "on: got 'a +'"),
         ("~ smokes", None, "outcome: got '~ smokes'; should be a formula"),
-        ("ill ~ smokes", ["age"], "on: got a list of 'age'; the formula 'ill ~ smokes' says it"),
+        ("ill ~ smokes", ["age"], "on: got a list of 'age'; the formula 'ill ~ smokes' already"),
     ],
 )
 def test_what_is_no_formula(formula, on, said):

@@ -292,7 +292,7 @@ def test_a_margin_that_no_report_holds_with_the_model_is_refused():
     apart = [{"questions": ["ill", "smokes"]}, {"questions": ["sex"]}]
     raw = {"name": "t", "crowd": 50, "privacy": {"epsilon": 8.0, "analysis": "local"}}
     made = incrowd.plan(incrowd.Survey.of(raw | {"question": QUESTIONS, "message": apart}))
-    with pytest.raises(TableError, match="no report holds it with sex"):
+    with pytest.raises(TableError, match="no report has it together with sex"):
         incrowd.regress(made, [], outcome="ill", on=["smokes"], margins=MARGINS)
 
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
+
+from tests.conftest import examples
 
 BOTH = pytest.mark.parametrize("machine_code", [False, True], ids=["numpy", "machine code"])
 
-THOROUGH = settings(max_examples=200, deadline=None)
+THOROUGH = examples(200)
 
 SEEDS = st.integers(0, 2**32)
 

@@ -168,6 +168,7 @@ CASES = {
     "release: stopped": stopped,
     "release: parts on Spark": parts_missing,
     "receipt: numbers": edited(people=24),
+    "receipt: dummies": edited(dummies=[0, 0]),
     "receipt: no start": edited(start="zz"),
     "receipt: no proof": edited(contradictions=[START.hex()]),
     "receipt: no receipt": no_text,

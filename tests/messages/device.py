@@ -15,6 +15,7 @@ from incrowd.collection.page.files import PageContent, page_files, shipped
 from tests.messages.shared import answers_file, command, file
 from tests.messages.workflow import less_noise
 from tests.oracles import make_vectors
+from tests.oracles.inviting import CODES, Services
 from tests.oracles.make_vectors import ANSWERS
 from tests.oracles.shuffler import (
     CODE,
@@ -41,6 +42,21 @@ def refused(answer, act=lambda one: one.send(ANSWERS[0], keep=True)):
         return act(one)
 
     return call
+
+
+def with_forged_tokens(folder):
+    services = Services()
+    one = made(services, folder, code=CODES[0].decode())
+    services.tokens = lambda _: httpx.Response(200, content=bytes(256))
+    return one.send(ANSWERS[0])
+
+
+def withdrawn_for_good(folder):
+    """An upload to two mixers that arrives after it was withdrawn."""
+    services = Services()
+    one, honest = made(services, folder, code=CODES[0].decode()), services.handled
+    services.handled = lambda r: said("withdrawn") if r.url.path == "/upload" else honest(r)
+    return one.send(ANSWERS[0])
 
 
 def twice(folder):
@@ -90,7 +106,7 @@ def keep_over_a_folder(folder):
 
 def two_rows(folder):
     one = made(Shuffler(OPEN), folder / "home")
-    return one._upload(make_vectors.pa.table({"smokes": ["yes", "no"]}), None, "", None)
+    return one._drawn(make_vectors.pa.table({"smokes": ["yes", "no"]}), None, "", None)
 
 
 def noisy(_):
@@ -174,6 +190,11 @@ CASES = {
     "sent elsewhere": refused(httpx.Response(307)),
     "another length": refused(said("length")),
     "withdrawn too late": refused(said("not-found"), Device.withdraw),
+    "tokens that are not valid": with_forged_tokens,
+    "a code that the inviter does not know": lambda folder: made(
+        Services([]), folder, code=CODES[0].decode()
+    ).send(ANSWERS[0]),
+    "withdrawn for good": withdrawn_for_good,
     "withdrawn twice": refused(said("method"), Device.withdraw),
     "nothing to withdraw": lambda folder: made(Shuffler(OPEN), folder).withdraw(),
     "answered twice": twice,

@@ -178,8 +178,8 @@ MISTAKES = {
         "entry 2 is not an object; should",
     ),
     "SPSS without the extra": (without("pyreadstat", "a.sav", SAV), 'install "incrowd[stats]"'),
-    "a dictionary": (of({"a": ["yes"]}), "got a dict; name a file, or pass a data frame"),
-    "a number as answers": (of(3), "got a int; name a file, or pass a data frame"),
+    "a dictionary": (of({"a": ["yes"]}), "got a value of type dict; name a file"),
+    "a number as answers": (of(3), "got a value of type int; name a file"),
     "a frame with two columns of a name": (
         of(pandas.DataFrame([["yes", "no"]], columns=["a", "a"])),
         "2 columns 'a'; there should be exactly one; rename the others",

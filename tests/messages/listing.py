@@ -15,7 +15,9 @@ from tests.messages import (
     device,
     estimates,
     files,
+    inviter,
     margins,
+    mixers,
     page,
     plans,
     regressions,
@@ -25,6 +27,7 @@ from tests.messages import (
     strata,
     surveys,
     tallies,
+    tokens,
     wire,
     workflow,
 )
@@ -32,8 +35,9 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, second_mixer),
+    *(collector, device, shuffler, inviter, second_mixer),
     *(files, margins, page, regressions, strata),
+    *(tokens, mixers),
 )
 
 

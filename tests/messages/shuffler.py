@@ -78,7 +78,7 @@ def changed_release(folder):
     settings = installed(folder, bundle)
     store = setup.open_store(settings)
     keeper = Keeper(store, settings, lambda: as_time(bundle.closes), lambda *_: False)
-    store.close((0,), 0)
+    store.close(lambda _: ([(0,)], ()))
     with mock.patch("incrowd.collection.protocol.release.Header.check"):
         settings.releases.mkdir()
         keeper._key.sign(b"")

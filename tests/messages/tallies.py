@@ -30,15 +30,18 @@ def counted(kind="bits", **options):
 
 def count(kind="bits", **changed):
     """Reports that say something else of themselves."""
-    one = next(iter(reports(kind)))
-    return lambda _: incrowd.count(made(kind), [replace(one, **changed)])
+    return lambda _: incrowd.count(made(kind), [replace(next(iter(reports(kind))), **changed)])
 
 
 def together(*releases):
     """Reports of several releases."""
-    one = next(iter(reports("bits")))
-    each = [replace(one, id=str(n), release=release) for n, release in enumerate(releases)]
-    return lambda _: incrowd.count(made("bits"), each)
+
+    def call(_):
+        one = next(iter(reports("bits")))
+        each = [replace(one, id=str(n), release=release) for n, release in enumerate(releases)]
+        incrowd.count(made("bits"), each)
+
+    return call
 
 
 def rewritten(folder, change, group=None):

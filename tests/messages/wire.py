@@ -60,7 +60,7 @@ def uploaded(why):
 
     def call(_):
         upload = parse_upload(bytes.fromhex(found["bytes"]), INVITED)
-        return check_code(upload.code, INVITED)
+        return check_code(upload.entry, INVITED)
 
     return call
 

@@ -137,7 +137,7 @@ def commands() -> list[str]:
         "verify cells.json @cells --json",
         "verify memoised.json @memoised --json",
         "verify any.json --json",
-        "tally any.json @any -o any-tally.json --pairs --json",
+        "tally any.json @any -o any-tally.json --table sex,stress --pairs --json",
         "estimate any.json any-tally.json --table sex,stress --json --covariance",
         "estimate any.json @any --simultaneous max-t --json",
         "estimate cells.json @cells --of-those-who-answered --noise-only --json",

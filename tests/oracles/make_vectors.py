@@ -348,6 +348,12 @@ def problems():
     ]
 
 
+def of_mixers():
+    from tests.oracles import mixers_vectors  # it needs the plan of this module
+
+    return mixers_vectors.cases()
+
+
 MADE = {
     "reports": reports,
     "cells": cells,
@@ -359,6 +365,7 @@ MADE = {
     "uploads": uploads,
     "releases": releases,
     "problems": problems,
+    "mixers": of_mixers,
     "strata": strata.cases,
 }
 

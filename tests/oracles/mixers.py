@@ -18,12 +18,13 @@ from incrowd.collection.inviter.signing import (
     sign_blinded,
 )
 from incrowd.collection.protocol import tokens
+from incrowd.collection.protocol.blind import blind_all, finalize, random_blinding
 from incrowd.collection.protocol.bundle import MixersBundle, least_reserve
 from incrowd.collection.protocol.mixing import EMPTY, Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.sealed import X25519, X_WING, PrivateKey
 from incrowd.collection.protocol.signed import sign
 from incrowd.plans.slots import slots_of_messages
-from tests.oracles.make_vectors import PLAN
+from tests.oracles.make_vectors import PLAN, inside
 from tests.oracles.recorded import fixed
 
 NOTED = Path(__file__).parent / "mixers.json"
@@ -98,6 +99,19 @@ def bundle(plan=PLAN, second=SECOND_KEY, **changes):
     return MixersBundle.model_validate(given | changes)
 
 
+def terms():
+    """The TOML file that describes the same collection."""
+    of = bundle()
+    about = ("period", "opens", "closes", "disposes")
+    lines = ['title = "Habits"', *(f'{name} = "{getattr(of, name)}"' for name in about)]
+    tables = {"questions": of.wording.questions, "runs": of.runs.model_dump()}
+    tables |= {"inviter": {"address": of.inviter.address}}
+    tables |= {name: getattr(of, name).model_dump() for name in ("first", "second", "collector")}
+    for name, table in tables.items():
+        lines += [f"[{name}]", *(f'{key} = "{value}"' for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
 # --- what honest parties do ----------------------------------------------------------------------
 
 
@@ -113,6 +127,13 @@ def answer(request, of):
     return b"".join(sign_blinded(blinded, key) for blinded, key in pairs)
 
 
+def token(number, text):
+    """The inviter's signature of a text, with the key of the entry (0) or of a message."""
+    key = token_keys()[number]
+    ((blinded, inverse),) = blind_all([text], key.public, [random_blinding(key.public)])
+    return finalize(text, sign_blinded(blinded, key), inverse, key.public)
+
+
 def in_slots(of, reports):
     """Plaintexts, slot after slot: the packed reports of each message, then dummies."""
     plaintexts = []
@@ -120,6 +141,14 @@ def in_slots(of, reports):
         plaintexts += [of.shape.report(number, report) for report in packed]
         plaintexts += [of.shape.dummy] * (slots - len(packed))
     return plaintexts
+
+
+def person(of, number):
+    """The plaintexts of a person of the vectors, slot after slot."""
+    every = inside(number % 3)
+    each = [(message, of.shape.width(message)) for message in range(len(of.plan.messages))]
+    reports = [[p[3 : 3 + width] for p in every if p[1:3] == n.to_bytes(2)] for n, width in each]
+    return in_slots(of, reports)
 
 
 def pending(of, plaintexts, *, stratum=0, code=b"0" * 16, nonce=None):

@@ -1,18 +1,24 @@
-"""A shuffler for tests: in a temporary folder, with a clock that the test moves."""
+"""A shuffler or a first mixer for tests: in a temporary folder, with a clock that tests move."""
 
 import asyncio
 import hashlib
 from datetime import timedelta
+from functools import cache
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
 
+from incrowd.collection.inviter.signing import sign_blinded
 from incrowd.collection.mixer import app, setup
-from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.blind import encode
+from incrowd.collection.protocol.bundle import MixersBundle, as_time
+from incrowd.collection.protocol.mixing import Batch
 from incrowd.collection.protocol.release import parse_release
+from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.upload import NO_CODE, Upload, new_code
-from incrowd.collection.settings import ShufflerSettings
-from tests.oracles import make_vectors
+from incrowd.collection.settings import FirstMixerSettings, ShufflerSettings
+from tests.oracles import make_vectors, mixers
 from tests.oracles.make_vectors import SHUFFLER
 
 INVITED = make_vectors.bundle(strata=("north", "south"), wanted=30)
@@ -24,10 +30,9 @@ LOW_BITS = 22  # by which most of what is no needle is passed over
 
 def sealed(bundle, name, count=None):
     """What looks sealed, and is recognized: the shuffler opens nothing."""
-    header = bundle.key.header
+    header, length = bundle.envelope_key.header, bundle.envelope_length
     return tuple(
-        header
-        + hashlib.shake_256(f"{name}/{at}".encode()).digest(bundle.sealed_length - len(header))
+        header + hashlib.shake_256(f"{name}/{at}".encode()).digest(length - len(header))
         for at in range(count or bundle.places)
     )
 
@@ -37,9 +42,46 @@ def code(number):
     return new_code(hashlib.sha256(f"code {number}".encode()).digest()[:10]).encode()
 
 
+@cache
+def entry(bundle_digest, number):
+    """A nonce, and what the inviter signed."""
+    nonce, salt = (
+        hashlib.sha256(f"{what} {number}".encode()).digest() for what in ("nonce", "salt")
+    )
+    message = encode(b"incrowd entry 2\0" + bundle_digest + nonce, (salt * 2)[:48])
+    return nonce + sign_blinded(message.to_bytes(256), mixers.token_keys()[0])
+
+
+def admission(bundle, number):
+    """What admits an upload: the code of an invitation, or an entry token."""
+    if isinstance(bundle, MixersBundle):
+        return entry(bundle.digest, number)
+    return NO_CODE if number is None else code(number)
+
+
 def upload(bundle, name, stratum=0, invitation=None):
-    field = NO_CODE if invitation is None else code(invitation)
-    return Upload(field, stratum, sealed(bundle, name))
+    return Upload(admission(bundle, invitation), stratum, sealed(bundle, name))
+
+
+def two_mixers(**changes):
+    """A bundle with two mixers and small envelopes."""
+    given = {"strata": ("north", "south"), "disposes": "2099-01-01T00:00:00Z"}
+    return mixers.bundle(second=mixers.SECOND_CLASSICAL, **given | changes)
+
+
+def read_batch(data, bundle):
+    """The signed header of a batch, and the envelopes of each stratum."""
+    signed, at = Signed.parse(Batch, data)
+    signed.check(bundle)
+    body, size, by_stratum = data[at:], bundle.envelope_length, {}
+    assert len(body) == signed.header.length(bundle)
+    assert hashlib.sha256(body).digest() == signed.header.body
+    at = 0
+    for stratum, people in signed.header.people:
+        end = at + people * bundle.places * size
+        by_stratum[stratum] = [body[cut : cut + size] for cut in range(at, end, size)]
+        at = end
+    return signed, by_stratum
 
 
 def content(folder):
@@ -74,8 +116,18 @@ class Collector:
         self.heard.append(start + body.read_bytes())
         return not self.answers_get_lost
 
+    def batch(self):
+        """The signed header of the only batch, and its envelopes by stratum; None if none came."""
+        assert len(set(self.heard)) <= 1, "a second batch"
+        return read_batch(self.heard[0], self.bundle) if self.heard else None
+
     def releases(self):
         """By strata, what was signed and what is sealed; repeats have to be the same bytes."""
+        if isinstance(self.bundle, MixersBundle):
+            signed, by_stratum = self.batch() or (None, {})
+            people = dict(signed.header.people) if signed else {}
+            heads = {n: SimpleNamespace(header=SimpleNamespace(people=people[n])) for n in people}
+            return {(n,): (heads[n], envelopes) for n, envelopes in by_stratum.items()}
         found = {}
         for data in self.heard:
             signed, reports = parse_release(data, self.bundle)
@@ -93,12 +145,14 @@ class Site:
     def __init__(self, folder, bundle=INVITED, invitations=0, **settings):
         self.bundle, self.collector = bundle, Collector(bundle)
         self.now = as_time(bundle.opens)
-        self.settings = ShufflerSettings(folder=folder / "shuffler", **settings)
-        setup.install(self.settings, bundle, SHUFFLER)
+        two = isinstance(bundle, MixersBundle)
+        kind, key = (FirstMixerSettings, mixers.FIRST) if two else (ShufflerSettings, SHUFFLER)
+        self.settings = kind(folder=folder / "shuffler", **settings)
+        setup.install(self.settings, bundle, key)
         self.runner = asyncio.Runner()
         self.store = None
         self.start()
-        if invitations:
+        if invitations and not two:
             self.store.invite([code(number) for number in range(invitations)])
 
     def start(self):
@@ -114,6 +168,10 @@ class Site:
     def close(self):
         self.runner.close()
         self.store.engine.dispose()
+
+    def bodies(self):
+        """The files that wait to be delivered."""
+        return list(self.settings.releases.glob("*.body"))
 
     def request(self, method, path, content=b"", headers=OCTETS):
         return self.together([(method, path, content, headers)])[0]

@@ -102,7 +102,7 @@ def connection(shuffler, clock=None, **patience):
 
 
 def link(bundle, code=""):
-    return Link(bundle.addresses.shuffler, bundle.digest, code)
+    return Link(bundle.link_address, bundle.digest, code)
 
 
 def device(shuffler, folder, clock=None, code="", **patience):

@@ -19,7 +19,7 @@ from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.upload import Upload
-from tests.oracles.mixing import INVITED, OCTETS, Site, code, sealed, upload
+from tests.oracles.mixing import INVITED, OCTETS, Site, admission, sealed, upload
 
 IN, OUT, UNKNOWN = "in", "out", "unknown"
 MOST_PEOPLE = 300
@@ -119,15 +119,17 @@ class Simulation(RuleBasedStateMachine):
 
     @rule(what=st.sampled_from(["short", "bundle", "stratum", "key", "twice", "unknown"]))
     def nonsense_comes(self, what):
-        right = Upload(code(9999), 0, sealed(self.bundle, "nonsense")).encoded(self.bundle)
-        size = self.bundle.sealed_length
+        reports = sealed(self.bundle, "nonsense")
+        known = admission(self.bundle, MOST_PEOPLE)
+        right = Upload(known, 0, reports).encoded(self.bundle)
+        size, start = len(reports[0]), len(right) - len(b"".join(reports))
         data = {
             "short": right[:-1],
             "bundle": bytes(32) + right[32:],
-            "stratum": right[:48] + b"\0\7" + right[50:],
-            "key": right[:50] + b"\x08" + right[51:],
-            "twice": right[:-size] + right[50 : 50 + size],
-            "unknown": right,
+            "stratum": Upload(known, 7, reports).encoded(self.bundle),
+            "key": right[:start] + b"\x08" + right[start + 1 :],
+            "twice": right[:-size] + right[start : start + size],
+            "unknown": Upload(known[:-1] + b"?", 0, reports).encoded(self.bundle),
         }[what]
         status = self.site.request("POST", "/upload", data).status_code
         assert 400 <= status < 500 or self.is_explained(status)
@@ -137,7 +139,7 @@ class Simulation(RuleBasedStateMachine):
     def somebody_sends_anothers_reports(self, data):
         victim = self.uploads[data.draw(st.integers(0, len(self.uploads) - 1))]
         fresh = sealed(self.bundle, "thief")[1:]
-        invitation = code(MOST_PEOPLE - 1) if self.codes else victim.code
+        invitation = admission(self.bundle, MOST_PEOPLE - 1) if self.codes else victim.entry
         thief = Upload(invitation, victim.stratum, (victim.sealed[0], *fresh))
         known = self.known[self.uploads.index(victim)]
         if len(self.uploads) < MOST_PEOPLE and known == IN:
@@ -155,7 +157,7 @@ class Simulation(RuleBasedStateMachine):
         thief = self.uploads[there.pop(first % len(there))]
         victim = self.uploads[there[second % len(there)]]
         own = () if self.codes else thief.sealed[:1]
-        taken = Upload(thief.code, victim.stratum, (*own, *victim.sealed[len(own) :]))
+        taken = Upload(thief.entry, victim.stratum, (*own, *victim.sealed[len(own) :]))
         assert self.answers([("DELETE", taken)])[0] in (204, 410, *self.unanswered)
 
     @rule(hours=st.sampled_from([0, 1, 24 * 31]))

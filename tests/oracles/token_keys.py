@@ -1,4 +1,4 @@
-"""RSA keys for tests, good and bad; `python -m tests.oracles.token_keys` makes new ones.
+"""RSA keys for tests, good and bad, created once by `python -m tests.oracles.token_keys`.
 
 A key is listed by its factors.
 """
@@ -26,12 +26,15 @@ def prime(bits, divisor=1):
             return p
 
 
+def coprime_to_3():
+    """A prime p where 3 does not divide p - 1."""
+    return next(p for p in iter(lambda: prime(1024), 0) if (p - 1) % 3)
+
+
 def product_with(factor, bits):
     """A number of so many bits that is a given factor times a prime."""
-    while True:
-        q = prime(bits + 1 - factor.bit_length())
-        if (factor * q).bit_length() == bits:
-            return [factor, q]
+    least = (1 << bits - 1) // factor + 1
+    return [factor, int(gmpy2.next_prime(least + secrets.randbelow(least // 2)))]
 
 
 KINDS = {
@@ -42,6 +45,7 @@ KINDS = {
     "a factor of 17 bits": lambda: product_with(65539, 2048),
     "a factor of 16 bits": lambda: product_with(65521, 2048),
     "a factor of 3": lambda: product_with(3, 2048),
+    "for the exponent 3": lambda: [coprime_to_3(), coprime_to_3()],
     "2047 bits": lambda: product_with(prime(1023), 2047),
     "2049 bits": lambda: [prime(1025), prime(1024)],
     "a prime": lambda: [prime(2048)],
@@ -72,5 +76,7 @@ def residue_class(residue, p):
 
 
 if __name__ == "__main__":
-    content = {kind: [f"{each:x}" for each in make()] for kind, make in KINDS.items()}
+    content = json.loads(NOTED.read_text()) if NOTED.exists() else {}
+    for kind, make in KINDS.items():  # a key that exists stays
+        content.setdefault(kind, [f"{each:x}" for each in make()])
     NOTED.write_text(json.dumps(content, indent=1) + "\n")

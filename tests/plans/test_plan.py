@@ -135,12 +135,12 @@ TINY = "randomizer.epsilon: got 1e-12; it is too small: no noise below 1/2 reach
         ({"kind": "bit flip", "epsilon": 1e-12}, TINY),
         ({"kind": "warner", "epsilon": 1e-12}, TINY),
         ({"kind": "rappor", "epsilon": 1e-12}, TINY),
-        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; no probability n"),
-        ({"kind": "k-ary", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; no probability n"),
+        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; with this much"),
+        ({"kind": "k-ary", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; with this much"),
         ({"kind": "k-ary", "keep": 0.2}, "randomizer.keep: got 0.2; should be below 1, and above"),
         (
             {"kind": "bit", "one_if_zero": 0.0, "one_if_one": 0.5},
-            "channel: 0 sent as 1 with probability 0, 1 sent as 1 with 0.5; some report reveals",
+            "channel: 0 sent as 1 with probability 0, 1 sent as 1 with 0.5; some report would",
         ),
         (
             {"kind": "warner", "spinner": 0.5},

@@ -61,7 +61,7 @@ UNUSABLE = {
     ),
     "a report that only one answer gives": (
         'kind = "bit", one_if_zero = 0.0, one_if_one = 0.5',
-        "some report reveals an answer",
+        "some report would reveal an answer",
     ),
 }
 

@@ -112,7 +112,7 @@ def test_files_and_the_network_release_the_same_strata(counts, rule):
     numbers = np.repeat(np.arange(4), counts)
     np.random.default_rng(0).shuffle(numbers)
     bundle = SimpleNamespace(
-        closes=CLOSES, wanted=None, least_people=asked.crowd, small_strata=asked.small_strata
+        closes=CLOSES, enough=None, least_people=asked.crowd, small_strata=asked.small_strata
     )
     stored = [StratumState(number, OPEN, None, people) for number, people in enumerate(counts)]
     assert grouped(asked, numbers) == due(stored, datetime.fromisoformat(CLOSES), bundle)

@@ -159,6 +159,21 @@ def test_what_tells_next_to_nothing_is_named():
     assert not list(advice.of_no_use(made, [expected("a", **good), of_regression]))
 
 
+def test_a_share_to_explore_that_was_not_used_is_named():
+    def lines(explore, *cells, local_epsilon=8.0, reports=None):
+        privacy = SimpleNamespace(local_epsilon=local_epsilon, analysis="local")
+        limits = {"reports_per_person": reports, "upload_bytes": None, "privacy": privacy}
+        survey = SimpleNamespace(explore=explore, **limits)
+        sent = [SimpleNamespace(cells=each) for each in cells]
+        return list(advice.without_cells(SimpleNamespace(survey=survey, messages=sent)))
+
+    assert not lines(None, False) and not lines(0.3, False, True)
+    (line,) = lines(0.3, False, False, reports=5)
+    assert line.startswith("explore = 0.3 has no effect: with reports_per_person = 5 and local_eps")
+    (line,) = lines(0.3, False, local_epsilon=None)
+    assert 'with analysis = "local", the planner found nothing more precise' in line
+
+
 def test_what_was_solved_for_is_said_first():
     privacy = SimpleNamespace(epsilon=0.7012)
     asked = {"questions": [1], "counted": [("a",)], "open": ()}

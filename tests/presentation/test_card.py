@@ -67,7 +67,7 @@ class TestCard:
         text, plan = texts(carded("rounds")), second_round()
         assert f"Round <one> (900 people, plan {plan.earlier[0].digest[:12]}…)" in text
         assert "up to 50 may cooperate with the analyst: the other 950" in text
-        assert "the guarantee counts on only 900" in text and plan.guarantee.crowd == 900
+        assert "the guarantee relies on only 900" in text and plan.guarantee.crowd == 900
         assert "drug: the device draws the response once" in text
         assert "flipped with probability 0.35, then a 0 is sent as 1 with probability 0.25" in text
         assert "keeps a secret key" in text
@@ -120,13 +120,13 @@ class TestCard:
 
 class TestRefusals:
     def test_a_plan_that_does_not_hold_has_no_card(self):
-        with pytest.raises(PlanError, match="does not keep its promise"):
+        with pytest.raises(PlanError, match="too small for the guarantee"):
             certified_card(with_less_noise(local_plan(yes_no_question("a"))))
-        with pytest.raises(PlanError, match="does not keep its promise"):
+        with pytest.raises(PlanError, match="too small for the guarantee"):
             certified_card(forged(outlier(), certified_delta=1e-9))
 
     def test_a_plan_that_lies_about_what_remains_has_no_card(self):
-        with pytest.raises(PlanError, match="does not keep its promise"):
+        with pytest.raises(PlanError, match="too small for the guarantee"):
             certified_card(forged(second_round(), local_epsilon=0.01))
 
 

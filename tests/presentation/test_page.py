@@ -133,6 +133,9 @@ class TestData:
         assert data["copies"] == 2
         said = {"sentence": guarantee_sentence(simulated.guarantee)}
         said |= {"promise_holds": True, "reduced_by": []}
+        limit = {"epsilon": 2.0, "delta": 0.0, "proved": True}
+        parties = "collector", "readers", "shuffler", "shuffler and collector"
+        said |= {"against": dict.fromkeys(parties, limit)}  # its analysis is local
         assert data["guarantee"] == simulated.guarantee.model_dump(mode="json") | said
         assert json.loads(json.dumps(data, allow_nan=False)) == data
 

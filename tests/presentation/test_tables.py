@@ -55,7 +55,7 @@ def test_ways_are_compared_by_effective_samples(objective, said):
     others = [("twice", 2, 2, 16.0, 3.0), ("none", 1, 1, None, float("inf"))]
     text = " ".join(re.findall(r"[\w.%]+", printed(alternatives_table(made, 256.0, others))))
     assert "twice 2 2 16 4.00 3" in text and "1.00" in text
-    assert "no noise level keeps the promise" in text and said in text
+    assert "no noise level gives the guarantee" in text and said in text
 
 
 @pytest.mark.parametrize("openly", [False, True])

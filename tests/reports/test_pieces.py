@@ -4,16 +4,17 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.reports import collection
 from incrowd.reports.collection import Collection, regrouped, write_reports
 from incrowd.reports.folder import Bucket
+from tests.conftest import examples
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 20))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_regrouped_keeps_the_rows_and_their_order(sizes, rows):
     all_rows = np.arange(2 * sum(sizes), dtype=np.uint8).reshape(-1, 2)
     pieces = np.split(all_rows, np.cumsum(sizes)[:-1]) if sizes else []
@@ -24,7 +25,7 @@ def test_regrouped_keeps_the_rows_and_their_order(sizes, rows):
 
 
 @given(st.lists(st.integers(0, 40), max_size=5), st.integers(1, 9), st.integers(1, 50))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_bucket_gives_back_what_it_got(sizes, width, most):
     rng = np.random.default_rng(1)
     pieces = [rng.integers(0, 256, (size, width), np.uint8) for size in sizes]

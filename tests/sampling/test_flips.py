@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -24,6 +24,7 @@ from incrowd.sampling.flips import (
     sparse_mask,
 )
 from incrowd.sampling.records import respond
+from tests.conftest import examples
 from tests.oracles.flips import column_counts, rates_fit
 from tests.sampling.conftest import simulation
 
@@ -137,7 +138,7 @@ NOISES = st.sampled_from([1, 4096, SPARSE_BELOW - 1, SPARSE_BELOW, 2**30 + 1, 2*
 
 
 @given(ROWS, WIDTHS, NOISES, st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_masks_are_packed_with_zero_padding(rows, bits, numerator, seed):
     mask = flip_mask(numerator, (rows, bits), simulation(seed))
     assert mask.dtype == np.uint8
@@ -147,7 +148,7 @@ def test_masks_are_packed_with_zero_padding(rows, bits, numerator, seed):
 
 
 @given(ROWS, st.integers(1, 300), NOISES, st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_flipping_twice_with_the_same_stream_restores_the_records(rows, bits, numerator, seed):
     records = flip_mask(2**31 - 1, (rows, bits), simulation(seed + 1))
     before = records.copy()

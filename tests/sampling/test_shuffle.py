@@ -1,11 +1,12 @@
 """Permutations: every order is equally likely."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from incrowd.sampling.shuffle import permutation
+from tests.conftest import examples
 from tests.sampling.conftest import FALSE_ALARM, Scripted, simulation
 
 
@@ -38,7 +39,7 @@ def test_keys_that_tie_are_all_drawn_again():
 
 
 @given(st.integers(0, 300), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_permutation_holds_every_index_once(count, seed):
     order = permutation(count, simulation(seed))
     assert order.dtype == np.int64

@@ -6,7 +6,7 @@ from itertools import islice
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
@@ -14,6 +14,7 @@ from incrowd.kernels.gaps import lane_bits
 from incrowd.kernels.lanes import decide_words
 from incrowd.sampling import flips as digits_module
 from incrowd.sampling.flips import LazyDigits, fraction_digits, power_bounds, share_bounds
+from tests.conftest import examples
 from tests.sampling.conftest import Scripted
 
 ALL_ONES = np.uint64(2**64 - 1)
@@ -114,7 +115,7 @@ def test_threshold_digits_agree_with_mpmath(numerator, squarings):
 
 
 @given(st.integers(1, DENOMINATOR - 1), st.integers(0, 8), st.integers(1, 300))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_bounds_enclose_the_number(numerator, squarings, precision):
     scale = DENOMINATOR ** (1 << squarings)
     power = (DENOMINATOR - numerator) ** (1 << squarings)

@@ -1,7 +1,21 @@
 import { refuse } from "./errors.js"
 import { bernoulli, bitOf } from "./flip.js"
-import type { Randomizer } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
+
+/** A device with fixed probabilities, as a survey names it (docs/protocol.md, "Randomizers"). */
+export interface Randomizer {
+  readonly kind: string
+  readonly memoized?: boolean
+  readonly epsilon?: number | null
+  readonly noise?: number | null
+  readonly spinner?: number | null
+  readonly unrelated?: number | null
+  readonly prevalence?: number | null
+  readonly f?: number | null
+  readonly one_if_zero?: number | null
+  readonly one_if_one?: number | null
+  readonly keep?: number | null
+}
 
 const WHOLE = 2 ** 32
 const ROUNDING = 2 ** -50 // relative, of the logarithm of a ratio, towards more privacy

@@ -2,7 +2,7 @@ import { between, rounded, type Rounding } from "./amounts.js"
 import { IncrowdError } from "./errors.js"
 import type { Plan } from "./plan.js"
 import {
-  answersOf, bitsOf, cohortBits, type Amount, type Multi, type NumberQuestion, type Question, type Text,
+  answersOf, bitsOf, cohortBits, type Amount, type Encoded, type Multi, type NumberQuestion, type Question, type Text,
 } from "./questions.js"
 import type { Draw } from "./random.js"
 import { normalize, placesOfWord } from "./words.js"
@@ -14,9 +14,6 @@ export type Answer = boolean | string | number | readonly string[] | null | unde
 export interface Answers {
   readonly [id: string]: Answer
 }
-
-/** The bits that an answer sets; for text, the word, whose bits depend on the cohort. */
-export type Encoded = number[] | string
 
 /**
  * Encodes all answers of a person. Amounts are rounded at random, once for all messages, copies and draws. Nothing is

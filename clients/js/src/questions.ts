@@ -1,4 +1,4 @@
-import { channelOf } from "./channels.js"
+import { channelOf, type Randomizer } from "./channels.js"
 import { refuse } from "./errors.js"
 
 /** A text, or texts by the tags of their languages. */
@@ -31,20 +31,8 @@ export type Text = Common & {
 }
 export type Question = YesNo | Choice | Multi | NumberQuestion | Amount | Text
 
-/** A device with fixed probabilities, as a survey names it (docs/protocol.md, "Randomizers"). */
-export interface Randomizer {
-  readonly kind: string
-  readonly memoized?: boolean
-  readonly epsilon?: number | null
-  readonly noise?: number | null
-  readonly spinner?: number | null
-  readonly unrelated?: number | null
-  readonly prevalence?: number | null
-  readonly f?: number | null
-  readonly one_if_zero?: number | null
-  readonly one_if_one?: number | null
-  readonly keep?: number | null
-}
+/** The bits that an answer sets; for text, the word, whose bits depend on the cohort. */
+export type Encoded = number[] | string
 
 export const NO_ANSWER = "no answer"
 

@@ -197,8 +197,8 @@ def _check_size(bits: int, records: int, crowd: int) -> None:
     most = max((n for n in range(1, MOST_PEOPLE) if _fits(bits, records, n)), default=1)
     fewer = f"at most {most} people, " if most > 1 else ""
     allowed = (
-        f"it makes {comb(crowd + records - 2, crowd - 1):,} collections of answers on {bits} bits, "
-        f"too many to try; use {fewer}one yes/no question, or the analysis shuffle"
+        f"there are {comb(crowd + records - 2, crowd - 1):,} possible collections of answers with "
+        f"{bits} bits, too many to try; use {fewer}one yes/no question, or the analysis shuffle"
     )
     raise PrivacyError.of("crowd", crowd, allowed)
 

@@ -73,7 +73,7 @@ SHORTEST = 1e-3  # of a bracket, in logits: a narrower one does not make the hei
 NARROW = 1e-7  # the share of its logit below which a bracket is not worth another step
 CLOSE = 1 - 3e-5  # the share of the wanted value that ends a search
 MIDDLE = BitFlip(DENOMINATOR // 4)
-PROMISE = InWords("the promise")
+PROMISE = InWords("the requested guarantee")
 
 
 def smallest(
@@ -136,14 +136,16 @@ def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
     """The error if no noise is enough, with what the most noise gives and what is fixed."""
     most = as_contribution(family(MOST))
     fixed = _fixed(family)
-    reached = f"at best, the bound is {bound(most) / wanted:.3g} times the wanted one"
+    reached = f"at best, the bound is {bound(most) / wanted:.3g} times the requested one"
     if not fixed:
         return PrivacyError.of(
-            "privacy", PROMISE, f"no noise below 1/2 achieves it; {reached}; promise less"
+            "privacy",
+            PROMISE,
+            f"no noise below 1/2 achieves it; {reached}; request a weaker guarantee",
         )
     allowed = (
         f"no noise on the other questions achieves it; {reached}, from the fixed randomizers alone "
-        f"({fixed}); give them more noise, or promise less"
+        f"({fixed}); give them more noise, or request a weaker guarantee"
     )
     return PrivacyError.of("privacy", PROMISE, allowed)
 

@@ -68,7 +68,7 @@ def card(
     Example:
       incrowd card plan.json -o card.html
     """
-    from incrowd.collection.claims import bundle_guarantee
+    from incrowd.collection.claims import bundle_guarantee, sealed_by
     from incrowd.collection.page.files import is_bundle
     from incrowd.collection.protocol.bundle import Bundle
     from incrowd.presentation import card as cards
@@ -81,7 +81,8 @@ def card(
     with working("certifying the plan"), naming(plan):
         if is_bundle(plan):
             bundle = Bundle.parse(plan.read_bytes())
-            written = cards.certified_card(bundle.plan, promise=bundle_guarantee(bundle))
+            promise, sealed = bundle_guarantee(bundle), sealed_by(bundle)
+            written = cards.certified_card(bundle.plan, promise=promise, sealed=sealed)
         else:
             written = cards.certified_card(incrowd.Plan.load(plan), plan.name)
     if output:

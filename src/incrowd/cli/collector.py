@@ -36,7 +36,8 @@ def init(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Create the collector's key. Give the public half to the shuffler, who makes the bundle.
+    """Create the collector's key. Give the public half to whoever makes the bundle: the shuffler,
+    or the inviter of two mixers.
 
     The private half stays in FOLDER/private.key until everything is opened. Use a key for one
     bundle only. With --post-quantum, recorded traffic stays sealed even if quantum computers break
@@ -56,7 +57,7 @@ def init(
     if json:
         print_json({"key_configuration": configuration, "file": str(places.public)})
     else:
-        say(f"wrote {places.public}: give it to the shuffler, who puts it into the bundle")
+        say(f"wrote {places.public}: give it to whoever makes the bundle")
         say(f"wrote {places.private}: secret; no backup should hold it")
 
 
@@ -65,10 +66,10 @@ def run(
     folder: Folder,
     bundle: Annotated[
         Path | None,
-        typer.Option("--bundle", help="The shuffler's bundle; needed the first time only."),
+        typer.Option("--bundle", help="The bundle; needed the first time only."),
     ] = None,
 ) -> None:
-    """Receive releases and open them until stopped.
+    """Receive releases, and with two mixers the inviter's statement; open them until stopped.
 
     Set host, port and the number of processes in FOLDER/collector.toml, or in environment
     variables such as INCROWD_COLLECTOR_PORT. A token there turns the dashboard on.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 # The parameters of the library, and the options of the command line for them.
 _ALIKE = (
     "accept_smaller_crowd as_planned bootstrap code codes device_key encoding engine error family "
-    "format id keep margin margins master memory merge method of_those_who_answered on outcome "
-    "people reference scores seed sheet short simulation_seed stratum trials words"
+    "format id keep margin margins master memory merge method noise_only of_those_who_answered "
+    "on outcome people reference scores seed sheet short simulation_seed stratum trials words"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "candidates": "--words",
@@ -79,7 +79,8 @@ def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
 
 INTERRUPTED = 128 + signal.SIGINT
 BEYOND_FILES = frozenset(
-    {"send", "shuffler", "second-mixer", "collector", "open", "demo", "invitations"}
+    {"send", "inviter", "shuffler", "first-mixer", "second-mixer", "collector", "open", "demo"}
+    | {"invitations"}
 )
 
 

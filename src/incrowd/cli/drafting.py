@@ -48,7 +48,7 @@ def init(
 ) -> None:
     """Draft a survey from data or a questionnaire.
 
-    Types, options, bins and codes are taken from the data. What is left for you to decide is
+    Types, options, bins and codes are taken from the data. Whatever is left for you to decide is
     marked in comments, and listed. Without -o the survey is printed.
 
     \b

@@ -181,7 +181,7 @@ def estimate(
     output: Output = None,
     json: AsJson = False,
 ) -> None:
-    """Estimate tables from reports, without bias. With standard errors and 95% intervals.
+    """Estimate tables from reports, without bias. Adds standard errors and 95% intervals.
 
     \b
     Example:
@@ -237,8 +237,8 @@ def _candidates(plan: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ..
     for word in words:
         id, _, path = word.partition("=")
         if id not in texts or not path:
-            names = ", ".join(texts) or "none"
-            allowed = f"should be QUESTION=FILE; the text questions are {names}"
+            those = f"the text questions are {', '.join(texts)}" if texts else "there are none here"
+            allowed = f"should be QUESTION=FILE, for a text question; {those}"
             raise UsageError.of("--words", word, allowed)
         candidates[id] = incrowd.load_words(path)
     for id in texts:

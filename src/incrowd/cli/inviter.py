@@ -28,7 +28,9 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Invite people to a collection with two mixers, and sign their tokens.
+    help="""Invite people to a collection with two mixers.
+
+    Each of them gets tokens, which are signed blindly: nobody can see who sent what.
 
     \b
     Example:
@@ -89,7 +91,7 @@ def init(
     say_secret(settings.private_files)
     if invitations:
         report_invitations(invitations, invitations, codes, json)
-    print_bundle(facts, result.guarantee)
+    print_bundle(facts, result.bundle, result.guarantee)
 
 
 @app.command()

@@ -23,16 +23,17 @@ CodesFile = Annotated[
     Path, typer.Option("-o", "--output", help="CSV file to write, with columns code and link.")
 ]
 PrintedPage = Annotated[
-    Path | None, typer.Option(help="HTML page to write: invitations to print and cut.")
+    Path | None, typer.Option(help="HTML page to write: invitations to print and cut out.")
 ]
 SurveyPage = Annotated[str, typer.Option(help="Address of a survey page (see `page`) for links.")]
 
 
 def bundle_facts(bundle: Bundle, guarantee: Guarantee, file: Path) -> dict[str, Any]:
     """Return what to know of a new bundle, with the link to give to people."""
+    from incrowd.collection.claims import organizations_of
     from incrowd.collection.protocol.addresses import Link, short
     from incrowd.collection.protocol.upload import upload_length
-    from incrowd.presentation.data import promise_facts  # slow to load
+    from incrowd.presentation.data import guarantee_facts  # slow to load
 
     return {
         "bundle": str(file),
@@ -42,12 +43,13 @@ def bundle_facts(bundle: Bundle, guarantee: Guarantee, file: Path) -> dict[str, 
         "least_people": bundle.least_people,
         "reports_per_person": bundle.places,
         "upload_bytes": upload_length(bundle),
-        "guarantee": promise_facts(guarantee, sealed=True),
+        "guarantee": guarantee_facts(guarantee, organizations_of(bundle)),
     }
 
 
-def print_bundle(facts: dict[str, Any], guarantee: Guarantee) -> None:
+def print_bundle(facts: dict[str, Any], bundle: Bundle, guarantee: Guarantee) -> None:
     """Print the facts of a new bundle, and its guarantee."""
+    from incrowd.collection.claims import organizations_of
     from incrowd.presentation.sentences import (
         against_sentence,
         guarantee_sentence,
@@ -58,7 +60,7 @@ def print_bundle(facts: dict[str, Any], guarantee: Guarantee) -> None:
         typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
     typer.echo(f"guarantee: {guarantee_sentence(guarantee)}")
     typer.echo(guarantee_symbols(guarantee))
-    typer.echo(f"against: {against_sentence(guarantee, sealed=True)}")
+    typer.echo(f"against: {against_sentence(guarantee, organizations_of(bundle))}")
 
 
 def write_invitations(

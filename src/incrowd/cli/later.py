@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError, needing
 
 # Command -> its function, and its line in the list of commands.
 COMMANDS = {
@@ -38,6 +37,7 @@ COMMANDS = {
     "simulate": ("trying:simulate", "Test a survey by simulation on known answers."),
     "demo": ("trying:demo", "Run every step on real data and compare with the truth."),
     "shuffler": ("shuffler:app", "Receive sealed reports, mix them, and pass them on."),
+    "first-mixer": ("first_mixer:app", "Mix uploads, and pass them on to the second mixer."),
     "page": ("page:page", "Write a survey page where people answer in a browser."),
     "inviter": ("inviter:app", "Invite people to a collection with two mixers."),
     "second-mixer": ("second_mixer:app", "Mix the first mixer's batch again, and release it."),
@@ -46,16 +46,6 @@ COMMANDS = {
     "open": ("open:open_sealed", "Open a release without a server."),
     "privacy": ("privacy:app", "Compute the privacy of noise in a crowd, by every analysis."),
 }
-
-
-@contextmanager
-def needing_collect(name: str) -> Iterator[None]:
-    """Raise UsageError about `name` if an import of the extra `collect` fails."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        reason = InWords(f"needs {error.name}, which is not installed")
-        raise UsageError.of(name, reason, 'install "incrowd[collect]"') from None
 
 
 class Later(TyperCommand):
@@ -84,7 +74,7 @@ class Later(TyperCommand):
 
 def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:
     """Run a command. Raises UsageError if it needs `collect` and that is not installed."""
-    with needing_collect(name):
+    with needing("collect", UsageError, name):
         return invoke(context)
 
 

@@ -28,7 +28,7 @@ Workers = Annotated[int, typer.Option(min=0, help="Number of processes; 0 for on
 
 def open_sealed(
     release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="Release, as the shuffler sent it.")
+        Path, typer.Argument(metavar="RELEASE", help="Release, as the mixer sent it.")
     ],
     bundle: Annotated[Path, typer.Option(help="The bundle of the release.")],
     key: Annotated[Path, typer.Option(help="The private key from `collector init`.")],
@@ -54,6 +54,7 @@ def open_sealed(
     """
     from incrowd.collection.claims import bundle_guarantee
     from incrowd.collection.collector.collections import open_release
+    from incrowd.collection.collector.keeper import missing_strata
     from incrowd.collection.collector.on_spark import Sealed
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
@@ -89,7 +90,7 @@ def open_sealed(
             advance=advance,
             engine=work,
         )
-    destroyed = len(signed.header.strata) == len(collected.strata) and not keep_key
+    destroyed = not missing_strata([signed], collected) and not keep_key
     if destroyed:
         destroy(key)
     guarantee = bundle_guarantee(collected, receipt.opened_people)

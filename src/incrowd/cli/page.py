@@ -18,7 +18,7 @@ def page(
         Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
     ],
     shuffler: Annotated[
-        str | None, typer.Option(help="Address that answers are sent to; a bundle has one.")
+        str | None, typer.Option(help="Address that answers are sent to; by default the bundle's.")
     ] = None,
     strings: Annotated[
         list[Path] | None,
@@ -37,7 +37,7 @@ def page(
       incrowd page shuffler/bundle.json -o public
     """
     from incrowd.collection.page.files import asked_in, page_files, read_strings, shipped
-    from incrowd.presentation.data import promise_facts
+    from incrowd.presentation.data import guarantee_facts
     from incrowd.presentation.sentences import guarantee_sentence
 
     content = asked_in(plan, shuffler)
@@ -54,7 +54,7 @@ def page(
         "shuffler": content.shuffler,
         "bundle": content.digest or None,
         "plan": content.plan.digest,
-        "guarantee": promise_facts(content.guarantee, sealed=True),
+        "guarantee": guarantee_facts(content.guarantee),
         "languages": sorted(tables),
     }
     if json:

@@ -18,7 +18,8 @@ from incrowd.files import write_text
 SOLVABLE = (*UNKNOWNS, "error")
 
 ReportsPerPerson = Annotated[
-    int | None, typer.Option(help="Most reports per person; the planner groups the questions.")
+    int | None,
+    typer.Option(help="Maximum number of reports per person; the planner groups the questions."),
 ]
 LedgerOption = Annotated[
     Path | None, typer.Option(help="What the same people were asked before, from `incrowd ledger`.")
@@ -56,7 +57,7 @@ def plan(
     side_by_side: SideBySide = True,
     json: AsJson = False,
 ) -> None:
-    """Find the messages and the smallest noise for a survey. They meet its privacy guarantee.
+    """Find the messages and the smallest noise for a survey. The plan meets its privacy guarantee.
 
     \b
     Examples:

@@ -152,7 +152,7 @@ def delta(
     analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
-    """Compute the delta (and eta) of noise at epsilon.
+    """Compute the delta (and eta) that noise gives at epsilon.
 
     \b
     Example:
@@ -172,7 +172,7 @@ def epsilon(
     analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
-    """Compute the smallest epsilon of noise at delta.
+    """Compute the smallest epsilon that noise gives at delta.
 
     \b
     Example:

@@ -109,8 +109,9 @@ def _check_reports_path(plan: incrowd.Plan, output: Path) -> None:
             several = "strata" if plan.survey.open else f"{len(plan.messages)} messages"
             allowed = f"should name a folder: the plan has {several}"
             raise UsageError.of("-o", str(output), allowed)
-    elif not is_stream(output) and output.suffix.lower() != ".parquet":
-        raise UsageError.of("-o", str(output), "should end in .parquet, the format that is written")
+    elif output.is_dir() or (not is_stream(output) and output.suffix.lower() != ".parquet"):
+        allowed = "should name a file that ends in .parquet: the plan has one message"
+        raise UsageError.of("-o", str(output), allowed)
 
 
 @contextmanager

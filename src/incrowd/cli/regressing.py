@@ -183,10 +183,10 @@ def _read(
 def _give(regression: incrowd.Regression, output: Path | None, json: bool) -> None:
     """Write a regression if an output is named, and show it."""
     from incrowd.cli import show
-    from incrowd.presentation import regression_page, regressions
+    from incrowd.presentation import regressions, write
 
     if output:
-        wrote = regression_page.save_regression(regression, output)
+        wrote = write.save_regression(regression, output)
         say(f"wrote {output}" if wrote else f"did not write {output}: there are no coefficients")
     with beside(output):
         show.result(regressions.view(regression), json)
@@ -201,10 +201,10 @@ def _check_files(
     share: list[str],
 ) -> None:
     """Raise UsageError, before any work is done, for options that do not go together."""
-    from incrowd.presentation import regression_page
+    from incrowd.presentation import write
 
     if output:
-        regression_page.check_regression_ending(output)
+        write.check_regression_ending(output)
         keep(output, plan, *reports, *([margins] if margins else []))
     if forecast and margins:
         allowed = "a forecast has no people to weight; leave out this option or --forecast"

@@ -36,7 +36,7 @@ Short = Annotated[
     str, typer.Option(help="Printed short form of the bundle; any other bundle is refused.")
 ]
 Code = Annotated[str, typer.Option(help="Code of your invitation, unless the link has it.")]
-Stratum = Annotated[str | None, typer.Option(help="Your stratum, if there are several.")]
+StratumOption = Annotated[str | None, typer.Option(help="Your stratum, if there are several.")]
 Show = Annotated[bool, typer.Option("--show", help="Show the guarantee; send nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Send without asking.")]
 Keep = Annotated[
@@ -74,7 +74,7 @@ def send(
     answers: Answers = None,
     short: Short = "",
     code: Code = "",
-    stratum: Stratum = None,
+    stratum: StratumOption = None,
     show: Show = False,
     yes: Yes = False,
     keep: Keep = False,
@@ -160,15 +160,17 @@ def _show(device: Device, quiet: bool) -> None:
 
 
 def _facts(device: Device) -> dict[str, Any]:
+    from incrowd.collection.claims import organizations_of
     from incrowd.collection.protocol.addresses import short as shortened
-    from incrowd.presentation.data import promise_facts
+    from incrowd.presentation.data import guarantee_facts
 
     promise = device.promise.guarantee
     return {
         "bundle": device.bundle.digest.hex(),
         "short": shortened(device.bundle.digest),
         "plan": device.bundle.plan.digest,
-        "promise": promise_facts(promise, sealed=True) | {"redraw_tail": device.promise.tail},
+        "promise": guarantee_facts(promise, organizations_of(device.bundle))
+        | {"redraw_tail": device.promise.tail},
         "terms": dict(device.terms),
         "example": [each._asdict() | {"odds": each.odds} for each in device.example],
         "warnings": list(device.warnings),

@@ -13,7 +13,7 @@ from incrowd.plans.claims import Release
 from incrowd.plans.strata import left_out
 from incrowd.presentation import terminal
 from incrowd.presentation.data import as_json, of_the_only
-from incrowd.presentation.receipts import receipt_sentences, without_receipt
+from incrowd.presentation.receipts import receipt_sentences, unaccounted, without_receipt
 from incrowd.presentation.terminal_tables import numbers_table
 from incrowd.presentation.view import View
 from incrowd.reports.tally import Tally
@@ -73,7 +73,7 @@ def receipts(received: Sequence[Received], releases: Iterable[Release] = ()) -> 
     for receipt in received:
         for text in receipt_sentences(receipt):
             say(text)
-    for text in without_receipt(releases, received):
+    for text in (*unaccounted(received), *without_receipt(releases, received)):
         say(text)
 
 

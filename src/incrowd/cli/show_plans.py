@@ -14,7 +14,14 @@ from incrowd.planner.precision import least_effective_sample
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import regressions
-from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper, shuffler_trade
+from incrowd.presentation.advice import (
+    first_line,
+    odds_seen,
+    of_no_use,
+    sharper,
+    shuffler_trade,
+    without_cells,
+)
 from incrowd.presentation.data import guarantee_facts, message_facts, of_the_only
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.plan_text import word_notes
@@ -56,7 +63,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     advice += shuffler_trade(plan, effective, capped)
     advice += odds_seen(plan, models)
     doubts = [*warnings(plan.guarantee), *beyond_budget(plan), *of_no_use(plan, expected)]
-    doubts += word_notes(plan.survey)
+    doubts += [*without_cells(plan), *word_notes(plan.survey)]
     if json:
         facts = plan_facts(plan) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli.console import print_findings, print_json, say
+from incrowd.cli.console import print_json, say
 from incrowd.cli.inviting import (
     CodesFile,
     Number,
@@ -20,6 +20,7 @@ from incrowd.cli.inviting import (
     say_secret,
     write_invitations,
 )
+from incrowd.cli.mixing import check_mixer, run_mixer
 from incrowd.cli.options import AsJson, PlanFile, certified
 
 app = typer.Typer(
@@ -71,7 +72,7 @@ def init(
         return
     say(f"wrote {settings.bundle_file}: give it to the collector; it is not secret")
     say_secret((settings.secret_file, settings.signing_file))
-    print_bundle(facts, result.guarantee)
+    print_bundle(facts, result.bundle, result.guarantee)
 
 
 @app.command()
@@ -85,21 +86,9 @@ def run(folder: Folder) -> None:
     Example:
       incrowd shuffler run shuffler
     """
-    from incrowd.collection.machine import protect
-    from incrowd.collection.mixer.app import application
-    from incrowd.collection.mixer.setup import open_store
-    from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.settings import load_shuffler_settings
 
-    settings = load_shuffler_settings(folder)
-    protect()
-    log_discreetly()
-    store = open_store(settings)
-    with listening("shuffler", settings.host, settings.port) as door:
-        host, port = door.getsockname()[:2]
-        text = f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"
-        serve(application(store, store.bundle, settings), door, lambda: say(text))
-    store.engine.dispose()
+    run_mixer(load_shuffler_settings(folder))
 
 
 @app.command()
@@ -112,11 +101,9 @@ def check(folder: Folder, json: AsJson = False) -> None:
     Example:
       incrowd shuffler check shuffler
     """
-    from incrowd.collection.mixer import setup
     from incrowd.collection.settings import load_shuffler_settings
 
-    settings = load_shuffler_settings(folder)
-    print_findings(setup.check(settings, setup.open_store(settings)), json)
+    check_mixer(load_shuffler_settings(folder), json)
 
 
 def invitations(
@@ -129,8 +116,8 @@ def invitations(
 ) -> None:
     """Create invitations, on the shuffler's side. Each lets one person answer once.
 
-    With the file anybody could answer for all: give each invitation to one person, then destroy
-    the file. The collector should never see it.
+    Anyone who has the file could answer for everyone: give each invitation to one person, then
+    destroy the file. The collector should never see it.
 
     \b
     Example:

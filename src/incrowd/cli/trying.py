@@ -11,7 +11,6 @@ import typer
 
 import incrowd
 from incrowd.cli.console import progress, say
-from incrowd.cli.later import needing_collect
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
@@ -25,7 +24,7 @@ from incrowd.cli.options import (
     make_folder,
     source,
 )
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import InWords, UsageError, needing
 from incrowd.files import write_text
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def demo(
     survey = incrowd.Survey.load(_example("health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
     if live:
-        with needing_collect("--live"):
+        with needing("collect", UsageError, "--live"):
             from incrowd.cli import live as network
         seconds = 60 * (MINUTES if wait is None else wait) if join else None
         network.live(survey, answers, DEVICES if people is None else people, output, json, seconds)
@@ -163,7 +162,7 @@ def _check_live(live: bool, join: bool, people: int | None, wait: float | None) 
     """Raise UsageError for an option that lacks the one it needs, and for an impossible time."""
     for name, given, needed, there in (
         ("people", people, "--live", live),
-        ("--open", InWords("is given without --live") if join else None, "--live", live),
+        ("--open", InWords("was given") if join else None, "--live", live),
         ("--wait", wait, "--open", join),
     ):
         if given is not None and not there:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle, Role
 from incrowd.collection.protocol.mixing import AnyRelease
-from incrowd.guarantees import guarantee_of
+from incrowd.collection.protocol.sealed import X_WING
+from incrowd.guarantees import Service, guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Claims, Release
 from incrowd.plans.slots import slots, tail
+from incrowd.presentation.sentences import Sealed
 
 
 def claims_of(bundle: Bundle) -> Claims:
@@ -24,6 +26,33 @@ def claims_of(bundle: Bundle) -> Claims:
         places=bundle.places,
         tail=tail(bundle.plan, bundle.slots, bundle.pools),
     )
+
+
+_SERVICES: dict[Service, Role] = {
+    "inviter": "inviter",
+    "first mixer": "first",
+    "second mixer": "second",
+    "collector": "collector",
+}
+
+
+def organizations_of(bundle: Bundle) -> dict[Service, str]:
+    """Return the organization that runs each service, with two mixers; otherwise nothing.
+
+    Names that differ only in letter case and white space become the same.
+    """
+    if not isinstance(bundle, MixersBundle):
+        return {}
+    runs, roles = bundle.runs, _SERVICES.values()
+    return {
+        service: next(getattr(runs, other) for other in roles if runs.same(role, other))
+        for service, role in _SERVICES.items()
+    }
+
+
+def sealed_by(bundle: Bundle) -> Sealed:
+    """Return what people are told about how their reports travel."""
+    return Sealed(organizations_of(bundle), bundle.envelope_key.kem == X_WING)
 
 
 def claims_of_plan(plan: Plan) -> Claims:

@@ -184,7 +184,7 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
         "no senders, no times, no invitations",
     )
     yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
-    yield "Who can learn", against_sentence(rehearsed.promise.guarantee, sealed=True)
+    yield "Who can learn", against_sentence(rehearsed.promise.guarantee)
 
 
 def _reports_of(places: int) -> str:

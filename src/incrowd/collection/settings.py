@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import (
@@ -21,9 +21,6 @@ from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"
-SHUFFLER_PREFIX, COLLECTOR_PREFIX = "INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_"
-INVITER_PREFIX, SECOND_MIXER_PREFIX = "INCROWD_INVITER_", "INCROWD_SECOND_MIXER_"
-PREFIXES = (SHUFFLER_PREFIX, INVITER_PREFIX, SECOND_MIXER_PREFIX, COLLECTOR_PREFIX)
 GENERAL = {"INCROWD_DEBUG"}  # for every command
 UNKNOWN = InWords("is not a known setting")
 
@@ -77,11 +74,17 @@ def load(kind: type[S], file: Path, **arguments: Any) -> S:
 
 def _check_variables(variables: set[str], prefix: str) -> None:
     """Raise UsageError for a variable that belongs to no service."""
-    others = tuple(service for service in PREFIXES if service != prefix)
+    others = tuple(_prefixes(ServiceSettings) - {prefix})
     for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
             raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))
+
+
+def _prefixes(kind: type[ServiceSettings]) -> set[str]:
+    """Return the prefixes of the variables of all services."""
+    below = set[str]().union(*map(_prefixes, kind.__subclasses__()))
+    return below | {kind.model_config.get("env_prefix", "")} - {""}
 
 
 class StoreSettings(ServiceSettings):
@@ -124,18 +127,32 @@ class StoreSettings(ServiceSettings):
         return self.folder / "bundle.json"
 
 
-SHUFFLER_FILE = "shuffler.toml"
+SHUFFLER_FILE, FIRST_MIXER_FILE = "shuffler.toml", "first-mixer.toml"
 
 
-class ShufflerSettings(StoreSettings):
-    """The settings of a shuffler."""
+class MixerSettings(StoreSettings):
+    """The settings of a shuffler, and of the first of two mixers. command: the service's name."""
 
-    model_config = SettingsConfigDict(env_prefix=SHUFFLER_PREFIX)
+    command: ClassVar[str]
 
     @property
     def releases(self) -> Path:
-        """The folder of releases that wait for the collector."""
+        """The folder of what was signed and waits to be delivered."""
         return self.folder / "releases"
+
+
+class ShufflerSettings(MixerSettings):
+    """The settings of a shuffler."""
+
+    model_config = SettingsConfigDict(env_prefix="INCROWD_SHUFFLER_")
+    command = "shuffler"
+
+
+class FirstMixerSettings(MixerSettings):
+    """The settings of the first of two mixers."""
+
+    model_config = SettingsConfigDict(env_prefix="INCROWD_FIRST_MIXER_")
+    command = "first-mixer"
 
 
 def load_shuffler_settings(folder: Path) -> ShufflerSettings:
@@ -146,13 +163,21 @@ def load_shuffler_settings(folder: Path) -> ShufflerSettings:
     return load(ShufflerSettings, folder / SHUFFLER_FILE, folder=folder)
 
 
+def load_first_mixer_settings(folder: Path) -> FirstMixerSettings:
+    """Return the settings of a folder: first-mixer.toml, if it exists, then INCROWD_FIRST_MIXER_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(FirstMixerSettings, folder / FIRST_MIXER_FILE, folder=folder)
+
+
 INVITER_FILE = "inviter.toml"
 
 
 class InviterSettings(StoreSettings):
     """The settings of an inviter."""
 
-    model_config = SettingsConfigDict(env_prefix=INVITER_PREFIX)
+    model_config = SettingsConfigDict(env_prefix="INCROWD_INVITER_")
 
     port: int = Field(default=8082, ge=0, lt=1 << 16)
 
@@ -188,7 +213,7 @@ class SecondMixerSettings(ServiceSettings):
     pause while a batch arrives. pause: seconds between two checks for work.
     """
 
-    model_config = SettingsConfigDict(env_prefix=SECOND_MIXER_PREFIX)
+    model_config = SettingsConfigDict(env_prefix="INCROWD_SECOND_MIXER_")
 
     folder: Path
     secret: Path | None = None
@@ -258,7 +283,7 @@ class CollectorSettings(ServiceSettings):
     arrives. token: the password of the dashboard; without a token there is no dashboard.
     """
 
-    model_config = SettingsConfigDict(env_prefix=COLLECTOR_PREFIX)
+    model_config = SettingsConfigDict(env_prefix="INCROWD_COLLECTOR_")
 
     host: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, lt=1 << 16)

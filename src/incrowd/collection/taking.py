@@ -87,9 +87,10 @@ class Shelf(Generic[S]):
                 for start in (earlier, signed):
                     proof = self.contradictions / f"{start.acknowledgment}.start"
                     write_private(proof, start.encoded, overwrite=True)
+                earlier_one = InWords("of what was signed before")
                 name = self.kind.name
                 allowed = f"should be the {name} that arrived first; both are stored as proof"
-                raise ProtocolError.of("contradiction", InWords(f"of a {name}"), allowed)
+                raise ProtocolError.of("contradiction", earlier_one, allowed)
         return True
 
 

@@ -88,7 +88,7 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     check_once("id", [id], answers.column_names)
     kind = answers.schema.field(id).type
     if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
-        allowed = f"it is a column of {kind}, not of text; save the ids as text"
+        allowed = f"the column has type {kind}; save the ids as text"
         raise AnswersError.of("id", id, allowed)
     names = pc.cast(answers[id], pa.string()).combine_chunks()
     missing = pc.equal(pc.fill_null(names, ""), "").to_numpy(zero_copy_only=False)

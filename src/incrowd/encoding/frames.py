@@ -15,7 +15,7 @@ from incrowd.encoding.sources import Source
 from incrowd.errors import AnswersError, IncrowdError, InWords
 
 Chosen = Callable[[Sequence[str]], list[str]]  # of the names of all columns
-WORKS = "name a file, or pass a data frame of pandas, polars, duckdb or Arrow"
+WORKS = "name a file, or pass a data frame from pandas, polars, duckdb or Arrow"
 
 
 def is_frame(answers: object) -> bool:
@@ -74,7 +74,7 @@ def _stream(frame: Any) -> pa.Table:
 
 
 def _no_frame(frame: object) -> IncrowdError:
-    return AnswersError.of("answers", InWords(f"got a {type(frame).__name__}"), WORKS)
+    return AnswersError.of("answers", InWords(f"got a value of type {type(frame).__name__}"), WORKS)
 
 
 def _twice(frame: Any) -> IncrowdError:

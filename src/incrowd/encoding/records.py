@@ -202,7 +202,7 @@ def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> Reading
         return Reading(_NOTHING, cells, nowhere, nowhere, problems=(problem,))
     problems: tuple[Problem, ...] = ()
     if same := _same_number(question, column.type):
-        reason = f"does not distinguish the options that are the number {same}"
+        reason = f"cannot distinguish the options that stand for the number {same}"
         problems = (_no_such_type(question, cells, reason),)
     if codes.values and unknown.any():
         allowed = f"use one of {code_list(codes)}"
@@ -384,7 +384,7 @@ class Cells(NamedTuple):
     def words(self) -> Answered:
         """Read words, normalized; their bits depend on the cohort and are computed later."""
         words = by_value(self.column, _normalized, "")
-        return _NOTHING._replace(words=words), words == "", "should hold a word"
+        return _NOTHING._replace(words=words), words == "", "should contain a word"
 
 
 def _no_or_yes(column: pa.Array) -> np.ndarray:

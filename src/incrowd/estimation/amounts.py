@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.ratios import Quotient
-from incrowd.estimation.readings import Reading, Readings, false_reports
+from incrowd.estimation.readings import Places, Reading, Readings, false_reports
 from incrowd.estimation.tables import LEVEL, TableEstimate
 from incrowd.plans import Plan
 from incrowd.survey import WithEdges
@@ -114,10 +113,10 @@ class Evidence:
         return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
 
 
-def evidence(plan: Plan, question: WithEdges, readings: Readings, places: int = 0) -> Evidence:
+def evidence(plan: Plan, question: WithEdges, readings: Readings, places: Places = ()) -> Evidence:
     """The shares of a question's answers, weighted over messages like those of its table.
 
-    places: as for `incrowd.estimation.readings.false_reports`.
+    places: that a malicious sender can fill, from `incrowd.estimation.readings.places_of`.
     """
     total = sum(reading.weight for reading in readings)
     parts = [
@@ -175,7 +174,9 @@ class _Part(NamedTuple):
     swing: np.ndarray
 
 
-def _read(plan: Plan, question: WithEdges, reading: Reading | CellsReading, places: int) -> _Part:
+def _read(
+    plan: Plan, question: WithEdges, reading: Reading | CellsReading, places: Places
+) -> _Part:
     if isinstance(reading, CellsReading):
         return _read_cells(plan, question, reading, places)
     counts = reading.counts[: 1 + question.domain.bits]
@@ -184,17 +185,16 @@ def _read(plan: Plan, question: WithEdges, reading: Reading | CellsReading, plac
     mean = question_decoder(question, channel).mean @ rates
     noise = np.pad(noise_of_report(question, channel, rates) / counts[0], [(1, 0), (1, 0)])
     people = float(counts[0]) / reading.message.copies
-    reports = false_reports(plan, reading.message, places)
+    reports = false_reports(plan, places).of(reading.message)
     return _Part(np.append(1.0, mean), noise, people, reports * _swing(question, reading))
 
 
-def _read_cells(plan: Plan, question: WithEdges, reading: CellsReading, places: int) -> _Part:
+def _read_cells(plan: Plan, question: WithEdges, reading: CellsReading, places: Places) -> _Part:
     """A false report adds to one answer what it subtracts from the others, in any message."""
     table = reading.combined((question.id,))
     size = table.shares.size
     deviations = np.eye(size) - 1 / size
-    reports = partial(false_reports, plan, places=places)
-    most = reading.largest_shift(table, reports) / (1 - 1 / size)
+    most = reading.largest_shift(table, false_reports(plan, places)) / (1 - 1 / size)
     return _Part(
         np.append(1.0, table.shares),
         np.pad(table.covariance([np.eye(size)]), [(1, 0), (1, 0)]),

@@ -95,7 +95,7 @@ def _crossing(reached: Callable[[float], bool], largest: float) -> float:
 MARGIN = 5.0  # standard errors above zero that an answer's margin needs to be used in V
 FALSE_ALARMS = 0.05  # the probability that an answer nobody gave counts as given
 UNKNOWN_OVERLAP = (
-    "cells do not tell how many people chose two options together; plan a joint report of both "
+    "cells do not show how many people chose two options together; plan a joint report of both "
     "questions to test this"
 )
 BEYOND = 0.001  # the probability that the effect of omitted answers is underestimated
@@ -304,7 +304,7 @@ def _deviations(table: TableEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarra
     The shares are the cells in C order, then the margins of the rows and those of the columns.
     """
     if len(table.questions) != 2 or not all(table.margins):
-        allowed = "should be of two questions, with decoders made with margin=True"
+        allowed = "should have two questions, whose decoders were created with margin=True"
         raise TableError.of("table", table.questions, allowed)
     (row, column), (left, right) = table.questions, table.answers
     cells = [{row: a, column: b} for a in left for b in right]

@@ -26,7 +26,7 @@ from incrowd.estimation.tables import (
     sampling_variance,
     with_covariance,
 )
-from incrowd.plans import Cells
+from incrowd.plans import Cells, Message
 from incrowd.survey import AnyQuestion
 from incrowd.survey.crossings import Block, cell_answers
 
@@ -68,6 +68,17 @@ class CellCounts(NamedTuple):
                 yield Source(questions, exclusive, cells.reshape(block.shape), *errors)
 
 
+class FalseReports(NamedTuple):
+    """What one malicious sender can send.
+
+    of: how many reports of a message at most. shared: whether all messages share these places, so
+    that a report of one leaves no room for one of another.
+    """
+
+    of: Callable[[Message], int]
+    shared: bool
+
+
 class CellsReading(NamedTuple):
     """The counts of all messages of cells, at least one of which holds a table.
 
@@ -86,18 +97,67 @@ class CellsReading(NamedTuple):
         """A table by generalized least squares, with the answers that the cells have."""
         return combined([source for part in self.parts for source in part.sources(ids)], ids)
 
-    def largest_shift(self, table: CombinedTable, false_reports: Callable[[Cells], int]) -> float:
-        """How far one sender can move a cell of a table, with all reports in the message in which
-        they have most effect. false_reports: how many reports of a message one sender can send."""
-        messages = [part.message for part in self.parts for _ in part.telling(table.questions)]
-        pairs = zip(messages, table.shifts, strict=True)
-        return max(shift * false_reports(message) for message, shift in pairs)
+    def largest_shift(self, table: CombinedTable, false_reports: FalseReports) -> float:
+        """How far one sender can move a cell of a table: with all reports in the message in which
+        they have most effect if all messages share their places, else with those of every
+        message."""
+        telling = [part.message for part in self.parts for _ in part.telling(table.questions)]
+        pairs = list(zip(telling, table.shifts, strict=True))
+        shifts = [
+            max(shift for message, shift in pairs if message is part.message)
+            * false_reports.of(part.message)
+            for part in self.parts
+            if any(message is part.message for message in telling)
+        ]
+        return max(shifts) if false_reports.shared else sum(shifts)
 
     def lost(self) -> float:
         """The error variance, as a part of pi (1 - pi), from estimating the share of all people by
         that of those whose reports arrived, if some messages lost reports."""
         most = max(part.people for part in self.parts)
         return (most - self.people) / (most * self.people)
+
+    def table(
+        self,
+        questions: Sequence[AnyQuestion],
+        noise_only: bool,
+        false_reports: FalseReports,
+        *,
+        covariance: bool = False,
+        margin: bool = False,
+    ) -> TableEstimate:
+        """A table of some questions.
+
+        false_reports: what one malicious sender can send. covariance: include that
+        of all cells; margin: then also include "any answer" as the last entry of each axis. Raises
+        TableError for a covariance of more than 2,000 cells.
+        """
+        several = any(question.many for question in questions)
+        ids, names = tuple(q.id for q in questions), tuple(q.answers for q in questions)
+        combined, sums = self.combined(ids), [answer_sums(question) for question in questions]
+        merged = math.prod(float(each.sum(axis=1).max()) for each in sums)
+        table = _table(self, combined, sums, names, noise_only)
+        table = replace(
+            table,
+            influence=merged * self.largest_shift(combined, false_reports),
+            p_values=_p_values(self, ids, sums),
+            exclusive=tuple(question.exclusive for question in questions),
+            overlaps=not several,
+        )
+        if not covariance:
+            return table
+        if several and not margin:  # how answers overlap is guessed from "any answer"
+            arguments = questions, noise_only, false_reports
+            cells = self.table(*arguments, covariance=True, margin=True).without_margins()
+            return replace(
+                table, covariance=cells.covariance, noise_covariance=cells.noise_covariance
+            )
+        shape = tuple(len(answers) + margin for answers in names)
+        check_cells(math.prod(shape))
+        estimate, noise = _with_noise(questions, self, shape, margin)
+        drawn = _in_both(questions, estimate, margin) - np.outer(estimate, estimate)
+        table = replace(table, estimate=estimate, margins=tuple(margin for _ in questions))
+        return _with_covariance(table, self, noise, drawn)
 
 
 def expected_cells(
@@ -156,46 +216,6 @@ def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
         return np.vstack([np.pad(rows, [(0, 0), (0, size - rows.shape[1])]), everybody])
     rows = scipy.sparse.csr_array(rows, shape=(rows.shape[0], size))
     return scipy.sparse.vstack([rows, everybody], format="csr") if margin else rows
-
-
-def cells_table(
-    questions: Sequence[AnyQuestion],
-    reading: CellsReading,
-    noise_only: bool,
-    false_reports: Callable[[Cells], int],
-    *,
-    covariance: bool = False,
-    margin: bool = False,
-) -> TableEstimate:
-    """A table of some questions. false_reports: how many reports of a message one sender can send.
-
-    covariance: include that of all cells; margin: then also include "any answer" as the last entry
-    of each axis. Raises TableError for a covariance of more than 2,000 cells.
-    """
-    several = any(question.many for question in questions)
-    ids, names = tuple(q.id for q in questions), tuple(q.answers for q in questions)
-    combined, sums = reading.combined(ids), [answer_sums(question) for question in questions]
-    merged = math.prod(float(each.sum(axis=1).max()) for each in sums)
-    table = _table(reading, combined, sums, names, noise_only)
-    table = replace(
-        table,
-        influence=merged * reading.largest_shift(combined, false_reports),
-        p_values=_p_values(reading, ids, sums),
-        exclusive=tuple(question.exclusive for question in questions),
-        overlaps=not several,
-    )
-    if not covariance:
-        return table
-    if several and not margin:  # how answers overlap is guessed from "any answer"
-        arguments = questions, reading, noise_only, false_reports
-        cells = cells_table(*arguments, covariance=True, margin=True).without_margins()
-        return replace(table, covariance=cells.covariance, noise_covariance=cells.noise_covariance)
-    shape = tuple(len(answers) + margin for answers in names)
-    check_cells(math.prod(shape))
-    estimate, noise = _with_noise(questions, reading, shape, margin)
-    drawn = _in_both(questions, estimate, margin) - np.outer(estimate, estimate)
-    table = replace(table, estimate=estimate, margins=tuple(margin for _ in questions))
-    return _with_covariance(table, reading, noise, drawn)
 
 
 def cells_levels(

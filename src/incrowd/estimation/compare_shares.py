@@ -133,7 +133,7 @@ def shares_compared(
         return _of_one_table(plan, counted, ids, first, second, noise_only)
     shares, people = [], []
     for answers in (first, second):
-        share = table(plan, counted, tuple(answers), places=1)
+        share = table(plan, counted, tuple(answers), places=(1,))
         place = tuple(
             plan.survey.question(id).answers.index(answer) for id, answer in answers.items()
         )

@@ -140,7 +140,7 @@ def _numbers(survey: Survey, ids: Sequence[str] | None, scores: Scores) -> dict[
             raise UsageError.of("questions", id, allowed)
     chosen = ids or [id for id, each in questions.items() if id in scores or each.values]
     if len(set(chosen)) < 2:
-        allowed = "name two questions of yes/no or numbers at least, or give answers scores"
+        allowed = "name at least two yes/no or number questions, or assign scores to other answers"
         raise UsageError.of("questions", ", ".join(chosen), allowed)
     return {id: _scored(questions[id], scores.get(id)) for id in dict.fromkeys(chosen)}
 

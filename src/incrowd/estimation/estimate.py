@@ -12,7 +12,15 @@ from typing import NamedTuple
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
-from incrowd.estimation.readings import Ids, check_tables, readings, sharpest, table
+from incrowd.estimation.readings import (
+    Ids,
+    Places,
+    check_tables,
+    places_of,
+    readings,
+    sharpest,
+    table,
+)
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received, StratumEstimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.tables import MOST_CELLS, TableEstimate
@@ -53,8 +61,8 @@ def count(
 ) -> Tally:
     """Count reports for tables; tallies of different reports can be added and estimated later.
 
-    tables: lists of question ids; by default the one-way tables and those the survey wants. kind:
-    "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
+    tables: lists of question ids; by default the one-way tables and those the survey requests.
+    kind: "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
     ReportsError if the reports belong to another plan, TableError for a table that cannot be
     estimated, PlanFileError if the plan's analysis does not support its guarantee.
     """
@@ -145,10 +153,10 @@ def estimate(
 ) -> Estimates:
     """Estimate tables from reports, or from their tally, without bias and with standard errors.
 
-    tables: lists of ids; by default the one-way tables and those the survey wants (for a tally: all
-    that it counts). merge: for each question, groups of answers that are treated as one. margins:
-    what is known about all people: for each question (or several, such as "faculty | sex") the
-    share or number of people with each answer; all figures are weighted to these.
+    tables: lists of ids; by default the one-way tables and those the survey requests (for a tally:
+    all that it counts). merge: for each question, groups of answers that are treated as one.
+    margins: what is known about all people: for each question (or several, such as "faculty | sex")
+    the share or number of people with each answer; all figures are weighted to these.
     of_those_who_answered: leave out "no answer", so that shares refer to those who answered all
     questions of a table. noise_only: errors of the noise alone, with the people fixed; otherwise of
     noise and sampling. candidates: words to look for, for each text question. simultaneous:
@@ -174,7 +182,7 @@ def estimate(
         kind: Kind = "pairs" if paired else "singles"
         reports = count(plan, reports, tables=counting, kind=kind)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
-    places = max((release.claims.places for release in reports.releases), default=0)
+    places = places_of(plan, reports.releases)
     change = change and change._replace(noise_only=noise_only, places=places)
     options = TableOptions(noise_only, places, candidates, simultaneous, covariance, change)
     everybody = figures(plan, reports, wanted, options)
@@ -194,7 +202,7 @@ def estimate(
 
 
 def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
-    """The tables that a tally holds: first those the survey wants, then the others."""
+    """The tables that a tally holds: first those the survey requests, then the others."""
     survey = plan.survey
     wanted = [ids for ids in survey.wanted if survey.closed(ids) in ((), *counted.tables)]
     return tuple(dict.fromkeys((*wanted, *counted.tables))) if survey.open else counted.tables
@@ -205,7 +213,7 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
     texts = plan.survey.texts
     for id in candidates:
         if id not in texts:
-            allowed = f"should be a text question; they are {', '.join(texts) or 'none'}"
+            allowed = f"should be a text question: {', '.join(texts) or 'this survey has none'}"
             raise UsageError.of("candidates", id, allowed)
 
 
@@ -215,8 +223,8 @@ def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], paired: bool
     counted = with_tables(plan, counted, wanted)
     if paired and not all(map(plan.by_cells_alone, wanted)) and counted.kind != "pairs":
         allowed = (
-            "it counts single bits; for weights, and errors of cells together, count the reports "
-            "with `incrowd tally --pairs`, or name them"
+            "it counts only single bits; for weights and joint errors of cells, count the reports "
+            "with `incrowd tally --pairs`, or name the reports instead"
         )
         raise TableError.of("tally", counted.kind, allowed)
     for ids in wanted:
@@ -238,7 +246,7 @@ class TableOptions(NamedTuple):
     places."""
 
     noise_only: bool
-    places: int
+    places: Places
     candidates: Mapping[str, Sequence[str]]
     simultaneous: Method | None
     covariance: bool
@@ -407,7 +415,7 @@ def check_arrived(
         arrived.append(Arrived(counts.accepted, counts.rejected, counts.people(message)))
     if people < plan.survey.crowd and not accept_smaller_crowd:
         allowed = (
-            f"the plan's guarantee counts on {plan.survey.crowd:,} people; collect more reports, "
+            f"the plan's guarantee relies on {plan.survey.crowd:,} people; collect more reports, "
             "or use accept_smaller_crowd=True to recompute a weaker guarantee"
         )
         raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)

@@ -239,7 +239,7 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
         weights.reshape(len(margins), 2 ** len(ids))[:, 0] = 0  # the sum is known
     totals = weights.sum(axis=0)
     if np.count_nonzero(totals) < wanted:
-        allowed = "no message holds all of them; ask for what travels together"
+        allowed = "no message has all of these; request only what travels together"
         raise TableError.of("table", ",".join(ids), allowed)
     parts = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
     effects = np.zeros(shape)

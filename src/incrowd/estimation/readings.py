@@ -6,9 +6,8 @@ Proof: docs/mathematics.md#several-messages.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from incrowd.errors import TableError, likely
 from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
-    cells_table,
+    FalseReports,
     expected_cells,
     planned_weight,
 )
@@ -35,7 +34,8 @@ from incrowd.estimation.tables import (
     everybody,
 )
 from incrowd.plans import JointReport, Message, Plan
-from incrowd.plans.slots import slots
+from incrowd.plans.claims import Release
+from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.plans.strata import releases_by_answer
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.open import SEPARATOR
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from incrowd.reports.tally import Tally
 
 Ids = tuple[str, ...]
+Places = tuple[int, ...]  # reports in an upload: of any message, or of each one; empty if not known
 
 
 class Reading(NamedTuple):
@@ -52,6 +53,27 @@ class Reading(NamedTuple):
     message: JointReport
     weight: float
     counts: np.ndarray
+
+    def table(
+        self,
+        questions: Sequence[AnyQuestion],
+        noise_only: bool,
+        false_reports: FalseReports,
+        *,
+        covariance: bool = False,
+        margin: bool = False,
+    ) -> TableEstimate:
+        """A table of some questions, as `CellsReading.table`."""
+        channels, copies = self.message.channels, self.message.copies
+        table = estimate_table(
+            [question.id for question in questions],
+            [question_decoder(each, channels[each.id], margin) for each in questions],
+            self.counts,
+            copies,
+            noise_only,
+            covariance=covariance,
+        )
+        return replace(table, influence=table.influence * false_reports.of(self.message))
 
 
 Readings = Sequence[Reading | CellsReading]
@@ -80,7 +102,7 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
         together = ", ".join(
             f"{'two of ' * message.parities}({', '.join(message.ids)})" for message in plan.messages
         )
-        allowed = f"no message holds all of them; ask for what travels together: {together}"
+        allowed = f"no message has all of these; request only what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return holding
 
@@ -178,7 +200,7 @@ def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
-    """The requested tables, by default those that the survey wants.
+    """The requested tables, by default those that the survey requests.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
     together, or if it is too large for memory.
@@ -194,7 +216,9 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
                 allowed = f"no question has this id; {hint}use {', '.join(questions)}"
                 raise TableError.of("table", id, allowed)
         if len(set(ids)) < len(ids) or not ids:
-            raise TableError.of("table", ",".join(ids), "should name some questions, each once")
+            raise TableError.of(
+                "table", ",".join(ids), "should name at least one question, and each question once"
+            )
         alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
             allowed = "it is a text question; give it a separate table"
@@ -214,7 +238,7 @@ def table(
     counted: Tally,
     ids: Ids,
     noise_only: bool = False,
-    places: int = 0,
+    places: Places = (),
     *,
     covariance: bool = False,
     margin: bool = False,
@@ -222,34 +246,27 @@ def table(
     """One table of the released people, combined from all messages that hold it.
 
     An open question is an axis without noise; several open questions are one axis, such as
-    "faculty / year". places: as for `false_reports`. covariance: include that of all cells, from
+    "faculty / year". places: that a malicious
+    sender can fill, from `places_of`. covariance: include that of all cells, from
     counts of pairs; margin: then also include "any answer" as the last entry of each axis. Raises
     TableError for a covariance of more than 2,000 cells.
     """
     closed = plan.survey.closed(ids)
     questions = [plan.survey.question(id) for id in closed]
-    senders = partial(false_reports, plan, places=places)
+    sender = false_reports(plan, places)
 
     # Here, so that a plan is forecast without loading what reads reports.
     from incrowd.reports.consistency import smallest
 
-    def of_reading(reading: Reading | CellsReading) -> TableEstimate:
-        if isinstance(reading, CellsReading):
-            return cells_table(
-                questions, reading, noise_only, senders, covariance=covariance, margin=margin
-            )
-        channels, copies = reading.message.channels, reading.message.copies
-        decoders = [question_decoder(q, channels[q.id], margin) for q in questions]
-        joint = estimate_table(
-            closed, decoders, reading.counts, copies, noise_only, covariance=covariance
-        )
-        return replace(joint, influence=joint.influence * senders(reading.message))
-
     def of_people(part: Tally, people: int) -> TableEstimate:
         if not closed:
             return everybody(people, noise_only, plan.survey.rows_per_person, covariance=covariance)
-        parts = readings(plan, part, closed)
-        return combined(list(map(of_reading, parts)), [reading.weight for reading in parts])
+        holding = readings(plan, part, closed)
+        tables = [
+            each.table(questions, noise_only, sender, covariance=covariance, margin=margin)
+            for each in holding
+        ]
+        return combined(tables, [each.weight for each in holding])
 
     if closed == ids:
         return of_people(counted, 0)
@@ -262,17 +279,35 @@ def table(
     return across(parts, open_axis(plan.survey, ids, tuple(answers), people), margin)
 
 
-def false_reports(plan: Plan, message: Message, places: int) -> int:
-    """How many reports of a message one malicious sender can send at most.
+def false_reports(plan: Plan, places: Places) -> FalseReports:
+    """What one malicious sender can send at most.
 
-    places: sealed reports in one upload, if the reports came over a network: all of them may hold
-    this message. Otherwise 0: the sender sends as many copies as an honest person, or as many cells
-    as an upload has slots, for each row.
+    Without places, as many copies as an honest person, or as many cells as an upload has slots, for
+    each row.
     """
-    if places:
-        return places
-    reports = sum(slots(plan)) if message.cells else message.copies
-    return reports * plan.survey.rows_per_person
+
+    def of(message: Message) -> int:
+        if len(places) > 1:
+            return places[plan.messages.index(message)]
+        if places:
+            return places[0]
+        reports = sum(slots(plan)) if message.cells else message.copies
+        return reports * plan.survey.rows_per_person
+
+    return FalseReports(of, shared=len(places) <= 1)
+
+
+def places_of(plan: Plan, releases: Iterable[Release]) -> Places:
+    """Return the places that a malicious sender can fill in an upload; empty without releases.
+
+    To one shuffler, every report can be of any message. With two mixers, each message has slots of
+    its own. In reports of both kinds, each person sent one upload.
+    """
+    claims = {release.claims for release in releases}
+    any_message = [each.places for each in claims if each.mixers == 1]
+    if len(any_message) == len(claims):
+        return tuple(sorted(any_message)[-1:])
+    return tuple(max([places, *any_message]) for places in slots_of_messages(plan))
 
 
 def open_of(survey: Survey, ids: Ids) -> Ids:

@@ -401,7 +401,7 @@ def with_covariance(
 def check_cells(cells: int) -> None:
     """Raises TableError if there are too many cells for a covariance."""
     if cells > MOST_CELLS:
-        allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
+        allowed = f"the covariance is computed for at most {MOST_CELLS:,} cells; drop a question"
         raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
 
 

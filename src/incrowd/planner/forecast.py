@@ -71,7 +71,7 @@ class TableForecast:
 
 
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
-    """Forecast the wanted tables of a plan for exactly its crowd, colluding people included.
+    """Forecast the requested tables of a plan for exactly its crowd, colluding people included.
 
     They are followed by the tables from which the wanted regressions are fitted. A table that
     several messages contain is combined from all of them. If questions are open, the crowd is that

@@ -105,7 +105,11 @@ def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Cand
         return ()
     others = beside[0].messages if beside else ()
     small = len(others) - len(rest.large)
-    messages = (*(each.ids for each in cliques), *_bits(cliques), *others)
+    messages = (
+        *(each.ids for each in cliques),
+        *[frozenset({i}) for clique in cliques for i in sorted(clique.ids)],
+        *others,
+    )
     columns = _columns(cliques, len(others))
     prices = np.array(
         [each.worst(1.0, each.ratio) for each in cliques]
@@ -127,11 +131,6 @@ def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Cand
     each = np.append(part * leaks, 1 / (prices[shared:] * len(prices)))
     candidate = _scaled(problem, cliques, messages, columns @ each, excess / part)
     return (candidate,) if candidate.fits else ()
-
-
-def _bits(cliques: Sequence[Clique]) -> list[Ids]:
-    """The messages of one variable each."""
-    return [frozenset({i}) for clique in cliques for i in sorted(clique.ids)]
 
 
 def _columns(cliques: Sequence[Clique], others: int) -> Vector:

@@ -212,7 +212,10 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
     if budget < least:
         allowed = f"cells and memoized questions need separate messages; allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
-    allowed = "no messages and no noise meet it; allow more epsilon or delta, or ask more people"
+    allowed = (
+        "no combination of messages and noise meets it; allow more epsilon or delta, or ask more "
+        "people"
+    )
     raise PrivacyError.of("privacy", _request(survey), allowed)
 
 
@@ -436,8 +439,8 @@ def plan(
     """Choose messages, copies and noise: the most precise wanted tables that meet the guarantee.
 
     earlier: what the same people were asked before (`Ledger.asked`); the guarantee covers it as
-    well. progress: called with a description of every step. Raises PrivacyError if no messages and
-    no noise meet the guarantee. Warns about answers and questions that look alike.
+    well. progress: called with a description of every step. Raises PrivacyError if no combination
+    of messages and noise meets the guarantee. Warns about answers and questions that look alike.
     """
     for line in look_alike_warnings(survey.questions):
         warnings.warn(line, IncrowdWarning, stacklevel=2)

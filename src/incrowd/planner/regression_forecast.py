@@ -53,7 +53,6 @@ from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstim
 from incrowd.plans import JointReport, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import strata
-from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import Family, Formula, Penalty, share_problems
 from incrowd.survey.merging import Merge
 
@@ -101,7 +100,7 @@ def forecast_regression(
 def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
     """Forecast every regression of a plan's survey.
 
-    If a regression has too large a table, that is its `reason`.
+    For a regression whose table is too large, `reason` says so.
     """
     return tuple(_forecast_or_reason(plan, formula) for formula in plan.survey.regressions)
 
@@ -140,7 +139,11 @@ def _forecast(
     expected = expecting(formula)
     fit, risk = expected.fit(1.0), expected.risk(1.0)
     rare = risk.chance <= RARE and not fit.reason
-    uneven = {q.id: _uneven_shares(q) for q in questions if not (q.open or q.id in shares)}
+    uneven = {
+        q.id: tuple(assumed_shares(q.with_merged(()), even=False).tolist())
+        for q in questions
+        if not (q.open or q.id in shares)
+    }
     return replace(
         _regression(plan, formula, fit, shares),
         method=method,
@@ -153,10 +156,6 @@ def _forecast(
         enough=None if rare else _enough(plan, expected),
         uneven=_compared(fit, expecting(formula, {**uneven, **shares})) if uneven else None,
     )
-
-
-def _uneven_shares(question: AnyQuestion) -> tuple[float, ...]:
-    return tuple(assumed_shares(question.with_merged(()), even=False).tolist())
 
 
 def _compared(fit: Fit, expected: _Expected) -> Uneven:

@@ -90,7 +90,7 @@ def _check_pair(one: Release, other: Release) -> None:
     if shared and one.claims.bundle == other.claims.bundle:
         shown = InWords(f"two releases of stratum {min(shared) + 1} of one bundle")
         allowed = (
-            "a shuffler that signs two releases of one stratum cheats; "
-            "name the reports of only one of them"
+            "an honest shuffler signs only one release of each stratum; name the reports of only "
+            "one of them"
         )
         raise ReportsError.of("reports", shown, allowed)

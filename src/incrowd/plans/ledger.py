@@ -81,7 +81,7 @@ class Ledger(BaseModel):
         """
         done, rounds = self.rounds_of(plan.digest), plan.survey.rounds
         if done >= rounds:
-            allowed = "it is in the ledger already; note each plan once"
+            allowed = "it is already in the ledger; record each plan only once"
             if rounds > 1:
                 allowed = f"all its {rounds:,} rounds are in the ledger; make a new plan for more"
             raise PlanError.of("plan", plan.digest, allowed)
@@ -100,7 +100,7 @@ class Ledger(BaseModel):
         return json.dumps(sealed(content), indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def loads(cls, text: str, name: str = InWords("this text")) -> Ledger:
+    def loads(cls, text: str, name: str = InWords("the text given")) -> Ledger:
         """Read the text of a ledger file of that name.
 
         Raises PlanFileError if it is not a ledger of the current format, PlanError if it was edited
@@ -128,9 +128,9 @@ def _check_covered(plan: Plan, asked: EarlierPlan, covered: EarlierPlan | None) 
     if covered is None:
         why = f"it does not cover {name!r}"
     elif asked.linked and not covered.linked:
-        why = f"it counts on a shuffler in {name!r}, where there was none"
+        why = f"it relies on a shuffler in {name!r}, but there was none"
     elif covered.crowd > asked.crowd and not covered.linked:
-        why = f"it counts on {covered.crowd:,} people in {name!r}, where {asked.crowd:,} came"
+        why = f"it relies on {covered.crowd:,} people in {name!r}, but {asked.crowd:,} took part"
     elif (covered.survey, covered.messages) != (asked.survey, asked.messages):
         why = f"its survey or messages differ from those of {name!r} in the ledger"
     elif asked.collected.tail > covered.collected.tail:
@@ -147,7 +147,7 @@ def _check_people(plan: Plan, others: Sequence[EarlierPlan]) -> None:
     shown = repeated([*rounds_before(others), planned]).exposed
     if more := sorted(shown - repeated(all_rounds(plan)).exposed):
         same = f"the same people gave all permanent responses to {more[0].question!r}"
-        raise _uncovered(plan, f"it assumes that {same}, and they did not")
+        raise _uncovered(plan, f"it assumes that {same}, but they did not")
 
 
 def _uncovered(plan: Plan, why: str) -> IncrowdError:

@@ -272,7 +272,7 @@ def place(file: str, location: Sequence[int | str]) -> str:
 # The channels of randomizers that a survey fixes.
 
 
-_TELLS = "some report reveals an answer; keep probabilities strictly between 0 and 1"
+_TELLS = "some report would reveal an answer; keep probabilities strictly between 0 and 1"
 
 
 @lru_cache(maxsize=1024)

@@ -36,9 +36,17 @@ Reduction = Literal[
     "one-party",  # the same party mixes and opens
     "thinned-cells",  # the collector's organization runs the first of two mixers as well
     "permanent-responses",  # those of an earlier round are repeated
-    "contradicted",  # the shuffler signed two releases of one stratum
+    "contradicted",  # a mixer signed two different statements about one stratum
     "fewer-people",  # than the plan counts on
     "simulation",  # anyone who knows the seed knows the noise
+]
+
+
+# How reports that came over a network were mixed, or will be. It decides who could cheat.
+Mixing = Literal[
+    "shuffler",  # by one party, which invites people as well
+    "two-mixers",  # by two, and a third one invites
+    "two-mixers-of-cells",  # the same, and messages are cells, whose sets could be thinned
 ]
 
 
@@ -87,8 +95,9 @@ class Guarantee(_Frozen):
     collection; if not, it is not a guarantee. assumptions: that of the analysis first.
     local_epsilon: the epsilon (with delta 0) of all that a person sends if no crowd hides it.
     reduced_by: why the plan's promise does not hold for a collection; this is then what holds
-    instead. All fields are codes and numbers; `incrowd.presentation.sentences` has the words. Only
-    `incrowd.guarantees` creates guarantees.
+    instead. mixed_by: how its reports are mixed, if they come over a network. All fields are codes
+    and numbers; `incrowd.presentation.sentences` has the words. Only `incrowd.guarantees` creates
+    guarantees.
     """
 
     analysis: str = Field(min_length=1)
@@ -101,6 +110,7 @@ class Guarantee(_Frozen):
     worst: tuple[WorstPair, ...] = Field(min_length=1)
     local_epsilon: float = Field(ge=0, allow_inf_nan=False)
     reduced_by: tuple[Reduction, ...] = Field(default=(), exclude_if=lambda reasons: not reasons)
+    mixed_by: tuple[Mixing, ...] = Field(default=(), exclude_if=lambda kinds: not kinds)
 
 
 def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
@@ -203,6 +213,7 @@ class Plan(views.Notebook, _Frozen):
             "epsilon": (promise.epsilon, survey.privacy.epsilon),
             "crowd": (promise.crowd, smallest_crowd(survey, self.earlier)),
             "reduced_by": (promise.reduced_by, ()),
+            "mixed_by": (promise.mixed_by, ()),
         }
         if promise.delta:  # an analysis may promise delta = 0
             wanted["delta"] = (promise.delta, survey.privacy.delta)
@@ -278,7 +289,7 @@ class Plan(views.Notebook, _Frozen):
         return json.dumps(data, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def loads(cls, text: str, name: str = InWords("this text")) -> Plan:
+    def loads(cls, text: str, name: str = InWords("the text given")) -> Plan:
         """Read the text of a plan file of that name.
 
         Raises PlanFileError if it is not a plan, PlanError if it was edited after it was made.

@@ -15,6 +15,7 @@ from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import short_percent, written_out
 from incrowd.presentation.regressions import SELDOM
 from incrowd.survey import Survey
+from incrowd.views import with_and
 
 if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
@@ -242,6 +243,24 @@ def of_no_use(plan: Plan, expected: Sequence[TableForecast]) -> Iterator[str]:
                 f"{_between(*sorted(errors))} percentage points, which is too imprecise to be "
                 f"useful; {remedy}"
             )
+
+
+def without_cells(plan: Plan) -> Iterator[str]:
+    """Say that `explore` has no effect if everything is sent in joint reports."""
+    survey = plan.survey
+    if survey.explore is None or any(message.cells for message in plan.messages):
+        return
+    limits = {
+        "reports_per_person": survey.reports_per_person,
+        "upload_bytes": survey.upload_bytes,
+        "local_epsilon": survey.privacy.local_epsilon,
+    }
+    causes = [f"{name} = {limit:g}" for name, limit in limits.items() if limit is not None]
+    within = with_and(causes or [f'analysis = "{survey.privacy.analysis}"'])
+    yield (
+        f"explore = {survey.explore:g} has no effect: with {within}, the planner found nothing "
+        "more precise than joint reports alone, so no cells are sent"
+    )
 
 
 def times(ratio: float) -> str:

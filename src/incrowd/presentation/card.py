@@ -16,7 +16,7 @@ from incrowd.accountant.codes import WorstPair
 from incrowd.errors import PlanError
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import sentences
-from incrowd.presentation.data import message_facts, promise_facts
+from incrowd.presentation.data import guarantee_facts, message_facts
 from incrowd.presentation.example import examples
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.plan_text import (
@@ -28,6 +28,7 @@ from incrowd.presentation.plan_text import (
     who_sees_what,
     wording,
 )
+from incrowd.presentation.sentences import Sealed
 from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.verification import verify
@@ -88,13 +89,17 @@ def markdown(card: Card) -> str:
 
 
 def card(
-    plan: Plan, certified: Certified, name: str = "plan.json", promise: Guarantee | None = None
+    plan: Plan,
+    certified: Certified,
+    name: str = "plan.json",
+    promise: Guarantee | None = None,
+    sealed: Sealed | None = None,
 ) -> Card:
     """The card of a plan that was just certified. name: of the plan's file, for the command.
 
-    promise: the guarantee of a collection over a network, if that is known; by default the plan's.
+    promise, sealed: of a collection over a network, if its bundle is known; by default the plan's.
     """
-    sealed, promise = promise is not None, promise or plan.guarantee
+    promise = promise or plan.guarantee
     kind = "Guarantee card, certified" if promise.proved else "Privacy card, computed"
     command = f"incrowd verify {shlex.quote(name)}"
     return Card(
@@ -102,11 +107,11 @@ def card(
         proved=promise.proved,
         kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
         heading=sentences.guarantee_heading(promise),
-        claim=sentences.guarantee_sentence(promise),
+        claim=sentences.promise_sentence(promise),
         symbols=(
             sentences.guarantee_symbols(promise),
             sentences.guarantee_formula(promise),
-            sentences.worst_pair(certified.worst if promise == plan.guarantee else promise.worst),
+            sentences.worst_pair(certified.worst if _is_plans(promise, plan) else promise.worst),
         ),
         warnings=sentences.warnings(promise),
         sections=tuple(_sections(plan, promise, certified, command, sealed)),
@@ -134,8 +139,13 @@ _PLAN_ALONE = (
 )
 
 
+def _is_plans(promise: Guarantee, plan: Plan) -> bool:
+    """Whether a promise has the figures of the plan's own."""
+    return promise.model_copy(update={"mixed_by": ()}) == plan.guarantee
+
+
 def _sections(
-    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: bool
+    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: Sealed | None
 ) -> Iterator[Section]:
     yield from _asked(plan.survey)
     head: Row = ("travel together", "from each person", "noise")
@@ -156,8 +166,8 @@ def _sections(
     )
     hidden = tuple(hidden_by_pieces(plan, promise))
     yield Section("A made-up example", (_EXAMPLE, *hidden), _cut(head, rows))
-    yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise)))
-    whole = promise == plan.guarantee
+    yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise, sealed)))
+    whole = _is_plans(promise, plan)
     computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
     rest = (*rests_on(plan, promise, sealed), ("Computed", computed))
     yield Section("What it rests on", (), Grid((), rest))
@@ -204,7 +214,7 @@ def _computed(plan: Plan, certified: Certified) -> str:
 
 
 def _facts(
-    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: bool
+    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: Sealed | None
 ) -> dict[str, Any]:
     worst = [pair.model_dump(mode="json") for pair in certified.worst]
     return {
@@ -212,7 +222,7 @@ def _facts(
         "digest": plan.digest,
         "certified": certified._asdict() | {"on": certified.on.isoformat(), "worst": worst},
         "check": command,
-        "guarantee": promise_facts(promise, sealed=sealed)
+        "guarantee": guarantee_facts(promise, sealed and sealed.organizations)
         | {"formula": sentences.guarantee_formula(promise)},
         "warnings": list(sentences.warnings(promise)),
         "people": plan.survey.crowd,
@@ -221,7 +231,7 @@ def _facts(
         "questions": [_question_facts(question) for question in plan.survey.questions],
         "messages": [message_facts(message) for message in plan.messages],
         "example": [e._asdict() for e in examples(plan)],
-        "who_sees_what": dict(who_sees_what(plan, promise)),
+        "who_sees_what": dict(who_sees_what(plan, promise, sealed)),
         "rests_on": dict(rests_on(plan, promise, sealed)),
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
         "memoized": list(plan.memoized),
@@ -234,17 +244,22 @@ def _question_facts(question: AnyQuestion) -> dict[str, Any]:
     return {"id": question.id, "answers": question.in_words()} | words
 
 
-def certified_card(plan: Plan, name: str = "plan.json", promise: Guarantee | None = None) -> Card:
+def certified_card(
+    plan: Plan,
+    name: str = "plan.json",
+    promise: Guarantee | None = None,
+    sealed: Sealed | None = None,
+) -> Card:
     """The guarantee card of a plan, with its certificate recomputed and dated today.
 
     name: of the plan's file, for the command on the card. promise: the guarantee of a collection by
-    the plan, from `guarantee_of`, if that is known. Raises PlanError if the plan does not keep its
-    guarantee.
+    the plan, from `guarantee_of`, if that is known. sealed: how its reports travel. Raises
+    PlanError if the plan does not keep its guarantee.
     """
     verification = verify(plan)
     if not verification.plan_holds:
-        allowed = "it does not keep its promise: its noise is too small; make a new plan"
+        allowed = "its noise is too small for the guarantee that it states; make a new plan"
         raise PlanError.of("plan", plan.digest, allowed)
     figures = verification.certificate.delta.upper, verification.certificate.worst
     certified = Certified(date.today(), version("incrowd"), *figures)
-    return card(plan, certified, name, promise)
+    return card(plan, certified, name, promise, sealed)

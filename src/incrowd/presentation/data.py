@@ -11,7 +11,7 @@ from incrowd.guarantees import against
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.receipts import marked, marked_table, receipt_facts, releases_facts
-from incrowd.presentation.sentences import guarantee_sentence
+from incrowd.presentation.sentences import Organizations, against_sentence, guarantee_sentence
 from incrowd.presentation.shown import (
     Cell,
     Shown,
@@ -78,26 +78,31 @@ def of_the_only(messages: Sequence[Mapping[str, Any]], *names: str) -> dict[str,
     return {name: messages[0][name] for name in names} if len(messages) == 1 else {}
 
 
-def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
-    """A guarantee as JSON-ready data, with its sentence.
+def guarantee_facts(
+    guarantee: Guarantee, organizations: Organizations | None = None
+) -> dict[str, Any]:
+    """A guarantee as JSON-ready data, with its sentence and the limit that holds against each
+    party.
 
-    promise_holds: whether it is the plan's own; if not, `reduced_by` has the reasons.
+    promise_holds: whether it is the plan's own; if not, `reduced_by` has the reasons. against:
+    afterwards; against_if_planned: with two mixers, if parties deviated from the protocol from the
+    start. organizations: that run the services, if the bundle is known.
     """
-    return guarantee.model_dump(mode="json") | {
+    afterwards, planned = (
+        {party: limit._asdict() for party, limit in limits.items()} for limits in against(guarantee)
+    )
+    facts = guarantee.model_dump(mode="json") | {
         "promise_holds": not guarantee.reduced_by,
         "reduced_by": list(guarantee.reduced_by),
         "sentence": guarantee_sentence(guarantee),
+        "against": afterwards,
     }
-
-
-def promise_facts(guarantee: Guarantee, *, sealed: bool) -> dict[str, Any]:
-    """A guarantee for respondents: with the limit that holds against each party.
-
-    sealed: whether the reports will come over a network.
-    """
-    limits = against(guarantee, sealed=sealed).items()
-    parties = {party: limit._asdict() for party, limit in limits}
-    return guarantee_facts(guarantee) | {"against": parties}
+    if planned:
+        facts["against_if_planned"] = planned
+    if organizations:
+        facts["organizations"] = dict(organizations)
+        facts["who_could_cheat"] = against_sentence(guarantee, organizations)
+    return facts
 
 
 def message_facts(message: Message) -> dict[str, Any]:

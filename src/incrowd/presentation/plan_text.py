@@ -7,14 +7,19 @@ from collections.abc import Iterator
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.schema import Domain, Part
+from incrowd.guarantees import Service
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import factor, noise
 from incrowd.presentation.sentences import (
+    Organizations,
+    Sealed,
     against_sentence,
     assumption_text,
     local_figures,
+    mixed_twice,
+    recorded_sentence,
     without_shuffler,
 )
 from incrowd.survey import AnyQuestion, Survey
@@ -130,32 +135,59 @@ def _noise(message: Message) -> str:
 _KEY = " It keeps a secret key for the permanent responses; the key never leaves it either."
 
 
-def who_sees_what(plan: Plan, promise: Guarantee) -> Iterator[Line]:
-    """What the device, the shuffler, the analyst and the public see. promise: what holds."""
-    openly = plan.survey.open
+def who_sees_what(plan: Plan, promise: Guarantee, sealed: Sealed | None = None) -> Iterator[Line]:
+    """What the device, those who mix, the analyst and the public see. promise: what holds. sealed:
+    how the reports travel, if a bundle is known."""
     yield (
         "Device, or holder of the answers",
         f"The original answers, which never leave it.{_KEY if plan.memoized else ''}",
     )
-    if not analysis(promise.analysis).shuffled:
-        yield "Shuffler", "Not relied on: what is sent may carry a name."
-        yield "Analyst", "Every report, perhaps with its sender's name, but never an answer."
+    if mixed_twice(promise):
+        yield from _services(plan, promise, sealed.organizations if sealed else {})
     else:
-        answers = f"the answers to {open_named(plan.survey)}, " if openly else ""
-        yield (
-            "Shuffler",
-            f"Who sends, {answers}and the randomized reports, but never an answer"
-            f"{' to another question' * bool(openly)}. It passes on only the reports, those of "
-            f"each message{' and stratum' * bool(openly)} in random order, without names or times. "
-            f"{could_infer(plan)}",
-        )
-        strata = " of each stratum" if openly else ""
-        yield "Analyst", f"The reports{strata} in random order, and how many people sent them."
+        yield from _one_shuffler(plan, promise)
     yield (
         "Public",
         "The questions, this plan, who takes part, and the tables with their errors. The reports "
         "may be published too: the guarantee already allows for this.",
     )
+
+
+def _one_shuffler(plan: Plan, promise: Guarantee) -> Iterator[Line]:
+    openly = plan.survey.open
+    if not analysis(promise.analysis).shuffled:
+        yield "Shuffler", "Not relied on: what is sent may carry a name."
+        yield "Analyst", "Every report, perhaps with its sender's name, but never an answer."
+        return
+    answers = f"the answers to {open_named(plan.survey)}, " if openly else ""
+    yield (
+        "Shuffler",
+        f"Who sends, {answers}and the randomized reports, but never an answer"
+        f"{' to another question' * bool(openly)}. It passes on only the reports, those of "
+        f"each message{' and stratum' * bool(openly)} in random order, without names or times. "
+        f"{could_infer(plan, 'it')}",
+    )
+    strata = " of each stratum" if openly else ""
+    yield "Analyst", f"The reports{strata} in random order, and how many people sent them."
+
+
+def _services(plan: Plan, promise: Guarantee, organizations: Organizations) -> Iterator[Line]:
+    """What each service of a collection with two mixers sees."""
+    openly = f", the answers to {open_named(plan.survey)}" if plan.survey.open else ""
+    strata = " of each stratum" if plan.survey.open else ""
+    seen: dict[Service, str] = {
+        "inviter": "Who is invited, and which invitation was used, but no report and no address of "
+        "an upload. It signs tokens without seeing what for.",
+        "first mixer": f"Addresses and times of uploads{openly}, but no invitation and no report.",
+        "second mixer": f"How many reports of each message{strata} there are, but no address, no "
+        "invitation, and no report.",
+        "collector": f"The reports{strata} in random order, but no address, time, or invitation.",
+    }
+    for service, text in seen.items():
+        name = organizations.get(service)
+        yield f"{service.capitalize()}{f', {name}' if name else ''}", text
+    if analysis(promise.analysis).shuffled:
+        yield "Both mixers and the collector together", could_infer(plan, "they")
 
 
 def hidden_by_pieces(plan: Plan, promise: Guarantee) -> Iterator[str]:
@@ -172,8 +204,9 @@ def hidden_by_pieces(plan: Plan, promise: Guarantee) -> Iterator[str]:
     )
 
 
-def could_infer(plan: Plan) -> str:
-    """State what a shuffler that records names could learn from the most revealing question.
+def could_infer(plan: Plan, who: str) -> str:
+    """State what those who record names could learn from the most revealing question. who: "it" is
+    a shuffler, "they" are several parties.
 
     By Bayes' rule, odds grow by at most e to the power of the question's local epsilon.
     """
@@ -182,8 +215,8 @@ def could_infer(plan: Plan) -> str:
     sure = 1 / (1 + (1 - GUESS) / GUESS * math.exp(-leak))
     most = "most" if sure >= 0.8 else "some" if sure >= 0.5 else "few"
     return (
-        f"If it cheated and recorded who sent which report, it could infer {most} answers: for "
-        f"{id}, a guess that is right {GUESS:.0%} of the time could become one that is right "
+        f"If {who} cheated and recorded who sent which report, {who} could infer {most} answers: "
+        f"for {id}, a guess that is right {GUESS:.0%} of the time could become one that is right "
         f"{math.ceil(100 * sure)}% of the time."
     )
 
@@ -204,21 +237,24 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     )
 
 
-def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
+def rests_on(plan: Plan, promise: Guarantee, sealed: Sealed | None) -> Iterator[Line]:
     """Rows for the assumption, the crowd, and what the promise covers.
 
-    promise: what holds. sealed: whether the reports will come over a network.
+    promise: what holds. sealed: how the reports travel, if a bundle is known.
     """
     yield "Assumption", assumption_text(promise)
-    yield "Against", against_sentence(promise, sealed=sealed)
+    yield "Against", against_sentence(promise, sealed.organizations if sealed else None)
+    if sealed:
+        yield "Recorded traffic", recorded_sentence(promise, sealed.post_quantum)
     yield "Crowd", _crowd(plan, promise)
     if plan.survey.open:
-        yield "Strata", _strata(plan.survey)
+        yield "Strata", _strata(plan.survey, promise)
     if analysis(promise.analysis).shuffled:
         odds = (
             f" The odds of a guess can then change by a factor of {factor(promise.local_epsilon)}."
         )
-        yield "If the shuffler fails", without_shuffler(promise) + odds
+        mixers = "mixers fail" if mixed_twice(promise) else "shuffler fails"
+        yield f"If the {mixers}", without_shuffler(promise) + odds
     rows = plan.survey.rows_per_person
     yield (
         "One person is",
@@ -256,11 +292,11 @@ def _crowd(plan: Plan, promise: Guarantee) -> str:
             f"the analyst: the other {survey.honest:,} hide each other."
         )
     if promise.crowd < survey.honest:
-        text += f" An earlier round had fewer: the guarantee counts on only {promise.crowd:,}."
+        text += f" An earlier round had fewer: the guarantee relies on only {promise.crowd:,}."
     return f"{text} If fewer take part, privacy is weaker and is recomputed."
 
 
-def _strata(survey: Survey) -> str:
+def _strata(survey: Survey, promise: Guarantee) -> str:
     """Explain the strata that open questions form, and what happens to small ones."""
     named, number = open_named(survey), len(strata(survey))
     small = {
@@ -269,7 +305,8 @@ def _strata(survey: Survey) -> str:
     }[survey.small_strata]
     return (
         f"{named} {'is' if len(survey.open) == 1 else 'are'} sent openly and not protected: "
-        "the shuffler sees who gives which of these answers; everyone else sees only how many do. "
+        f"the {'first mixer' if mixed_twice(promise) else 'shuffler'} sees who gives which of "
+        "these answers; everyone else sees only how many do. "
         f"Each of the {number:,} strata of people with the same open answers is mixed separately, "
         f"and a stratum with fewer than {survey.crowd:,} people {small}."
     )

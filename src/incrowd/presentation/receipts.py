@@ -22,8 +22,17 @@ _NOT_SHOWN = (
     "The signature proves that the shuffler's key stated these numbers for exactly these bytes. It "
     "does not prove that they were mixed, that the people are real, or that nobody was left out"
 )
+_TOKENS_SHOW = (
+    "The signatures prove that these keys stated these numbers for exactly these bytes, and each "
+    "counted report has a token of the inviter. This does not prove that the reports were mixed, "
+    "that the people are real, or that nobody was left out"
+)
+_MIXER_CHEATED = (
+    "A mixer signed two statements of which an honest one signs only one, which proves that it "
+    "cheats; the evidence is in the collector's folder `contradictions`"
+)
 _CHEATED = (
-    "The shuffler signed two different releases of one stratum, which proves that it cheats; the "
+    "The shuffler signed two different releases of one stratum, which proves that it cheated; the "
     "evidence is in the collector's folder `contradictions`"
 )
 
@@ -32,19 +41,44 @@ def receipt_sentences(receipt: Received) -> Iterator[str]:
     """The receipt of one release, then anything unusual about it."""
     yield _received(receipt)
     if receipt.contradicted:
-        yield f"{_CHEATED}."
+        yield f"{_CHEATED if receipt.mixers == 1 else _MIXER_CHEATED}."
+    filled = "some senders filled slots that were meant for other messages, or " * (
+        receipt.mixers == 1  # tokens are of a message
+    )
     for message, reports, most in receipt.crowded:
         yield (
             f"Message {message + 1} has {reports:,} reports, more than the {most:,} that "
-            f"{receipt.opened_people:,} people send: some senders filled slots that were meant for "
-            "other messages, or other reports were lost."
+            f"{receipt.opened_people:,} people send: {filled}other reports were lost."
         )
+
+
+def unaccounted(received: Iterable[Received]) -> Iterator[str]:
+    """A sentence for each bundle in which more invitations were used than people were released."""
+    people: dict[str, int] = {}
+    used: dict[str, int] = {}
+    for receipt in received:
+        if receipt.tokens is not None and receipt.used is not None:
+            people[receipt.bundle] = people.get(receipt.bundle, 0) + receipt.people
+            used[receipt.bundle] = receipt.used
+    for bundle, number in used.items():
+        if more := number - people[bundle]:
+            yield (
+                f"{abs(more):,} {'more' if more > 0 else 'fewer'} invitations were used than there "
+                f"are people in these receipts of bundle {bundle}. {_MORE if more > 0 else _FEWER}"
+            )
+
+
+_MORE = (
+    "They did not send an upload, withdrew it, or are in strata that are not here; otherwise, "
+    "uploads were dropped."
+)
+_FEWER = "The inviter's or the first mixer's numbers are wrong."
 
 
 def receipt_facts(receipt: Received) -> dict[str, Any]:
     """A verified receipt as JSON-ready data, with its sentences."""
     words = " ".join(receipt_sentences(receipt))
-    return asdict(receipt) | {"signature_valid": True, "sentence": words}
+    return asdict(receipt) | {"signatures_valid": True, "sentence": words}
 
 
 def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -> Iterator[str]:
@@ -55,7 +89,8 @@ def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -
             yield (
                 f"There is no receipt for release {release.id[:12]}… (bundle "
                 f"{release.claims.bundle[:12]}…, {release.people:,} people): nobody verified what "
-                "the shuffler signed. The guarantee relies on what the reports themselves state."
+                f"the {'shuffler' if release.claims.mixers == 1 else 'mixers'} signed. The "
+                "guarantee relies on what the reports themselves state."
             )
 
 
@@ -67,11 +102,35 @@ def releases_facts(releases: Iterable[Release]) -> list[dict[str, Any]]:
 def _received(receipt: Received) -> str:
     strata = f"{'strata' if len(receipt.strata) > 1 else 'stratum'} {', '.join(receipt.strata)}"
     opened = receipt.reports - sum(receipt.rejected.values())
+    if receipt.tokens is not None:
+        return f"Receipt of {strata}: {_mixed(receipt, opened)}. Bundle {receipt.bundle}."
     return (
         f"Receipt of {strata}: the shuffler signed that {receipt.people:,} people sent "
         f"{receipt.reports:,} sealed reports ({receipt.places} each, dummies included), "
         f"{_codes(receipt)}. {opened:,} of them were opened, enough for {receipt.opened_people:,} "
         f"people; {_rejected(receipt)}. {_NOT_SHOWN}. Bundle {receipt.bundle}."
+    )
+
+
+def _mixed(receipt: Received, opened: int) -> str:
+    """What the two mixers and the inviter signed."""
+    people = f"the first mixer signed that {receipt.people:,} people sent an upload"
+    if not receipt.tokens:
+        return (
+            f"{people}, and the second mixer that there were too few reports with a token of the "
+            "inviter. Nothing was counted"
+        )
+    each = ", ".join(f"{tokens:,}" for tokens in receipt.tokens)
+    issued = "The inviter has not yet stated how many invitations were used"
+    if receipt.issued is not None:
+        issued = (
+            f"The inviter signed that {receipt.used:,} of {receipt.issued:,} invitations were used"
+        )
+    return (
+        f"{people}, and the second mixer that {receipt.reports:,} sealed reports have a token of "
+        f"the inviter (by message: {each}; dummies included). {opened:,} of them were opened, "
+        f"enough for {receipt.opened_people:,} people; {_rejected(receipt)}. {issued}. "
+        f"{_TOKENS_SHOW}"
     )
 
 
@@ -86,6 +145,8 @@ _REJECTED = {
     "unopened": "could not be opened",
     "malformed": "not well formed",
     "repeated": "repeated",
+    "token": "without a valid token",
+    "another-message": "of another message than their token",
 }
 
 

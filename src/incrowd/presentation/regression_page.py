@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import pyarrow.csv
 from markupsafe import Markup
 from rich.cells import cell_len
 
 from incrowd.estimation.regression.results import Coefficient, Regression
 from incrowd.estimation.regression.variables import SLOPE
-from incrowd.files import checked_ending, replaced
 from incrowd.presentation import regressions, sentences
-from incrowd.presentation.receipts import marked, simulation_warning
+from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.regressions import times
 from incrowd.presentation.shell import rendered
 from incrowd.survey import Survey
@@ -221,36 +218,3 @@ def _difference(model: Regression, place: int, who: str, against: str) -> str:
         f"is {abs(each.estimate):.3g} {side} there than {against}; by the interval, the difference "
         f"is {each.low:.3g} to {each.high:.3g}. A difference of 0 means no effect."
     )
-
-
-# --- files -----------------------------------------------------------------------------------
-
-
-def _write_json(model: Regression, path: Path) -> None:
-    facts = marked(regressions.facts(model), model.seed)
-    path.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-_WRITERS: Mapping[str, Any] = {
-    ".html": lambda model, path: path.write_text(page(model), encoding="utf-8"),
-    ".csv": lambda model, path: pyarrow.csv.write_csv(regressions.regression_table(model), path),
-    ".json": _write_json,
-}
-
-
-def check_regression_ending(path: Path) -> None:
-    """Raise UsageError if a regression cannot be written with the ending of the path."""
-    checked_ending(path, _WRITERS)
-
-
-def save_regression(model: Regression, path: Path) -> bool:
-    """Write a regression as .html, .csv or .json, whole or not at all.
-
-    A .csv file has a row for each coefficient. Without any, it is not written; returns False then.
-    """
-    ending = checked_ending(path, _WRITERS)
-    if ending == ".csv" and not model.estimable:
-        return False
-    with replaced(path) as temporary:
-        _WRITERS[ending](model, temporary)
-    return True

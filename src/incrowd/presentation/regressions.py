@@ -92,7 +92,12 @@ def rows(model: Regression) -> list[tuple[str, ...]]:
             for coefficient, size in zip(model.coefficients, sizes, strict=True)
         ]
     lines: list[tuple[str, ...]] = [
-        (each.term, _text(each.estimate), _text(each.standard_error), _between(each.low, each.high))
+        (
+            each.term,
+            _text(each.estimate),
+            _text(each.standard_error),
+            _interval(each.low, each.high, -math.inf, _text),
+        )
         for each in model.coefficients
     ]
     odds = [(times(each.ratio), odds_between(each.low, each.high)) for each in model.odds_ratios]
@@ -118,10 +123,6 @@ def _text(value: float) -> str:
 def times(ratio: float) -> str:
     """A number with three significant digits, or all digits before the decimal point."""
     return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
-
-
-def _between(low: float, high: float) -> str:
-    return _interval(low, high, -math.inf, _text)
 
 
 def odds_between(low: float, high: float) -> str:

@@ -5,15 +5,25 @@ Most are for readers without mathematics. Figures are rounded towards less priva
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.base import rounded_down
 from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.numerics.positive_part import Bounds
-from incrowd.guarantees import Party, against
+from incrowd.guarantees import (
+    EACH,
+    Against,
+    Party,
+    Service,
+    Services,
+    against,
+    coalitions,
+    is_undone,
+)
 from incrowd.plans import Guarantee
-from incrowd.plans.plan import Assumption, Reduction
+from incrowd.plans.plan import Assumption, Mixing, Reduction
 from incrowd.presentation.number_text import bound, chance, factor, written_out
 from incrowd.views import with_and
 
@@ -51,7 +61,8 @@ _REDUCED: dict[Reduction, str] = {
         "of who took part in which rounds"
     ),
     "contradicted": (
-        "the shuffler signed two different releases of one stratum, which proves that it cheats"
+        "one party signed two different statements about the same reports, which proves that it "
+        "cheated"
     ),
     "fewer-people": "fewer people took part than the promise requires",
     "simulation": (
@@ -83,8 +94,20 @@ def reduced_sentence(guarantee: Guarantee) -> str:
 def guarantee_sentence(guarantee: Guarantee) -> str:
     """The guarantee and its assumptions in plain words; figures are rounded up.
 
-    If it is not the plan's own, the reason comes first.
+    If the plan's own guarantee does not hold, the reason comes first. With two mixers, it ends with
+    who could cheat.
     """
+    cheats = f" {against_sentence(guarantee)}" if mixed_twice(guarantee) else ""
+    return f"{promise_sentence(guarantee)}{cheats}"
+
+
+def mixed_twice(guarantee: Guarantee) -> bool:
+    """Whether some of the reports pass two mixers."""
+    return bool({*guarantee.mixed_by} - {"shuffler"})
+
+
+def promise_sentence(guarantee: Guarantee) -> str:
+    """The same without who could cheat, for outputs that state it separately, with names."""
     assumed = assumption_text(guarantee)
     joint = _JOINTS[guarantee.assumptions[0].code]
     claim = f"{_promised(guarantee)}{joint}{assumed[:1].lower()}{assumed[1:]}"
@@ -137,13 +160,14 @@ def guarantee_formula(guarantee: Guarantee) -> str:
 
 def assumption_text(guarantee: Guarantee) -> str:
     """All assumptions of a promise."""
-    return " ".join(map(assumption_sentence, guarantee.assumptions))
+    return " ".join(assumption_sentence(a, guarantee.mixed_by) for a in guarantee.assumptions)
 
 
-def assumption_sentence(assumption: Assumption) -> str:
-    """One assumption of a promise."""
+def assumption_sentence(assumption: Assumption, mixed_by: Sequence[Mixing] = ()) -> str:
+    """One assumption of a promise. mixed_by: as for a guarantee."""
     number = assumption.number or 1
-    return _ASSUMPTIONS[assumption.code].format(
+    text = _ASSUMPTIONS[assumption.code].format(
+        unlinked=", ".join(map(_UNLINKED.__getitem__, mixed_by or ("shuffler",))),
         number=f"{number:,}",
         times=f"{number:,} rounds" if number > 1 else "one round",
         asked=_asked(assumption),
@@ -151,11 +175,20 @@ def assumption_sentence(assumption: Assumption) -> str:
         are="is" if len(assumption.questions) == 1 else "are",
         them="it" if len(assumption.questions) == 1 else "them",
     )
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def analysis_assumption(code: AssumptionCode) -> str:
     """The assumption of an analysis."""
-    return _ASSUMPTIONS[code]
+    return assumption_sentence(Assumption(code=code))
+
+
+_TWO = "the two mixers do not both work with the collector, the inviter admits real people only"
+_UNLINKED: dict[Mixing, str] = {
+    "shuffler": "the shuffler removes every link between a report and its sender",
+    "two-mixers": _TWO,
+    "two-mixers-of-cells": f"{_TWO}, the first mixer passes on whole uploads only",
+}
 
 
 def _asked(assumption: Assumption) -> str:
@@ -171,18 +204,17 @@ _LINKED = (
 )
 _ASSUMPTIONS: dict[str, str] = {
     "whole-crowd": (
-        "The shuffler removes every link between a report and its sender, and the whole crowd of "
-        "honest people sends as the plan specifies; nothing is assumed about their answers."
+        "{unlinked}, and the whole crowd of honest people sends as the plan specifies; nothing is "
+        "assumed about their answers."
     ),
     "every-crowd-tried": (
-        "The shuffler removes every link between a report and its sender, and at least the stated "
-        "number of honest people take part, each sending as the plan specifies. Every possible "
-        "collection of their answers was checked."
+        "{unlinked}, and at least the stated number of honest people take part, each sending as "
+        "the plan specifies. Every possible collection of their answers was checked."
     ),
     "crowd-alike": (
         "This is exact for homogeneous crowds, in which everybody else holds the same record; it "
-        "is only a lower bound on the worst case, and therefore not a guarantee. The shuffler must "
-        "remove every link between a report and its sender."
+        "is only a lower bound on the worst case, and therefore not a guarantee. It also "
+        "assumes that {unlinked}."
     ),
     "nobody-trusted": (
         "Nobody needs to be trusted: this holds for everything a person sends, even with a name on "
@@ -293,16 +325,101 @@ _PAIRS: dict[str, Callable[[WorstPair], str]] = {
 
 # Against whom.
 
+Organizations = Mapping[Service, str]  # the name of the one that runs each service
 
-def against_sentence(guarantee: Guarantee, *, sealed: bool) -> str:
-    """The most that each party can learn; parties with the same limit are named together."""
+
+class Sealed(NamedTuple):
+    """What a bundle states about how reports travel.
+
+    organizations: as for `against_sentence`; empty with one shuffler. post_quantum: whether the
+    layer that a recorder of traffic sees is sealed with X-Wing.
+    """
+
+    organizations: Organizations
+    post_quantum: bool
+
+
+def against_sentence(guarantee: Guarantee, organizations: Organizations | None = None) -> str:
+    """The most that each party can learn, in words and figures.
+
+    organizations: of a collection with two mixers, if its bundle is known; one that runs several
+    services has the same name for each. By default, only the services are named.
+    """
+    kinds = guarantee.mixed_by or ("shuffler",)
+    texts = (
+        _against_shuffler(guarantee)
+        if kind == "shuffler"
+        else " ".join(_against_two_mixers(guarantee, organizations, kind == "two-mixers-of-cells"))
+        for kind in kinds
+    )
+    return " ".join(texts)
+
+
+def _against_shuffler(guarantee: Guarantee) -> str:
+    """Parties with the same limit are named together."""
     parties: dict[str, list[str]] = {}
-    for party, limit in against(guarantee, sealed=sealed).items():
-        figures = f"ε = {written_out(limit.epsilon)}, δ = {bound(limit.delta)}"
-        parties.setdefault(figures, []).append(_PARTIES[party])
-    limits = (f"{with_and(names)}: {figures}" for figures, names in parties.items())
-    text = "; ".join(limits)
+    limits = against(guarantee).afterwards
+    for party, name in _PARTIES.items():
+        parties.setdefault(_limit(limits[party]), []).append(name)
+    listed = (f"{with_and(names)}: {figures}" for figures, names in parties.items())
+    text = "; ".join(listed)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _against_two_mixers(
+    guarantee: Guarantee, organizations: Organizations | None, cells: bool
+) -> Iterator[str]:
+    limits = against(guarantee).afterwards
+    mixed, local = (_limit(limits[party]) for party in ("collector", "both mixers and collector"))
+    if mixed == local:
+        yield f"Against everybody, whoever works together: {mixed}."
+        return
+    each = _services(organizations) if organizations else EACH
+    (linking,) = afterwards = coalitions(each, cells=cells, planned=False)
+    two = " and no two together" if len(linking) > 2 else ""
+    yield (
+        f"Afterwards, from everything that was recorded, no single party{two} can learn more than "
+        f"this: {mixed}. Only {_named(linking, organizations)} together can: {local}."
+    )
+    for group in coalitions(each, cells=cells, planned=True):
+        if group not in afterwards:
+            services = frozenset[Service]().union(*group)
+            means = (_MEANS[s] for s in _MEANS if s in services and _suffices(s, cells))
+            yield (
+                f"If planned from the start, {_named(group, organizations)} could "
+                f"{' or '.join(means)}, and then learn as much, even from the results alone."
+            )
+    if not organizations:
+        yield "An organization that runs several of these services counts as all of them."
+
+
+def _suffices(service: Service, cells: bool) -> bool:
+    return is_undone({service}, cells=cells, planned=True)
+
+
+def _services(organizations: Organizations) -> tuple[Services, ...]:
+    """Return the services that each organization runs."""
+    return tuple(
+        frozenset(service for service, name in organizations.items() if name == each)
+        for each in dict.fromkeys(organizations.values())
+    )
+
+
+def _named(group: Sequence[Services], organizations: Organizations | None) -> str:
+    """Name some organizations with their services: "Institute (collector)"."""
+    if not organizations:
+        return with_and([f"the {service}" for services in group for service in services])
+    return with_and(
+        [
+            f"{name} ({with_and([s for s, runs in organizations.items() if runs == name])})"
+            for name in dict.fromkeys(organizations.values())
+            if any(organizations[service] == name for services in group for service in services)
+        ]
+    )
+
+
+def _limit(limit: Against) -> str:
+    return f"ε = {written_out(limit.epsilon)}, δ = {bound(limit.delta)}"
 
 
 _PARTIES: dict[Party, str] = {
@@ -311,6 +428,26 @@ _PARTIES: dict[Party, str] = {
     "shuffler": "the shuffler alone",
     "shuffler and collector": "both together",
 }
+_MEANS: dict[Service, str] = {
+    "inviter": "invent the people that hide a person",
+    "first mixer": "pass on single reports of many people, about which nothing is proved",
+}
+
+
+def recorded_sentence(guarantee: Guarantee, post_quantum: bool) -> str:
+    """What remains if somebody records all traffic now and breaks X25519 later.
+
+    post_quantum: whether what a device sends is sealed with X-Wing.
+    """
+    if post_quantum:
+        return (
+            "Reports are sealed with X-Wing: recorded traffic reveals nothing more even if quantum "
+            "computers break X25519."
+        )
+    return (
+        "Reports are sealed with X25519. Whoever records the traffic and breaks X25519 later, as "
+        f"quantum computers may, is left with the local guarantee: {local_figures(guarantee)}."
+    )
 
 
 # Other ways to send a survey.
@@ -363,7 +500,7 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
         )
     if analysis(guarantee.analysis).shuffled and guarantee.local_epsilon > 10:
         texts.append(
-            f"without the shuffler almost no protection remains: epsilon "
+            f"without mixing almost no protection remains: epsilon "
             f"{written_out(guarantee.local_epsilon)} lets odds change by a factor of "
             f"{factor(guarantee.local_epsilon)}"
         )

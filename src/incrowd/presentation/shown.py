@@ -12,7 +12,12 @@ import numpy as np
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.estimation.weighting.margins import weights_words
 from incrowd.presentation.plan_text import message_texts
-from incrowd.presentation.receipts import UPLOADS, receipt_sentences, without_receipt
+from incrowd.presentation.receipts import (
+    UPLOADS,
+    receipt_sentences,
+    unaccounted,
+    without_receipt,
+)
 from incrowd.presentation.sentences import persons_sentence
 from incrowd.survey import Survey
 from incrowd.views import with_and
@@ -239,6 +244,8 @@ def about(estimates: Estimates, where: str) -> Iterator[Fact]:
     yield Fact("Noise", tuple(message_texts(estimates.plan)))
     for received in estimates.received:
         yield Fact("Receipt", tuple(receipt_sentences(received)))
+    if hints := tuple(unaccounted(estimates.received)):
+        yield Fact("Receipt", hints, doubt=True)
     if missing := tuple(without_receipt(estimates.releases, estimates.received)):
         yield Fact("Receipt", missing, doubt=True)
     if estimates.not_made:

@@ -108,7 +108,7 @@ def _explained(trials: int, simultaneous: str | None) -> str:
     return (
         "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
         f"of all cells of a table at once{by}; each is accurate to ±{accuracy:.1f}. bias: the "
-        "largest of any cell; beyond its limit it would be real (5% false alarms per table). "
-        "stated, actual, theory: standard errors, means over the cells. eff.: theoretical "
-        "over actual variance."
+        "largest of any cell; a bias beyond its limit is significant (5% false alarms per table). "
+        "stated, actual, theory: standard errors, root mean squares over the cells. eff.: "
+        "theoretical over actual variance."
     )

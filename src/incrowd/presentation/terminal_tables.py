@@ -176,7 +176,7 @@ def alternatives_table(plan: Plan, effective: float, others: Sequence[Way]) -> T
     this: Way = "this plan", len(plan.messages), sent_each(plan), effective, local
     for name, messages, reports, other, remaining in [this, *others]:
         if other is None:
-            shown.add_row(f"{name}: no noise level keeps the promise", *[""] * 5)
+            shown.add_row(f"{name}: no noise level gives the guarantee", *[""] * 5)
         else:
             numbers = (f"{messages:,}", count(reports), f"{other:,.0f}")
             ratio = f"× {error_ratio(other, effective):.2f}"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import number_text
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.presentation.receipts import receipt_facts, receipt_sentences, unaccounted
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shown import listed
 from incrowd.presentation.view import View
+from incrowd.views import with_and
 
 if TYPE_CHECKING:
     from incrowd.estimation.results import Received
@@ -40,9 +41,10 @@ def _notes(plan: Plan, verification: Verification, received: Sequence[Received])
         f"crowd {promised.crowd:,}"
     )
     yield guarantee_sentence(verification.guarantee)
-    yield from _reports_verified(verification)
+    yield from _reports_verified(plan, verification)
     for each in received:
         yield from receipt_sentences(each)
+    yield from unaccounted(received)
 
 
 def _verdict(plan: Plan, verification: Verification) -> str:
@@ -88,6 +90,7 @@ def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any
         "reports": verification.reports,
         "rejected": verification.rejected,
         "missing_people": verification.missing,
+        "messages_without_reports": list(verification.absent),
         "contradicted": verification.contradicted,
         **(
             {"strata": [_crowd(*each) for each in verification.people.items()]}
@@ -105,7 +108,7 @@ def _crowd(names: Sequence[str], people: int) -> dict[str, Any]:
     return {"strata": list(names), "people": people}
 
 
-def _reports_verified(verification: Verification) -> Iterator[str]:
+def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
     """State whether the reports can come from the plan, with all deviations."""
     if verification.impossible is not None:
         for wrong in verification.impossible:
@@ -130,4 +133,21 @@ def _reports_verified(verification: Verification) -> Iterator[str]:
     for names, number in (verification.people or {}).items():
         yield f"stratum {listed(names)}: {number:,} people"
     if verification.missing:
-        yield f"{verification.missing:,} people are missing: fewer took part than the plan requires"
+        yield _missing(plan, verification)
+
+
+def _missing(plan: Plan, verification: Verification) -> str:
+    """State how many people are missing, and why: files that were not named, or too few people."""
+    missing, crowd = verification.missing, plan.survey.crowd
+    if verification.absent:
+        absent = with_and(list(map(str, verification.absent)))
+        messages = "messages" if len(verification.absent) > 1 else "message"
+        return (
+            f"no reports of {messages} {absent} were given, so {missing:,} people are missing: "
+            f"name the reports of all {len(plan.messages)} messages, or their folder"
+        )
+    stratum = " in each stratum" if plan.survey.open else ""
+    return (
+        f"{missing:,} people are missing: the plan requires {crowd:,}{stratum}, and these reports "
+        f"come from {crowd - missing:,}; if there are more reports, name all of them"
+    )

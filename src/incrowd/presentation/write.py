@@ -1,4 +1,4 @@
-"""Write estimates and cards to files, in the format of their endings."""
+"""Write estimates, regressions and cards to files, in the format of their endings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from typing import Any
 import pyarrow.csv
 import pyarrow.parquet
 
+from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.files import checked_ending, replaced
 from incrowd.presentation.card import Card, html, markdown
 from incrowd.presentation.data import as_json, as_table
+from incrowd.presentation.number_text import finite
+from incrowd.presentation.receipts import marked
+from incrowd.presentation.regressions import facts as regression_facts
+from incrowd.presentation.regressions import regression_table
 
 
-def _write_json(estimates: Estimates, path: Path) -> None:
-    text = json.dumps(as_json(estimates), indent=2, ensure_ascii=False, allow_nan=False)
+def _write_json(facts: Any, path: Path) -> None:
+    text = json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
@@ -27,12 +32,25 @@ def _write_html(estimates: Estimates, path: Path) -> None:
     path.write_text(page(estimates), encoding="utf-8")
 
 
+def _write_model(model: Regression, path: Path) -> None:
+    from incrowd.presentation.regression_page import page  # drawing is slow to import
+
+    path.write_text(page(model), encoding="utf-8")
+
+
 Writers = Mapping[str, Callable[[Any, Path], object]]
 _WRITERS: dict[str, Callable[[Estimates, Path], None]] = {
     ".csv": lambda estimates, path: pyarrow.csv.write_csv(as_table(estimates), path),
-    ".json": _write_json,
+    ".json": lambda estimates, path: _write_json(as_json(estimates), path),
     ".parquet": lambda estimates, path: pyarrow.parquet.write_table(as_table(estimates), path),
     ".html": _write_html,
+}
+_REGRESSION_WRITERS: Writers = {
+    ".html": _write_model,
+    ".csv": lambda model, path: pyarrow.csv.write_csv(regression_table(model), path),
+    ".json": lambda model, path: _write_json(
+        finite(marked(regression_facts(model), model.seed)), path
+    ),
 }
 CARD_WRITERS: Writers = {
     ".html": lambda card, path: path.write_text(html(card), encoding="utf-8"),
@@ -55,6 +73,22 @@ def save_estimates(estimates: Estimates, path: str | Path) -> None:
     cannot be written.
     """
     _save(estimates, path, _WRITERS)
+
+
+def check_regression_ending(path: Path) -> None:
+    """Raise UsageError if a regression cannot be written with the ending of the path."""
+    checked_ending(path, _REGRESSION_WRITERS)
+
+
+def save_regression(model: Regression, path: Path) -> bool:
+    """Write a regression as .html, .csv or .json, whole or not at all.
+
+    A .csv file has a row for each coefficient. Without any, it is not written; returns False then.
+    """
+    if checked_ending(path, _REGRESSION_WRITERS) == ".csv" and not model.estimable:
+        return False
+    _save(model, path, _REGRESSION_WRITERS)
+    return True
 
 
 def write_card(card: Card, path: str | Path) -> None:

@@ -39,7 +39,7 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
             f"the plan's reports have {bits}; {_ITS_PLAN}",
         )
     if reports.people is None and message.declared(0) is not None:
-        allowed = "should state how many people took part, since these are cells"
+        allowed = "reports of cells should state how many people took part"
         raise ReportsError.of("reports", InWords("no number of people"), allowed)
     if wrong := wrong_strata(plan, reports.strata):
         raise ReportsError.of("reports", stratum_named(reports.strata), wrong)

@@ -179,8 +179,10 @@ def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
         for number in range(file.num_row_groups):
             rows = file.metadata.row_group(number).num_rows
             if rows > group_rows(width):
-                most = f"should have at most {group_rows(width):,} of {width} bytes"
-                raise ReportsError.of("reports", str(path), f"a row group has {rows:,}; {most}")
+                most = f"should have at most {group_rows(width):,} of {width} bytes each"
+                raise ReportsError.of(
+                    "reports", str(path), f"a row group has {rows:,} reports; {most}"
+                )
         yield file
     except OSError as error:
         raise ReportsError.of("reports", str(path), f"{unreadable(error)}; {_MAKE}") from None

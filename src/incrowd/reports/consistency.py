@@ -66,7 +66,7 @@ def check_people(plan: Plan, tally: Tally) -> None:
             continue
         low = sends(message, counts.declared).low
         if counts.accepted < low:
-            sent = f"send at least {math.ceil(low):,} reports, and {counts.accepted:,} came"
+            sent = f"send at least {math.ceil(low):,} reports, but there are {counts.accepted:,}"
             raise _impossible(number, f"{counts.declared:,} people {sent}")
 
 

@@ -66,7 +66,9 @@ def count_files(
     total = sum(tallies, nothing)
     if len(total.parts) != len(places):
         raise ReportsError.of(
-            "reports", InWords(f"{len(total.parts)} of {len(places)} parts came"), "count again"
+            "reports",
+            InWords(f"{len(total.parts)} of {len(places)} parts arrived"),
+            "run the count again",
         )
     return total
 
@@ -89,7 +91,7 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise UsageError.of("engine", "spark", "it needs Java 17 or newer; install it")
     if SparkSession.getActiveSession() is not None:
-        allowed = "another Spark session is running here; stop it, or give it to count_files"
+        allowed = "another Spark session is running here; stop it, or pass it to count_files"
         raise UsageError.of("master", master, allowed)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("incrowd").config("spark.log.level", "OFF")
@@ -134,11 +136,9 @@ def _count_places(
     """Yield the tally of the row groups whose numbers a partition contains."""
     numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
     parts = (load_part(*places[number]) for number in numbers)
-    yield _as_batch(count(plan, parts, nothing.tables, nothing.kind))
-
-
-def _as_batch(tally: Tally) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({TALLY: [as_text(tally).encode()]})
+    yield pa.RecordBatch.from_pydict(
+        {TALLY: [as_text(count(plan, parts, nothing.tables, nothing.kind)).encode()]}
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -117,7 +117,7 @@ def load_tally(path: str | Path) -> Tally:
     return _FILES.load(path, of_text)
 
 
-def of_text(text: str, name: str = InWords("this text")) -> Tally:
+def of_text(text: str, name: str = InWords("the text given")) -> Tally:
     """Return the tally that `as_text` wrote.
 
     Raises ReportsError if the text is not a tally, or was edited after it was written.
@@ -128,7 +128,7 @@ def of_text(text: str, name: str = InWords("this text")) -> Tally:
             raise _FILES.refused(name, "its format is not supported")
         content, fits = unsealed(data)
         if not fits:
-            raise ReportsError.of("tally", name, f"{EDITED}; count again")
+            raise ReportsError.of("tally", name, f"{EDITED}; count the reports again")
         return _read(content)
 
 

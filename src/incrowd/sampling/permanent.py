@@ -110,7 +110,9 @@ class DeviceKey:
             raise _no_key(path)
         key = cls(_secret(lines[0], path))
         if lines[1] != key._check:
-            allowed = "it was changed, and would draw all responses anew; use an unchanged copy"
+            allowed = (
+                "it was changed and would give different permanent responses; use an unchanged copy"
+            )
             raise UsageError.of("device_key", str(path), allowed)
         return key
 

@@ -206,7 +206,7 @@ def _reference_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
     whole = {text: each for text, each in model.singles.items() if each.whole}
     for id, answer in formula.reference.items():
         if id not in whole:
-            hint = f"should be of {', '.join(whole)}" if whole else "leave it out"
+            hint = f"should be for {', '.join(whole)}" if whole else "leave it out"
             allowed = f"no predictor uses all the answers of that question; {hint}"
             yield Problem("reference", f"{id}{IS}{answer}", allowed)
         elif answer not in whole[id].levels:
@@ -219,7 +219,7 @@ def _predictor_score_problems(formula: Formula, model: Meant) -> Iterator[Proble
     sloped = {each.question.id: each for each in model.singles.values() if each.scored}
     for id in formula.predictor_scores:
         if id not in sloped:
-            hint = f"should be of {', '.join(sloped)}" if sloped else f"name {scored(id)} in on"
+            hint = f"should be for {', '.join(sloped)}" if sloped else f"name {scored(id)} in on"
             allowed = f"no predictor is the score of that question; {hint}"
             yield Problem("predictor_scores", id, allowed)
     for id, each in sloped.items():

@@ -55,8 +55,8 @@ class Randomizer(Frozen):
         sets = tuple(channel.makers())
         if set(self.numbers) not in map(set, sets):
             listed = ", or ".join(" and ".join(names) for names in sets)
-            given = InWords(f"{self.kind!r} with {' and '.join(self.numbers) or 'no number'}")
-            raise Mistake("kind", given, f"give it {listed}")
+            given = InWords(f"{self.kind!r} with {' and '.join(self.numbers) or 'no parameter'}")
+            raise Mistake("kind", given, f"set {listed}")
         if self.memoized and not channel.remembers:
             kinds = " or ".join(repr(kind) for kind, each in CHANNELS.items() if each.remembers)
             only = f"only the kind {kinds} has a permanent response; leave it out"

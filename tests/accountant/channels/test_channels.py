@@ -13,7 +13,7 @@ from functools import reduce
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.accountant.channels.base import rounded_down, rounded_up
@@ -26,6 +26,7 @@ from incrowd.accountant.channels.warner import Warner
 from incrowd.errors import PrivacyError
 from incrowd.kernels.axes import transform
 from tests.accountant.channels.conftest import HALF, bits, flips, fractions_of, inner, k_ary
+from tests.conftest import examples
 
 one_bit = st.one_of(
     bits,
@@ -70,7 +71,7 @@ def determinant(channel):
 
 
 @given(channels)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_columns_are_laws_and_the_matrix_is_the_nearest_floats(channel):
     exact = fractions_of(channel)
     assert all(sum(column) == 1 for column in zip(*exact, strict=True))
@@ -79,7 +80,7 @@ def test_columns_are_laws_and_the_matrix_is_the_nearest_floats(channel):
 
 
 @given(channels)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_inverse_undoes_the_matrix_or_says_why_not(channel):
     if determinant(channel) == 0:
         with pytest.raises(PrivacyError, match="cannot be inverted"):
@@ -103,7 +104,7 @@ def test_noise_next_to_one_half_costs_no_digits():
 
 
 @given(channels)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_epsilon_is_the_largest_ratio_rounded_up(channel):
     exact = brute_epsilon(channel)
     with mpmath.workdps(60):
@@ -116,7 +117,7 @@ def informative(channel):
 
 
 @given(st.lists(st.one_of(one_bit, flips).filter(informative), min_size=1, max_size=8))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_axis_by_axis_is_the_explicit_kronecker_inverse(usable):
     """Theorem 4.1 (Bourke): the matrix of independent bits is the Kronecker product."""
     explicit = reduce(np.kron, [c.matrix for c in usable])
@@ -282,7 +283,7 @@ WORDS = {
     "spinner with probability 0.3": Warner.from_probability(0.3),
     "unrelated question with probability 0.5": Simmons.from_probabilities(0.5),
     "unrelated question with probability 0.5, 0.25 yes": Simmons.from_probabilities(0.5, 0.25),
-    "k-ary response that keeps one of 3 answers with probability 0.6": (
+    "k-ary response that keeps the answer (one of 3) with probability 0.6": (
         KAry.from_probabilities(0.6, 3)
     ),
     "permanent bit flip with probability 0.25": Rappor.one_time(0.5),

@@ -18,6 +18,7 @@ from incrowd.accountant.numerics import exceedance
 from incrowd.accountant.numerics.exceedance import positive_chance
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.one_bit import one_bit_at
+from tests.conftest import examples
 
 EXACT = 1e-9  # relative error of enumeration over compositions
 PRINTED = 5e-7  # of seven printed digits
@@ -78,7 +79,7 @@ distinct_laws = integer_laws.filter(lambda atoms: len({v for v, _ in atoms}) == 
 
 
 @given(distinct_laws, distinct_laws, st.integers(1, 5))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_outcomes_are_brute_force_also_where_sums_are_zero(first, atoms, count):
     """Small whole values: many sums are exactly zero, which is not positive."""
     found = positive_chance(law_of(first), law_of(atoms), count)
@@ -159,7 +160,7 @@ def test_the_lattice_agrees_with_compositions(q, crowd, epsilon, L):
 
 
 @given(st.floats(0.03, 0.45), st.integers(2, 20), st.floats(0, 3), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_eta_of_a_homogeneous_crowd_is_enumerated(q, crowd, epsilon, presence):
     """The ratio's tail over count vectors of reports, found without any G."""
     channel = BitFlip.at_least(q)
@@ -235,7 +236,7 @@ def test_below_1e_300_is_zero(lattice_only):
 
 @pytest.mark.slow
 @given(st.floats(0.2, 0.45), st.integers(3, 20), st.integers(10, 10**5), st.floats(0.05, 1.5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_many_bits_agree_with_simulation(q, L, crowd, epsilon):
     """100,000 sums a case, at 6 standard errors and a millionth: a false alarm in 10^7 cases."""
     first, law = eta_laws(BitFlip.at_least(q), (L, 0, 0), epsilon)

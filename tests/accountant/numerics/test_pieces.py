@@ -8,7 +8,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -24,6 +24,7 @@ from incrowd.accountant.numerics.lattice import (
 )
 from incrowd.accountant.numerics.laws import Law, at_least, log_binomial, log_sum_exp
 from incrowd.accountant.numerics.precision import UNIT
+from tests.conftest import examples
 
 ROUNDING = 1e-12
 values = st.lists(st.floats(-50, 50), min_size=1, max_size=12).map(np.array)
@@ -37,7 +38,7 @@ def kept(found, step, rate):
 
 
 @given(values, st.floats(0.01, 5.0), st.sampled_from([0.0, 1.0, -1.0]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_split_keeps_the_mass_and_its_mean(value, step, rate):
     mass, mean = kept(neighbors(value, step, rate), step, rate)
     wanted = np.exp(rate * value) if rate else value
@@ -74,7 +75,7 @@ def test_a_tilted_law_on_a_lattice_has_its_mass_and_cumulant():
 
 
 @given(st.integers(0, 60), st.fractions(Fraction(1, 1000), Fraction(999, 1000)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_binomial_law_is_that_of_fractions(trials, chance):
     found = np.exp(log_binomial(trials, math.log(1 - chance), math.log(chance)))
     wanted = [

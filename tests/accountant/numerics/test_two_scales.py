@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.accountant.channels.bit_flip import BitFlip
@@ -15,6 +15,7 @@ from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.numerics.positive_part import mean_in_two
 from incrowd.accountant.pairs import blanket_candidates, outlier_candidates
 from incrowd.accountant.schema import FREE_BIT, Schema
+from tests.conftest import examples
 
 ROUNDING = 1e-9
 
@@ -42,7 +43,7 @@ def discretized(law, count):
     st.floats(0.2, 2.0),
     st.integers(5, 40),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_two_lattices_bound_every_sum(small, large, log_chance, drift, count):
     """Never below the exact value, and close to it once the steps are halved."""
     law = two_sized(small, large, 10.0**log_chance, drift)

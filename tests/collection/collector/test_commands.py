@@ -48,7 +48,7 @@ def folder(tmp_path_factory, sealed):
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["key_destroyed"] and not (home / "private.key").exists()
-    assert said["receipt"]["people"] == PEOPLE and said["receipt"]["signature_valid"]
+    assert said["receipt"]["people"] == PEOPLE and said["receipt"]["signatures_valid"]
     return home / "reports"
 
 
@@ -94,7 +94,7 @@ def test_verify_checks_the_receipt(folder):
     (receipt,) = json.loads(command("verify", VECTORS / "plan.json", folder, "--json").stdout)[
         "receipts"
     ]
-    assert receipt["signature_valid"]
+    assert receipt["signatures_valid"]
     text = (folder / "receipt.json").read_text()
     try:
         (folder / "receipt.json").write_text(text.replace(f'"people": {PEOPLE}', '"people": 99'))
@@ -154,7 +154,7 @@ def test_a_release_is_opened_with_a_post_quantum_key(tmp_path):
     assert done.returncode == 0, done.stderr
     receipt = json.loads(done.stdout)["receipt"]
     assert receipt["people"] == receipt["opened_people"] == PEOPLE
-    assert receipt["signature_valid"] and not any(receipt["rejected"].values())
+    assert receipt["signatures_valid"] and not any(receipt["rejected"].values())
 
 
 def free_port():

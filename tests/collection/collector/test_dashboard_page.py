@@ -92,7 +92,7 @@ def test_the_token_is_in_no_address_and_nothing_is_kept(visit, seen, address):
 
 
 def test_a_wrong_token_shows_nothing_and_the_right_one_is_typed(seen):
-    assert "not the token" in seen["refused"] and seen["hidden"] is True
+    assert "token is not correct" in seen["refused"] and seen["hidden"] is True
     assert seen["focus"] == "H1"
 
 

@@ -228,7 +228,7 @@ def edited(folder, **changes):
     [
         {"people": 24},
         {"opened_people": 24},
-        {"dummies": 5},
+        {"dummies": [5]},
         {"strata": ["others"]},
         {"rejected": {}},
         {"messages": []},
@@ -273,7 +273,7 @@ def test_two_releases_are_said_by_the_receipt(opened, sealed):
     edited(folder, contradictions=[other.encoded.hex()])
     (found,) = receipts_of(PLAN, [folder])
     assert found.contradicted
-    assert "it cheats" in " ".join(receipt_sentences(found))
+    assert "it cheated" in " ".join(receipt_sentences(found))
 
 
 @pytest.mark.slow

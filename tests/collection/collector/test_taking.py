@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.collection.collector.places import Places
@@ -14,6 +14,7 @@ from incrowd.collection.protocol.signed import prove_cheating
 from incrowd.collection.taking import Taking
 from incrowd.errors import ProtocolError
 from tests.collection.collector.conftest import INVITED, release
+from tests.conftest import examples
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
 
@@ -29,7 +30,7 @@ def files(places):
     return sorted(path for path in places.root.rglob("*") if path.is_file())
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(cuts=st.lists(st.integers(0, 30_000), max_size=6))
 def test_a_release_in_any_pieces_is_kept_as_it_came(sealed, tmp_path_factory, cuts):
     places, data = Places(tmp_path_factory.mktemp("c")), release(sealed)

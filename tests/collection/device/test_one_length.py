@@ -130,7 +130,7 @@ def without_dummies(shape, slots, reports):
 def without_padding(shape, slots, reports):
     """Wrong: each report has its own length, and a dummy has none."""
     made = [each for drawn in reports for each in drawn]
-    return made + [b""] * (slots - len(made))
+    return made + [b""] * (sum(slots) - len(made))
 
 
 @pytest.mark.parametrize("wrong", [without_dummies, without_padding])

@@ -66,6 +66,7 @@ class Tight:
 
     def __init__(self, bundle, slots):
         self.plan, self.slots, self.shape = bundle.plan, slots, bundle.shape
+        self.pools = bundle.pools
 
 
 def weekly(**changes):

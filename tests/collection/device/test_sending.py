@@ -26,7 +26,7 @@ def test_one_upload_holds_everything(home, answers):
     (body,) = shuffler.bodies
     assert shuffler.requests[-1].headers["content-type"] == "application/octet-stream"
     found = parse_upload(body, INVITED)
-    assert found.code.decode() == CODE and found.stratum == 0
+    assert found.entry.decode() == CODE and found.stratum == 0
     assert len(body) == upload_length(INVITED) == sent.bytes
 
 
@@ -221,7 +221,7 @@ def test_a_used_invitation_is_refused(tmp_path, answers):
 
 
 def test_the_error_without_an_answer_names_no_address():
-    with pytest.raises(ProtocolError, match="shuffler") as error:
+    with pytest.raises(ProtocolError, match="server") as error:
         shuffler = Shuffler(OPEN, faults=["lost"] * 99)
         connection(shuffler).ask("GET", "https://mix.example/bundle")
     assert "mix.example" not in str(error.value)

@@ -20,6 +20,7 @@ from incrowd.collection.mixer.store import tables
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.upload import upload_length
 from tests.collection.mixer.conftest import INVITED, Site, upload
+from tests.conftest import examples
 
 INVITATIONS = 20
 LENGTH = upload_length(INVITED)
@@ -163,7 +164,7 @@ def site(tmp_path):
 
 
 TRIES = settings(
-    max_examples=200, deadline=None, derandomize=True, database=None,
+    examples(200), derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 

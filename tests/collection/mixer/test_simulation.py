@@ -21,7 +21,7 @@ from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.writing import Outcome
 from tests.conftest import slowly
-from tests.oracles.mixing import MERGED
+from tests.oracles.mixing import MERGED, two_mixers
 from tests.oracles.simulation import Simulation
 from tests.oracles.simulation_on_postgresql import OnPostgres
 
@@ -30,6 +30,12 @@ LISTS = 30
 
 class OpenSimulation(Simulation):
     bundle, codes = MERGED, False
+
+
+class MixersSimulation(Simulation):
+    """The first of two mixers; nobody waits until everything is disposed of."""
+
+    bundle = two_mixers()
 
 
 class Hurried(Simulation):
@@ -53,13 +59,13 @@ def quick(examples=LISTS):
     )
 
 
-@pytest.mark.parametrize("simulation", [Simulation, OpenSimulation])
+@pytest.mark.parametrize("simulation", [Simulation, OpenSimulation, MixersSimulation])
 def test_nothing_is_lost_and_nothing_is_twice(simulation):
     run(simulation, settings=quick(15))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("simulation", [Simulation, OpenSimulation])
+@pytest.mark.parametrize("simulation", [Simulation, OpenSimulation, MixersSimulation])
 def test_nothing_is_lost_in_many_lists(simulation):
     run(simulation, settings=settings(quick(1500), stateful_step_count=50))
 
@@ -124,7 +130,7 @@ def code_marked_outside():
         with store._writing() as connection:
             known = writing._present_of(connection, uploads, True)
             mark(connection, [u for u in uploads if u.rows[0][0] not in known], used=True)
-        with mock.patch.object(writing, "_mark", lambda *_, **__: None):
+        with mock.patch.object(writing, "_mark", lambda *_, **__: True):
             return accept(store, uploads, thorough)
 
     return mock.patch.object(Store, "_accept", wrong)

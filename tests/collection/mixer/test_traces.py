@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from incrowd.collection.mixer import keeper
 from incrowd.collection.mixer.store.keys import Secrets, load_secret
+from incrowd.collection.protocol.release import Header
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import mixed, permutation
 from tests.collection.mixer.conftest import INVITED, PIECE, Site, content, found, upload
@@ -108,9 +109,9 @@ def released_order(site, uploads, make=None):
     with mock.patch.object(keeper, "mixed", in_places(make) if make else mixed):
         store, folder = site.store, site.settings.releases
         folder.mkdir(exist_ok=True)
-        store.close((0,), 1)
+        store.close(lambda _: ([(0,)], ()))
         keeper.make_release(store, (0,), folder, Keystream.for_simulation(7), SHUFFLER)
-    signed, _ = keeper.Signed.parse(keeper.Header, store.start_of(0))
+    signed, _ = keeper.Signed.parse(Header, store.start_of(0))
     body, width = keeper.body_file(folder, signed).read_bytes(), INVITED.sealed_length
     place = {body[at : at + width]: at // width for at in range(0, len(body), width)}
     return np.array([[place[each] for each in one.sealed] for one in uploads])

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd
@@ -22,6 +22,7 @@ from incrowd.collection.protocol.upload import code_field, new_code, sealed_uplo
 from incrowd.errors import ProtocolError
 from incrowd.plans.slots import slots
 from tests.collection.protocol.conftest import INVITED, OPEN, vectors
+from tests.conftest import examples
 from tests.oracles import make_vectors, wire
 
 RECEIVER = PrivateKey(X25519, bytes.fromhex(vectors("keys")["collector"]["private"]))
@@ -32,7 +33,7 @@ def opened(sealed, bundle=INVITED):
     return unseal(sealed, RECEIVER, bundle.key, bundle.digest)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(order=st.permutations(range(INVITED.places)), number=st.integers(0, 2))
 def test_an_upload_holds_the_plaintexts_in_the_given_order(order, number):
     """The other reader opens what the library sealed; all lengths are one."""

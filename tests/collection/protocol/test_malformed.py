@@ -54,10 +54,8 @@ def changed(data, drawn):
     return bytes(found[:end]) + drawn(st.binary(max_size=8) | st.just(b""))
 
 
-@pytest.mark.parametrize("name", readers())
-@settings(max_examples=150, deadline=None)
-@given(data=st.data())
-def test_bytes_are_read_or_refused(name, data):
+def check_bytes(name, data):
+    """Any bytes, or changed ones of those that are accepted."""
     read, good = readers()[name]
     read(good)
     sent = (
@@ -67,6 +65,21 @@ def test_bytes_are_read_or_refused(name, data):
         read(sent)
     except (ProtocolError, UsageError) as error:
         assert str(error) and isinstance(error, UsageError) == (name == "link")  # that people type
+
+
+@pytest.mark.parametrize("name", readers())
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_bytes_are_read_or_refused(name, data):
+    check_bytes(name, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", readers())
+@settings(max_examples=1000, deadline=None)
+@given(data=st.data())
+def test_many_bytes_are_read_or_refused(name, data):
+    check_bytes(name, data)
 
 
 JSON = st.recursive(
@@ -87,9 +100,8 @@ def places(content, at=()):
         yield from places(inner, (*at, key))
 
 
-@settings(max_examples=300, deadline=None)
-@given(data=st.data())
-def test_any_value_in_any_place_of_a_bundle_is_read_or_refused(data):
+def check_value(data):
+    """A value in one place of a bundle that is another."""
     content = json.loads(INVITED.encoded)
     *way, last = data.draw(st.sampled_from([at for at in places(content) if at]))
     inner = content
@@ -106,6 +118,19 @@ def test_any_value_in_any_place_of_a_bundle_is_read_or_refused(data):
         assert str(error)
     else:
         assert inner[last] == before or found.digest != INVITED.digest
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_any_value_in_any_place_of_a_bundle_is_read_or_refused(data):
+    check_value(data)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, deadline=None)
+@given(data=st.data())
+def test_many_values_in_any_place_of_a_bundle_are_read_or_refused(data):
+    check_value(data)
 
 
 def test_deep_and_large_texts():

@@ -77,8 +77,11 @@ class AnswerChannel(Channel):
         """
         number = self.options**3
         if number > MOST_RELATIONS:
-            allowed = f"at most {MOST_RELATIONS:,} are tried; use fewer options, or blanket"
-            raise PrivacyError.of("options", InWords(f"{number:,} relations of answers"), allowed)
+            allowed = (
+                f"this analysis tries at most {MOST_RELATIONS:,}; use fewer options, or the "
+                "analysis blanket"
+            )
+            raise PrivacyError.of("options", InWords(f"{number:,} triples of answers"), allowed)
         every = product(range(self.options), repeat=3)
         return self._different(answers for answers in every if len(set(answers)) > 1)
 

@@ -196,6 +196,6 @@ def first_within(epsilon: float, channels: Iterable[AnyChannel]) -> AnyChannel:
         if 0 < channel.epsilon <= epsilon:
             return channel
     allowed = (
-        "no probability n / 2^32 gives that much privacy and any information; use a larger one"
+        "with this much privacy, no probability n / 2^32 leaves any information; use a larger one"
     )
     raise PrivacyError.of("epsilon", epsilon, allowed)

@@ -51,7 +51,9 @@ class KAry(AnswerChannel):
     def __str__(self) -> str:
         """In words; the probability that the answer itself is sent rounded up."""
         sent = rounded_up(self.keep / DENOMINATOR)
-        return f"k-ary response that keeps one of {self.options} answers with probability {sent}"
+        return (
+            f"k-ary response that keeps the answer (one of {self.options}) with probability {sent}"
+        )
 
     @classmethod
     def from_probabilities(cls, keep: float, options: int) -> KAry:

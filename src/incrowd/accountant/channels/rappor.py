@@ -58,7 +58,7 @@ class TwoStage(Staged):
     def __post_init__(self) -> None:
         reported, taken = len(self.first.numerators), self.second.numerators.shape[1]
         if reported != taken:
-            allowed = f"it takes {taken} options; should take the {reported} that the first reports"
+            allowed = f"it accepts {taken} options; should accept the {reported} of the first stage"
             raise PrivacyError.of("second stage", InWords(self.second), allowed)
 
     def __str__(self) -> str:

@@ -111,7 +111,7 @@ class Connection:
             self.notify(f"{why}; trying again in {pause:.0f} s")
             self.sleep(pause)
         if reply is None:
-            allowed = "check the link and the network, then try again; the same bytes are sent"
+            allowed = "check the link and the network, then try again; the same bytes will be sent"
             raise ProtocolError.of("server", InWords("did not respond"), allowed)
         return reply
 

@@ -23,7 +23,7 @@ from incrowd.reports.locking import rewrite
 
 DIGITS = 64
 LINE = re.compile(rf"[0-9a-f]{{{DIGITS}}} [0-9a-f]{{{DIGITS}}}")
-KEPT = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.(upload|pending)")
+UPLOAD_NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.(upload|pending)")
 UPLOAD, PENDING = "upload", "pending"
 COMPACT = "%Y%m%dT%H%M%SZ"  # a time in a file name
 
@@ -126,7 +126,7 @@ class Memory:
         """Delete the uploads of all closed collections."""
         with suppress(OSError):
             for file in self.folder.iterdir():
-                match = KEPT.fullmatch(file.name)
+                match = UPLOAD_NAME.fullmatch(file.name)
                 if match and match[1] <= f"{now:{COMPACT}}":
                     file.unlink(missing_ok=True)
 

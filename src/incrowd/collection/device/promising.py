@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from incrowd.collection.claims import bundle_guarantee
+from incrowd.collection.claims import bundle_guarantee, sealed_by
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import InWords, PlanError
 from incrowd.plans import Guarantee
 from incrowd.plans.slots import tail
-from incrowd.presentation.sentences import against_sentence, guarantee_sentence, guarantee_symbols
+from incrowd.presentation.sentences import (
+    against_sentence,
+    guarantee_symbols,
+    promise_sentence,
+    recorded_sentence,
+)
 from incrowd.verification import verify
 
 Line = tuple[str, str]
@@ -30,7 +35,7 @@ class Promise:
     @property
     def sentence(self) -> str:
         """The promise in plain words."""
-        return guarantee_sentence(self.guarantee)
+        return promise_sentence(self.guarantee)
 
     @property
     def symbols(self) -> str:
@@ -46,11 +51,10 @@ def promised(bundle: Bundle, repeated: bool = False) -> Promise:
     """
     plan = bundle.plan
     if not verify(plan).plan_holds:
-        allowed = "its noise is too small for its promise; nothing should be sent"
-        raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
-    return Promise(
-        bundle_guarantee(bundle, repeated=repeated), tail(plan, bundle.slots, bundle.pools)
-    )
+        allowed = "its noise is too small for the guarantee that it states; send nothing"
+        raise PlanError.of("plan", InWords("is not valid"), allowed)
+    beyond = tail(plan, bundle.slots, bundle.pools)
+    return Promise(bundle_guarantee(bundle, repeated=repeated), beyond)
 
 
 def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
@@ -62,18 +66,22 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     yield "Bundle", f"{short(bundle.digest)} (compare it with your printed invitation)"
     yield "Promise", promise.sentence
     yield "In symbols", promise.symbols
-    yield "Against", against_sentence(promise.guarantee, sealed=True)
+    sealed = sealed_by(bundle)
+    for service, name in sealed.organizations.items():
+        yield service.capitalize(), name
+    yield "Against", against_sentence(promise.guarantee, sealed.organizations)
+    yield "Recorded traffic", recorded_sentence(promise.guarantee, sealed.post_quantum)
     yield "Released", _released(bundle)
     yield "Who may send", _senders(bundle)
     if isinstance(bundle, MixersBundle):
         yield "Run by", _runs(bundle)
     if bundle.one_party:
-        yield "Who mixes", _ONE_PARTY
+        yield "Who mixes", _ONE_PARTY[bundle.mixers]
     if bundle.plan.memoized:
         yield "Permanent responses", _PERMANENT
     if survey := bundle.plan.survey.open:
         named = " and ".join(question.id for question in survey)
-        yield "Sent openly", f"your answer to {named}, to the shuffler and the analyst: {_OPENLY}"
+        yield "Sent openly", f"your answer to {named}, to {_SEES_OPENLY[bundle.mixers]}: {_OPENLY}"
     yield "Sent", _sent(bundle)
 
 
@@ -111,7 +119,14 @@ def _senders(bundle: Bundle) -> str:
 
 
 _OPENLY = "no noise is added, and the promise does not cover it"
-_ONE_PARTY = "the shuffler and the collector are the same party, so only the local promise holds"
+_SEES_OPENLY = {
+    1: "the shuffler and the analyst",
+    2: "the first mixer, which sees your address, the second mixer, and the analyst",
+}
+_ONE_PARTY = {
+    1: "the shuffler and the collector are the same party, so only the local promise holds",
+    2: "both mixers and the collector are the same party, so only the local promise holds",
+}
 _PERMANENT = (
     "from the second time you answer these questions, only the local guarantee holds: responses "
     "that stay the same can be matched with who sent when"

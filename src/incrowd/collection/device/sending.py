@@ -135,14 +135,14 @@ _COUNTED = "your answers may already be counted"
 # By problem type. The text of the peer is not shown: it may contain anything.
 _MEANT = {
     "closed": "nothing more should be sent",
-    "withdrawn": "it is not counted; give your answers again",
+    "withdrawn": "to take part after all, give your answers again",
     "code-used": "if you have not sent anything, ask the person who invited you",
     "code-unknown": "check each character of the code on your invitation",
     "not-open": "try again after it opens",
     "not-found": f"{_COUNTED}; it should be withdrawn before the collection closes",
 }
 _FINAL = "nothing was stored; ask the people who run this collection"
-_LATER = "try again later; the same upload is sent"
+_LATER = "try again later; the same upload will be sent"
 _ELSEWHERE = "nothing is sent to another address; ask the person who invited you for the right link"
 
 

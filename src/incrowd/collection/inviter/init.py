@@ -75,9 +75,9 @@ def make_mixers_bundle(plan: Plan, terms: MixersTerms) -> NewMixersBundle:
     if the bundle is invalid.
     """
     with ThreadPoolExecutor(cores()) as pool:
-        made = list(pool.map(lambda _: _token_key(), range(1 + len(plan.messages))))
+        created = list(pool.map(lambda _: _token_key(), range(1 + len(plan.messages))))
     signing = Ed25519PrivateKey.generate()
-    entry, *messages = (text for _, text in made)
+    entry, *messages = (text for _, text in created)
     bundle = bundle_of(
         MixersBundle,
         plan,
@@ -94,7 +94,7 @@ def make_mixers_bundle(plan: Plan, terms: MixersTerms) -> NewMixersBundle:
     )
     from incrowd.collection.claims import bundle_guarantee  # slow to load; services do not need it
 
-    keys = InviterKeys(signing, tuple(private for private, _ in made))
+    keys = InviterKeys(signing, tuple(private for private, _ in created))
     return NewMixersBundle(bundle, keys, bundle_guarantee(bundle))
 
 

@@ -6,13 +6,13 @@ The inviter computes roots of numbers that others choose. Three things keep the 
   depend on the lengths only.
 - *Base blinding* (Kocher 1996): the root is taken of z r^e for a random r and divided by r, so that
   even steps whose time depends on values (the remainders, the sum of both halves) see random
-  numbers. r is drawn anew for each signature: one power with e and one inversion, a twentieth of
+  numbers. r is drawn anew for each signature: one power with e and one inversion, a few percent of
   the time. Squaring the last pair would be a little faster, but would need a state and a lock.
 - *Fault check*: a root that is correct modulo p and incorrect modulo q reveals q as
   gcd(s^e - z, n) (Boneh, DeMillo, Lipton 1997). Nothing is returned unless s^e = z.
 
-GMP releases the interpreter's lock where a context allows it. So a thread for each core signs at
-full speed, and no process needs a copy of the key.
+gmpy2 releases the interpreter's lock if the context allows it, so threads can sign on several
+cores, and no other process needs a copy of the key.
 """
 
 from __future__ import annotations

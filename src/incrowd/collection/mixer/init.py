@@ -69,7 +69,7 @@ def make_bundle(plan: Plan, terms: ShufflerTerms) -> NewBundle:
 def _check(terms: ShufflerTerms) -> None:
     """Check the terms that must not have a default."""
     if not terms.codes and terms.colluding is None:
-        allowed = "anybody can send here; add the number of senders that may be one party"
+        allowed = "anyone can send answers; add the number of senders that may be a single party"
         raise UsageError.of("colluding", MISSING, allowed)
     same = urlsplit(terms.shuffler).hostname == urlsplit(terms.collector).hostname
     if same and not terms.local_only:

@@ -1,4 +1,6 @@
-"""The scheduled work of a shuffler: close, release, deliver and delete strata; destroy the key.
+"""The scheduled work of a mixer: close, release, deliver and delete strata; destroy the key.
+
+A batch is a release like any other, of several strata.
 
 Every step can be interrupted anywhere and continues from the state in the database.
 """
@@ -6,11 +8,11 @@ Every step can be interrupted anywhere and continues from the state in the datab
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +20,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.delivery import Courier, Pauses
 from incrowd.collection.machine import Clock
+from incrowd.collection.mixer.onward import Passed, onward
 from incrowd.collection.mixer.store.keys import StoreError
-from incrowd.collection.mixer.store.store import Store, StratumState
-from incrowd.collection.mixer.store.writing import CLOSING, FINAL, OPEN, RELEASED
-from incrowd.collection.protocol.bundle import Bundle, as_time
-from incrowd.collection.protocol.release import Header
+from incrowd.collection.mixer.store.store import Decision, Store, StratumState
+from incrowd.collection.mixer.store.writing import (
+    ACKNOWLEDGED,
+    CLOSING,
+    FINAL,
+    OPEN,
+    RELEASED,
+)
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.signed import Signed, sign
-from incrowd.collection.settings import ShufflerSettings
+from incrowd.collection.settings import MixerSettings
 from incrowd.errors import InWords
 from incrowd.files import BEGUN, NewFile, destroy, new_file, private_folder, settle
 from incrowd.plans.strata import Group, releases
@@ -34,20 +42,44 @@ from incrowd.sampling.shuffle import Disk, mixed
 
 
 def due(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> list[Group]:
-    """Return the groups of strata to release now: with enough people, at closing or when full."""
+    """Return the groups of strata to release now: with enough people, at closing or when full.
+
+    With two mixers, all that are large enough at closing are one group.
+    """
     still = [stratum for stratum in strata if stratum.state == OPEN]
     least, wanted = bundle.least_people, bundle.enough
     if now < as_time(bundle.closes):
         return [(s.number,) for s in still if wanted is not None and s.people >= wanted]
-    return releases({s.number: s.people for s in still}, least, bundle.small_strata)
+    groups = releases({s.number: s.people for s in still}, least, bundle.small_strata)
+    return [tuple(chain(*groups))] if groups and isinstance(bundle, MixersBundle) else groups
 
 
 def outdated(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Group:
-    """Return the strata that will never be released."""
-    if now < as_time(bundle.disposes):
+    """Return the open strata that will never be released.
+
+    With two mixers, they are known at closing: a stratum that stayed open could only be in a second
+    batch.
+    """
+    at = bundle.closes if isinstance(bundle, MixersBundle) else bundle.disposes
+    if now < as_time(at):
         return ()
     released = {number for group in due(strata, now, bundle) for number in group}
     return tuple(s.number for s in strata if s.state == OPEN and s.number not in released)
+
+
+def closing(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Decision:
+    """Return the groups of strata to release now, and the strata to delete."""
+    return due(strata, now, bundle), outdated(strata, now, bundle)
+
+
+def disposal(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Decision:
+    """Return the strata to delete although they were to be released: with two mixers, the batch.
+
+    A shuffler waits for the collector, however long it takes.
+    """
+    if not isinstance(bundle, MixersBundle) or now < as_time(bundle.disposes):
+        return (), ()
+    return (), tuple(s.number for s in strata if s.state not in FINAL)
 
 
 def groups(strata: Sequence[StratumState], state: str) -> list[Group]:
@@ -61,14 +93,14 @@ def is_over(strata: Sequence[StratumState]) -> bool:
     return all(stratum.state in FINAL for stratum in strata)
 
 
-RELEASE = "/release"
+Rule = Callable[[Sequence[StratumState], datetime, Bundle], Decision]
 
 
 class Keeper:
     """Does the work that is due, in one process at a time of those that share the folder."""
 
     def __init__(
-        self, store: Store, settings: ShufflerSettings, clock: Clock, courier: Courier
+        self, store: Store, settings: MixerSettings, clock: Clock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
         self._pauses = Pauses[Group]()
@@ -81,20 +113,19 @@ class Keeper:
         """
         private_folder(self.settings.releases)
         with locked(self.settings.releases / "keeper", patience=0.0):
-            self._close()
-            for group in groups(self.store.strata(), CLOSING):
-                self._make(group)
-            for group in groups(self.store.strata(), RELEASED):
-                self._deliver(group)
-            if is_over(self.store.strata()):
-                self._end()
+            try:
+                self._close(closing)
+                for group in groups(self.store.strata(), CLOSING):
+                    self._make(group)
+                for group in groups(self.store.strata(), RELEASED):
+                    self._deliver(group)
+            finally:  # what cannot be delivered is disposed of all the same
+                self._close(disposal)
+                self._clear()
 
-    def _close(self) -> None:
-        store, now = self.store, self.clock()
-        for group in due(store.strata(), now, store.bundle):
-            store.close(group, store.bundle.least_people)
-        if old := outdated(store.strata(), now, store.bundle):
-            store.dispose(old)
+    def _close(self, rule: Rule) -> None:
+        now, bundle = self.clock(), self.store.bundle
+        self.store.close(lambda strata: rule(strata, now, bundle))
 
     def _make(self, group: Group) -> None:
         keystream = Keystream.from_system()
@@ -104,18 +135,33 @@ class Keeper:
         """Send exactly what was signed."""
         if not self._pauses.is_due(group, now := self.clock()):
             return
-        start = self.store.start_of(min(group))
-        assert start is not None, "a released stratum has a signed header"
-        signed, _ = Signed.parse(Header, start)
+        signed = self._signed(group)
         body = body_file(self.settings.releases, signed)
         if not body.exists() or digest(body) != signed.header.body:
             allowed = "restore the signed file; a release in another order would look like cheating"
             raise StoreError.of("release", InWords("was changed or deleted"), allowed)
-        if self.courier(start, body):
+        if self.courier(signed.encoded, body):
             self.store.acknowledge(group)
-            body.unlink()
         else:
             self._pauses.refused(group, now)
+
+    def _signed(self, group: Group) -> Signed[Passed]:
+        start = self.store.start_of(min(group))
+        assert start is not None, "a released stratum has a signed header"
+        signed, _ = Signed[Passed].parse(onward(self.store.bundle).kind, start)
+        return signed
+
+    def _clear(self) -> None:
+        """Delete what was delivered; after the last release, the key comes first."""
+        strata = self.store.strata()
+        if is_over(strata):
+            self._end()
+            return
+        people = {stratum.number: stratum.people for stratum in strata}
+        for group in groups(strata, ACKNOWLEDGED):
+            if any(people[number] for number in group):
+                body_file(self.settings.releases, self._signed(group)).unlink(missing_ok=True)
+                self.store.delete(group)
 
     def _end(self) -> None:
         """Destroy the key, then delete the data, which is unreadable without it."""
@@ -132,56 +178,52 @@ class Keeper:
         return Ed25519PrivateKey.from_private_bytes(self.settings.signing_file.read_bytes())
 
 
-TOGETHER = 100_000  # reports distributed to buckets at a time
+PIECE_BYTES = 1 << 24  # of reports distributed to buckets at a time
 
 
-def body_file(folder: Path, signed: Signed[Header]) -> Path:
+def body_file(folder: Path, signed: Signed[Passed]) -> Path:
     """Return the file of a release's body; its name is the signed digest."""
     return folder / f"{signed.header.body.hex()}.body"
 
 
 def make_release(
-    store: Store, strata: Sequence[int], folder: Path, keystream: Keystream, key: Ed25519PrivateKey
+    store: Store, strata: Group, folder: Path, keystream: Keystream, key: Ed25519PrivateKey
 ) -> None:
     """Write the reports of closed strata in uniformly random order, then store the signed header.
 
-    If the process stops before the last step, nothing was published, and the next process draws a
-    new order. No other process may make a release in this folder at the same time.
+    In a batch, each stratum is in an order of its own. If the process stops before the last step,
+    nothing was published, and the next process draws a new order. No other process may make a
+    release in this folder at the same time.
     """
+    bundle = store.bundle
     for left in folder.glob(f"{BEGUN}*"):
         left.unlink()
     with new_file(folder) as body:
-        count = _write(body, list(strata), store, keystream)
-        header = Header(
-            bundle=store.bundle.digest,
-            people=(people := count // store.bundle.places),
-            issued=store.issued() if store.bundle.codes else 0,
-            used=people if store.bundle.codes else 0,
-            reports=count,
-            body=digest(body.path),
-            strata=tuple(strata),
-        )
+        parts = onward(bundle).parts(strata)
+        counts = {part: _write(body, part, store, keystream) for part in parts}
+        settle(body.file)
+        people = {part: count // bundle.places for part, count in counts.items()}
+        header = onward(bundle).statement(people, store.issued(), digest(body.path))
         signed = sign(header, key)
-        signed.check(store.bundle)
+        signed.check(bundle)
         body.publish(body_file(folder, signed))
     store.release(strata, signed.encoded)
 
 
-def _write(body: NewFile, strata: list[int], store: Store, keystream: Keystream) -> int:
-    """Write all reports to disk; return their number."""
-    count, width = 0, store.bundle.sealed_length
+def _write(body: NewFile, strata: Group, store: Store, keystream: Keystream) -> int:
+    """Write the reports of strata in one random order; return their number."""
+    count, width = 0, store.bundle.envelope_length
     with ExitStack() as buckets:
         pieces, disk = _packed(store.sealed(strata), width), Disk(body.path.parent, buckets)
         for packed in mixed(pieces, width, keystream, disk):
             body.file.write(packed.data)
             count += len(packed)
-    settle(body.file)
     return count
 
 
 def _packed(sealed: Iterator[bytes], width: int) -> Iterator[np.ndarray]:
     """Yield the reports as uint8 arrays of shape (reports, bytes), some megabytes each."""
-    while piece := b"".join(islice(sealed, TOGETHER)):
+    while piece := b"".join(islice(sealed, max(1, PIECE_BYTES // width))):
         yield np.frombuffer(piece, np.uint8).reshape(-1, width)
 
 

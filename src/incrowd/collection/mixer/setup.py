@@ -1,4 +1,4 @@
-"""The folder of a shuffler: create it for a bundle, open its store, check its machine."""
+"""The folder of a mixer: create it for a bundle, open its store, check its machine."""
 
 from __future__ import annotations
 
@@ -14,15 +14,29 @@ from incrowd.collection.mixer.keeper import is_over
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle, ShufflerBundle
 from incrowd.collection.protocol.upload import upload_length
-from incrowd.collection.settings import ShufflerSettings, StoreSettings
+from incrowd.collection.settings import (
+    FirstMixerSettings,
+    MixerSettings,
+    ShufflerSettings,
+    StoreSettings,
+)
 from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, private_folder, write_private
 
 
-def install(settings: ShufflerSettings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
+def install(settings: MixerSettings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
     """Create the folder of a bundle, with the keys and an empty store.
+
+    Raises UsageError if the folder already contains a bundle or its keys.
+    """
+    create(settings, private)
+    _fill(settings, bundle)
+
+
+def create(settings: MixerSettings, private: Ed25519PrivateKey) -> None:
+    """Create the folder of a bundle that does not exist yet, with the key that signs.
 
     Raises UsageError if the folder already contains a bundle or its keys.
     """
@@ -32,28 +46,78 @@ def install(settings: ShufflerSettings, bundle: Bundle, private: Ed25519PrivateK
             raise UsageError.of("folder", str(path), allowed)
     private_folder(settings.folder)
     write_private(settings.signing_file, private.private_bytes_raw())
-    new_secret(settings.secret_file)
+
+
+def take_bundle(settings: FirstMixerSettings, file: Path) -> None:
+    """Copy the inviter's bundle to the folder of a first mixer, and create its store.
+
+    Does nothing if it was copied before. Raises UsageError if the file cannot be read, or if the
+    folder is for another bundle or contains another key than the bundle.
+    """
+    try:
+        content = file.read_bytes()
+        if settings.bundle_file.exists() and settings.bundle_file.read_bytes() == content:
+            return
+        private = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; name the bundle.json of the inviter"
+        raise UsageError.of("bundle", str(error.filename), allowed) from None
+    public = private.public_key().public_bytes_raw()
+    if settings.bundle_file.exists():
+        allowed = "the folder belongs to another bundle; name another folder"
+        raise UsageError.of("bundle", str(file), allowed)
+    bundle = Bundle.parse(content)
+    _check_kind(bundle, settings)
+    assert isinstance(bundle, MixersBundle)
+    if bundle.first.key != public.hex():
+        allowed = f"should be {public.hex()}, the key of this folder; send it to the inviter"
+        raise UsageError.of("bundle.first.key", bundle.first.key, allowed)
+    _fill(settings, bundle)
+
+
+def _fill(settings: MixerSettings, bundle: Bundle) -> None:
+    """Create the store and its key. The bundle is written last, so this can be repeated."""
+    if not settings.secret_file.exists():
+        new_secret(settings.secret_file)
     Store(opened(settings.url), load_secret(settings.secret_file), bundle).engine.dispose()
     if settings.database is None:
         os.chmod(Path(settings.url.removeprefix("sqlite:///")), PRIVATE)
     write_private(settings.bundle_file, bundle.encoded)
 
 
-def open_store(settings: ShufflerSettings) -> Store:
+def open_store(settings: MixerSettings) -> Store:
     """Return the store in a folder; without its key after the last release was acknowledged.
 
-    Raises StoreError if there is no store or its key is missing, and ProtocolError if the bundle
-    was changed.
+    Raises StoreError if there is no store or its key is missing, ProtocolError if the bundle was
+    changed, and UsageError if it is for another kind of mixer.
     """
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
     except OSError:
-        allowed = "it does not contain a bundle; make one with `incrowd shuffler init`"
+        allowed = f"it does not contain a bundle; {_REMEDIES[type(settings)]}"
         raise StoreError.of("folder", str(settings.folder), allowed) from None
+    _check_kind(bundle, settings)
     store = Store(opened(settings.url), None, bundle)
     if settings.secret_file.exists() or not is_over(store.strata()):
         store.secrets = load_secret(settings.secret_file)
     return store
+
+
+_KINDS: dict[type[MixerSettings], type[Bundle]] = {
+    ShufflerSettings: ShufflerBundle,
+    FirstMixerSettings: MixersBundle,
+}
+_REMEDIES = {
+    ShufflerSettings: "make one with `incrowd shuffler init`",
+    FirstMixerSettings: "name the inviter's with `incrowd first-mixer run --bundle`",
+}
+
+
+def _check_kind(bundle: Bundle, settings: MixerSettings) -> None:
+    if not isinstance(bundle, _KINDS[type(settings)]):
+        [other] = {kind for kind in _KINDS if kind is not type(settings)}
+        allowed = f"should be used with `incrowd {other.command}`"
+        raise UsageError.of("bundle", bundle.format, allowed)
 
 
 QUIET = {  # settings with which PostgreSQL logs no statements or connections
@@ -66,7 +130,7 @@ QUIET = {  # settings with which PostgreSQL logs no statements or connections
 }
 
 
-def check(settings: ShufflerSettings, store: Store) -> list[Finding]:
+def check(settings: MixerSettings, store: Store) -> list[Finding]:
     """Check the machine of a shuffler; return the findings in a fixed order."""
     looks: list[Callable[[], Iterator[Finding]]] = [
         lambda: modes(_private(settings)),
@@ -95,11 +159,11 @@ def secret_place(settings: StoreSettings) -> Iterator[Finding]:
     yield Finding("the store's key", separate, state)
 
 
-def _private(settings: ShufflerSettings) -> Iterable[Path]:
+def _private(settings: MixerSettings) -> Iterable[Path]:
     return settings.folder, settings.signing_file, settings.secret_file, settings.releases
 
 
-def _room(settings: ShufflerSettings, store: Store) -> Iterator[Finding]:
+def _room(settings: MixerSettings, store: Store) -> Iterator[Finding]:
     """Check the disk space for three times the crowd: rows, their log, the release."""
     survey = store.bundle.plan.survey
     needed = 3 * 3 * survey.crowd * len(store.bundle.strata) * upload_length(store.bundle)
@@ -118,7 +182,7 @@ def database_logs(engine: Engine) -> Iterator[Finding]:
             yield Finding("log of PostgreSQL", good, state + remedy)
 
 
-def _left(settings: ShufflerSettings, store: Store) -> Iterator[Finding]:
+def _left(settings: MixerSettings, store: Store) -> Iterator[Finding]:
     """Check that nothing is left after the last release."""
     if not is_over(store.strata()):
         return
@@ -127,5 +191,6 @@ def _left(settings: ShufflerSettings, store: Store) -> Iterator[Finding]:
     has_key = settings.secret_file.exists()
     left = [*(["the store's key"] if has_key else []), *(["files"] if files else [])]
     left += ["rows"] if rows else []
-    state = ", ".join(left) + "; start the shuffler again" if left else "nothing"
+    remedy = f"; start it again with `incrowd {settings.command} run`"
+    state = ", ".join(left) + remedy if left else "nothing"
     yield Finding("left after the last release", not left, state)

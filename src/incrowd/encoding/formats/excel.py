@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from incrowd.encoding.cells import text_column
-from incrowd.encoding.formats.extra import needing_stats
 from incrowd.encoding.formats.reader import Reader
 from incrowd.encoding.sources import Source, refused
-from incrowd.errors import UsageError, likely
+from incrowd.errors import AnswersError, UsageError, likely, needing
 
 Sheet = list[tuple[Any, ...]]
 
@@ -30,7 +29,7 @@ def _sheet(source: Source) -> Sheet:
 
 def sheets(source: Source) -> dict[str, Sheet]:
     """Return the cells of every sheet by its name; values, not formulas."""
-    with needing_stats(source.name):
+    with needing("stats", AnswersError, source.name):
         from openpyxl import load_workbook
     try:
         book = load_workbook(io.BytesIO(source.whole()), read_only=True, data_only=True)

@@ -16,17 +16,14 @@ from incrowd.encoding.sources import Source, refused
 def _lines(source: Source, text: str) -> Iterator[Mapping[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield _object(source, line, f"line {number}")
+            place = f"line {number}"
+            yield _checked(source, _parsed(source, line, place), place)
 
 
 def _listed(source: Source, text: str) -> Iterator[Mapping[str, Any]]:
     whole = _parsed(source, text, "the list")
     for number, row in enumerate(whole, 1):
         yield _checked(source, row, f"entry {number}")
-
-
-def _object(source: Source, line: str, place: str) -> Mapping[str, Any]:
-    return _checked(source, _parsed(source, line, place), place)
 
 
 def _parsed(source: Source, text: str, place: str) -> Any:

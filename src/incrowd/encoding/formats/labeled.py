@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.cells import as_text, text_column
-from incrowd.encoding.formats.extra import needing_stats
 from incrowd.encoding.formats.reader import Data, Reader, Request, check_names
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.sources import Source, refused
+from incrowd.errors import AnswersError, needing
 from incrowd.survey import AnyQuestion, Codes
 
 Labels = Mapping[str, str]
@@ -77,7 +77,7 @@ def labeled(source: Source, wanted: Sequence[str] | None = None) -> Labeled:
 
 def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, list[Any]]]:
     """Return the metadata of a file, and the cells of its columns."""
-    with needing_stats(source.name):
+    with needing("stats", AnswersError, source.name):
         import pyreadstat
     read: Any = pyreadstat.read_sav if source.kind == "sav" else pyreadstat.read_dta
     file = io.BytesIO(source.whole())

@@ -75,8 +75,8 @@ def formula_of(
     wanted = [each for each in survey.regressions if outcome in (None, each.outcome)]
     if on is None and len(wanted) == 1:
         return wanted[0].model_copy(update=given)
-    listed = ", ".join(f"'{each}'" for each in survey.regressions) or "no regression"
-    allowed = f"name what is explained, and by what; the survey wants {listed}"
+    listed = ", ".join(f"'{each}'" for each in survey.regressions) or "none"
+    allowed = f"name the outcome and its predictors; regressions of the survey: {listed}"
     raise UsageError.of("outcome" if outcome is None else "on", MISSING, allowed)
 
 
@@ -90,7 +90,7 @@ def _parsed(
         return outcome, on
     if on is not None:
         raise UsageError.of(
-            "on", list(on), f"the formula {outcome!r} says it; leave one of them out"
+            "on", list(on), f"the formula {outcome!r} already has predictors; leave one of them out"
         )
     explained, _, predictors = outcome.partition(TILDE)
     terms = _PLUS.split(predictors.strip())

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.estimation.cells import CellsReading, answer_sums, cells_levels, cells_table
+from incrowd.estimation.cells import CellsReading, FalseReports, answer_sums, cells_levels
 from incrowd.estimation.decoders import Decoder, question_decoder
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
@@ -64,6 +64,9 @@ def level_rows(variable: Variable, channel: Channel) -> np.ndarray:
     return np.asarray(variable.matrix @ np.vstack([mean, np.eye(1, mean.shape[1])]))
 
 
+_NOBODY = FalseReports(lambda _: 0, shared=True)  # levels state no influence
+
+
 def level_table(
     variables: Sequence[Variable], readings: Readings, noise_only: bool = False
 ) -> TableEstimate:
@@ -76,9 +79,7 @@ def level_table(
     def of(reading: Reading | CellsReading) -> TableEstimate:
         if isinstance(reading, CellsReading):
             if any(question.many for question in questions):
-                whole = cells_table(
-                    questions, reading, noise_only, lambda _: 0, covariance=True, margin=True
-                )
+                whole = reading.table(questions, noise_only, _NOBODY, covariance=True, margin=True)
                 return levels_of(whole, variables)
             levels = [(each.name, each.levels, level_sums(each)) for each in variables]
             return cells_levels(questions, reading, noise_only, levels)

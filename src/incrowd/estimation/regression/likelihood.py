@@ -75,8 +75,10 @@ def strata_of(
     laws = [pattern_channel(each, channels[each.question.id]) for each in model.randomized]
     entries = np.prod([float(law.size) for law in laws])
     if entries > MOST_ENTRIES:
-        allowed = f"at most {MOST_ENTRIES:,} are used; use method='table', or fewer predictors"
-        raise TableError.of("likelihood", InWords(f"{entries:,.0f} chances of reports"), allowed)
+        allowed = f"at most {MOST_ENTRIES:,} are supported; use method='table', or fewer predictors"
+        raise TableError.of(
+            "likelihood", InWords(f"{entries:,.0f} probabilities of reports"), allowed
+        )
     law = reduce(np.kron, laws)
     return [
         StratumCounts(

@@ -86,7 +86,7 @@ def regress(
     "logistic" (log odds of yes, or of the named answer) or "linear" (scores: the value of each
     answer, by default the middle of a bin). predictor_scores: for `score(a)`, the values of the
     answers to a; by default the middle of a bin, or 1, 2, 3 and so on. merge: as for `estimate`.
-    penalty: "firth" for Firth's penalized likelihood, which separation does not prevent, with
+    penalty: "firth" for Firth's penalized likelihood, which works under separation, with
     intervals of a score test. method: "table" (of outcome and predictors together), "pairs" (a
     linear model of any number of questions) or "likelihood" (logistic, one report per person, few
     questions: more precise, consistent, not unbiased); by default the table, or pairs if it is too
@@ -95,9 +95,9 @@ def regress(
 
     People who did not answer are left out, and so are strata released as one that differ in a
     predictor. Answers to open questions that no one gave have no coefficient (`absent`). `reason`
-    says what there are too few reports for. Raises UsageError for impossible models, TableError for
-    questions that do not travel together or cannot be weighted, ReportsError as `estimate` does,
-    and for a predictor with only one answer left.
+    says what cannot be estimated because there are too few reports. Raises UsageError for
+    impossible models, TableError for questions that do not travel together or cannot be weighted,
+    ReportsError as `estimate` does, and for a predictor with only one answer left.
     """
     formula = formula_of(
         plan.survey, outcome, on, reference, family, scores, predictor_scores, merge, penalty
@@ -107,9 +107,7 @@ def regress(
     stated = () if margins is None else known_margins(plan.survey, margins)
     if stated:
         if method in METHODS and method != "table":
-            allowed = (
-                "weights are for the table of all questions; use method='table', or no margins"
-            )
+            allowed = "weights need the table of all questions; use method='table', or no margins"
             raise UsageError.of("method", method, allowed)
         method = method or "table"
     method = chosen_method(plan, model, method, noise_only)
@@ -180,13 +178,13 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
         _check_pairs(plan, model, noise_only)
     elif plan.pairs_in_cells(model.ids) and not any(m.holds(model.ids) for m in plan.messages):
         allowed = (
-            "its cells are held in pairs alone, and one table must hold all its questions; name it "
-            "as a [[regression]] in the survey and plan again, or fit a linear model of all "
-            "answers of each question, without interactions of them"
+            "the reports contain only pairs of its questions, and it needs one table of them all; "
+            "add it to the survey as a [[regression]] and plan again, or fit a linear model that "
+            "uses all answers of each question and has no interactions"
         )
         raise TableError.of("on", InWords(f"a {model.family} model"), allowed)
     if model.penalty and method != "table":
-        allowed = "a penalty is for the table of all questions; use method='table', or no penalty"
+        allowed = "a penalty needs the table of all questions; use method='table', or no penalty"
         raise UsageError.of("method", method, allowed)
     if method == "likelihood":
         _check_likelihood(plan, model, noise_only)
@@ -209,19 +207,19 @@ def _check_pairs(plan: Plan, model: Model, noise_only: bool) -> None:
     """Raises an error for a model that cannot be fitted to pairs of questions."""
     if not model.fits_pairs:
         allowed = (
-            "pairs of questions are enough for linear models without interactions of questions "
-            "with noise, if nobody is left out; use method='table', or family='linear'"
+            "pairs of questions are enough only for linear models in which nobody is left out and "
+            "randomized questions do not interact; use method='table', or family='linear'"
         )
         raise UsageError.of("method", "pairs", allowed)
     if in_cell_pairs(plan, model):
         if model.cells > MOST_STATES and not noise_only:
             allowed = (
-                f"its errors by sampling need at most {MOST_STATES:,}; drop a predictor, or have "
-                "errors of the noise alone"
+                f"sampling errors can be computed for at most {MOST_STATES:,}; drop a predictor, "
+                "or use noise_only=True"
             )
             raise TableError.of("on", InWords(f"{model.cells:,} combinations of answers"), allowed)
     elif not joint_sources(plan, model.ids):
-        allowed = "cells do not tell how the options of a question overlap; use method='table'"
+        allowed = "cells do not show how the options of a question overlap; use method='table'"
         raise UsageError.of("method", "pairs", allowed)
 
 
@@ -233,9 +231,9 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     one = len(holding) == 1 and holding[0].message.copies == 1 and not holding[0].message.cells
     if not (fits and whole and one):
         allowed = (
-            "it needs a logistic model of whole questions that everybody answers, without merged "
-            "answers or scores, one joint report of each person, and has errors of noise and "
-            "sampling; use method='table'"
+            "it supports only logistic models of required questions with all their answers (no "
+            "merged answers, no scores), from one joint report per person, with errors of noise "
+            "and sampling; use method='table'"
         )
         raise UsageError.of("method", "likelihood", allowed)
 
@@ -316,10 +314,10 @@ def of_the_released(plan: Plan, model: Model, counted: Tally) -> Model:
         for combination in product(*(compress(each.levels, each.counted) for each in clear)):
             if combination not in released:
                 nobody = InWords(
-                    f"nobody with {Term(tuple(zip(clear, combination, strict=True))).name} was "
-                    "released"
+                    f"no stratum with {Term(tuple(zip(clear, combination, strict=True))).name} was "
+                    "released by itself"
                 )
-                allowed = "by itself; leave the interaction out of the model"
+                allowed = "leave the interaction out of the model"
                 raise ReportsError.of("on", nobody, allowed)
     return model
 

@@ -86,7 +86,7 @@ def _problems(survey: Survey, name: str, shares: Any) -> Iterator[Problem]:
         return
     questions = [survey.question(id) for id in ids]
     if unfit := [question for question in questions if question.hashed or not question.exclusive]:
-        allowed = "should be of questions with exactly one answer: choice, number or yesno"
+        allowed = "should be for questions with exactly one answer: choice, number or yesno"
         yield Problem("margins", unfit[0].id, allowed)
         return
     yield from _wrong_answers(name, questions, shares)
@@ -105,7 +105,7 @@ def _wrong_answers(
         elif isinstance(value, bool) or not isinstance(value, int | float):
             yield Problem(f"margins.{name}.{answer}", value, "should be a number")
         elif not 0 < value < math.inf:
-            allowed = "should be above 0; give a small share: at 0 nobody who said so would count"
+            allowed = "should be above 0, so that people with this answer count; use a small share"
             yield Problem(f"margins.{name}.{answer}", value, allowed)
 
 

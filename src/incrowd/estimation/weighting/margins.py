@@ -122,7 +122,7 @@ def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
                 weights = weights * ((targets / weighted_shares) @ margin.cells + others)
         if np.max(np.abs(weights / before - 1)) < SETTLED:
             return weights
-    names = InWords(f"weights to {with_and([margin.name for margin in margins])} do not settle")
+    names = InWords(f"weights to {with_and([margin.name for margin in margins])} do not converge")
     allowed = "the cells of these margins together are too noisy; leave one margin out"
     raise TableError.of("margins", names, allowed)
 
@@ -159,8 +159,8 @@ def check_clear(field: str, name: str, share: float, error: float) -> None:
     if share <= 0 or share < CLEAR * error:
         text = f"the share of {name} is {share:.2%} with a standard error of {error:.2%}"
         allowed = (
-            f"it is divided by, and should be {CLEAR:g} standard errors above zero; leave this "
-            "question out, or collect more reports"
+            f"weights divide by this share, so it should be at least {CLEAR:g} standard errors "
+            "above zero; leave this question out, or collect more reports"
         )
         raise TableError.of(field, InWords(text), allowed)
 

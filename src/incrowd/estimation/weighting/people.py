@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.readings import Ids, open_axis, open_of, table
+from incrowd.estimation.readings import Ids, Places, open_axis, open_of, table
 from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
 from incrowd.estimation.weighting.known_margins import BETWEEN, KnownMargin
 from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted
@@ -34,7 +34,7 @@ class PeopleCells:
         parts = [counted.only([names]) for names in counted.strata] or [counted]
         sizes = [1 + len(plan.survey.question(id).answers) for id in ids]
         if (cells := prod(sizes) * len(parts)) > MOST_CELLS:
-            allowed = f"with the margins should have {MOST_CELLS:,} at most; drop a question"
+            allowed = f"with the margins, at most {MOST_CELLS:,} are supported; drop a question"
             raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
         people = tuple(smallest(plan, part.messages) for part in parts)
         if ids:
@@ -94,7 +94,7 @@ class PeopleCells:
         turned = np.moveaxis(places, 0, front)
         return turned.reshape(prod(turned.shape[:front]), -1)
 
-    def influence(self, places: int) -> float:
+    def influence(self, places: Places) -> float:
         """How far one malicious sender can move one cell."""
         if not self.ids:
             people = sum(smallest(self.plan, part) for part in self.counted.crowds)
@@ -160,8 +160,8 @@ class WeightCells:
             openly = tuple(given[id] for id in clear)
             if clear and openly not in group_of:
                 allowed = (
-                    "no stratum with this answer was released, too few people or nobody being in "
-                    "it; leave it out: the tables are then of the others"
+                    "no stratum with this answer was released, because too few people or nobody "
+                    "gave it; leave it out: the tables then describe everyone else"
                 )
                 raise TableError.of(f"margins.{stated.name}", BETWEEN.join(answers), allowed)
             group = [group_of[openly]] if clear else []

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.readings import Ids, sharpest, table
+from incrowd.estimation.readings import Ids, Places, sharpest, table
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
@@ -39,7 +39,7 @@ class Change(NamedTuple):
     margins: tuple[KnownMargin, ...]
     answered: bool
     noise_only: bool = False
-    places: int = 0
+    places: Places = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,8 +105,8 @@ def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
     joint = (*(id for id in closed if id not in weighted), *weighted)
     if joint and not any(message.holds(joint) for message in plan.messages):
         allowed = (
-            f"no report holds it with {', '.join(weighted)}, so that its weighted shares cannot be "
-            "told; leave a margin out, or plan a table of all of them"
+            f"no report has it together with {', '.join(weighted)}, so its weighted shares cannot "
+            "be estimated; leave a margin out, or plan a table of all of them"
         )
         raise TableError.of("table", ",".join(ids), allowed)
     bits = [survey.question(id).bits for id in joint]

@@ -27,7 +27,7 @@ async function look() {
   clearTimeout(timer)
   try {
     const answer = await fetch("dashboard/state", { headers: authorized(), cache: "no-store", credentials: "omit" })
-    if (answer.status === 401) return ask("This is not the token. You can find the token in the collector's settings.")
+    if (answer.status === 401) return ask("The token is not correct. You can find the token in the collector's settings.")
     if (!answer.ok) throw new Error(answer.status)
     await show(await answer.json())
     say("status", "")
@@ -63,11 +63,11 @@ async function show(state) {
 
 const phase = ({ phase, opens, disposes, least_people, estimates }) =>
   ({
-    "not-open": `People can send from ${time(opens)}.`,
-    collecting: `People are sending. A release needs at least ${number(least_people)} people.`,
+    "not-open": `People can send answers from ${time(opens)} on.`,
+    collecting: `People are sending their answers. A release needs at least ${number(least_people)} people.`,
     closed: `The collection is closed, and the release has not arrived yet. If too few people sent, everything is deleted unread by ${time(disposes)}.`,
     opening: "A release has arrived and is being opened.",
-    opened: estimates ? "The release is open. The estimates are below." : "The release is open, but too few of its reports are usable. No estimates are shown.",
+    opened: estimates ? "The release has been opened. The estimates are below." : "The release has been opened, but too few of its reports are usable. No estimates are shown.",
     disposed: "Too few people sent. Nothing was released, and everything was deleted unread.",
   })[phase]
 

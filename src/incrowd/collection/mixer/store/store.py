@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -20,9 +20,10 @@ from incrowd.collection.mixer.store.writing import (
     Outcome,
     Prepared,
 )
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import NONCE_BYTES, Bundle, MixersBundle
 from incrowd.collection.protocol.upload import NO_CODE, Upload
 from incrowd.errors import InWords
+from incrowd.plans.strata import Group
 
 TOGETHER = 10_000  # rows read at a time
 MOST_ROWS = 20_000  # in one transaction
@@ -37,6 +38,10 @@ class StratumState:
     state: str
     release: int | None
     people: int
+
+
+# Which groups of open strata to close, each as one release, and which strata to delete.
+Decision = tuple[Sequence[Group], Group]
 
 
 class Store:
@@ -70,16 +75,21 @@ class Store:
     # --- uploads ---------------------------------------------------------------------------------
 
     def prepare(self, *uploads: Upload) -> list[Prepared]:
-        """Prepare uploads for storage. This takes CPU time, but no database."""
-        secrets, nobody = self._secrets(), not self.bundle.codes
+        """Prepare uploads for storage. This takes CPU time, but no database.
+
+        With two mixers, the entry tokens must have been verified.
+        """
+        secrets, has_token = self._secrets(), isinstance(self.bundle, MixersBundle)
         boxed = iter(secrets.rows([report for upload in uploads for report in upload.sealed]))
         prepared = []
         for upload in uploads:
             id = secrets.upload_id(upload.encoded(self.bundle))
             boxes = islice(boxed, len(upload.sealed))
             rows = tuple((tag, mark(id, tag), box) for tag, box in boxes)
-            code = None if nobody and upload.entry == NO_CODE else secrets.code_tag(upload.entry)
-            prepared.append(Prepared(id, upload.stratum, code, rows))
+            code = upload.entry[:NONCE_BYTES] if has_token else upload.entry
+            is_open = not self.bundle.codes and code == NO_CODE
+            tag = None if is_open else secrets.code_tag(code)
+            prepared.append(Prepared(id, upload.stratum, tag, has_token, rows))
         return prepared
 
     def take(self, uploads: Sequence[Upload]) -> list[Outcome]:
@@ -141,28 +151,26 @@ class Store:
 
     def strata(self) -> tuple[StratumState, ...]:
         """Return the state of every stratum, in the order of their numbers."""
-        s, c = tables.strata.c, tables.counts.c
-        query = select(s.number, s.state, s.release, c.people).where(s.number == c.stratum)
         with self._reading() as connection:
-            return tuple(StratumState(*row) for row in connection.execute(query.order_by(s.number)))
+            return self._states(connection)
 
-    def close(self, numbers: Sequence[int], least: int) -> bool:
-        """Close strata, if they are open and have enough people; return whether they were closed.
+    def close(self, decide: Callable[[Sequence[StratumState]], Decision]) -> None:
+        """Close and delete strata, as is decided from the state of all, in one transaction.
 
-        From now on they form one release, and uploads in progress are refused.
+        It begins when the uploads in progress have ended, and later ones are refused: what is
+        decided cannot become wrong before it is durable.
         """
+        if not any(decide(self.strata())):
+            return
+        number = tables.strata.c.number
         with self._writing() as connection:
-            if not self._all_open(connection, numbers) or self._people(connection, numbers) < least:
-                return False
-            self._set(connection, numbers, state=CLOSING, release=min(numbers))
-            return True
-
-    def dispose(self, numbers: Sequence[int]) -> None:
-        """Delete open strata that will never be released."""
-        with self._writing() as connection:
-            if self._all_open(connection, numbers):
-                self._set(connection, numbers, state=DELETED)
-                self._delete(connection, numbers)
+            connection.execute(select(number).order_by(number).with_for_update())
+            groups, deleted = decide(self._states(connection))
+            for group in groups:
+                self._set(connection, group, state=CLOSING, release=min(group))
+            if deleted:
+                self._set(connection, deleted, state=DELETED)
+                self._delete(connection, deleted)
 
     def reports_in(self, numbers: Sequence[int]) -> int:
         """Return the number of sealed reports."""
@@ -196,9 +204,13 @@ class Store:
             return None if start is None else bytes(start)
 
     def acknowledge(self, numbers: Sequence[int]) -> None:
-        """Delete the rows of a release that the collector has."""
+        """Store that a release was delivered."""
         with self._writing() as connection:
             self._set(connection, numbers, state=ACKNOWLEDGED)
+
+    def delete(self, numbers: Sequence[int]) -> None:
+        """Delete the rows of a release that was delivered."""
+        with self._writing() as connection:
             self._delete(connection, numbers)
 
     def forget(self) -> None:
@@ -208,6 +220,7 @@ class Store:
             connection.execute(delete(tables.reports))
             connection.execute(delete(tables.codes))
             connection.execute(delete(tables.withdrawn))
+            connection.execute(update(tables.counts).values(people=0))
         with database_errors():
             tables.forget(self.engine, (tables.reports, tables.codes, tables.withdrawn))
 
@@ -227,16 +240,10 @@ class Store:
             yield connection
 
     @staticmethod
-    def _all_open(connection: Connection, numbers: Sequence[int]) -> bool:
-        s = tables.strata.c
-        query = select(s.state).where(s.number.in_(numbers)).order_by(s.number)
-        return set(connection.scalars(query.with_for_update())) == {OPEN}
-
-    @staticmethod
-    def _people(connection: Connection, numbers: Sequence[int]) -> int:
-        c = tables.counts.c
-        people = connection.scalar(select(func.sum(c.people)).where(c.stratum.in_(numbers)))
-        return int(people or 0)
+    def _states(connection: Connection) -> tuple[StratumState, ...]:
+        s, c = tables.strata.c, tables.counts.c
+        query = select(s.number, s.state, s.release, c.people).where(s.number == c.stratum)
+        return tuple(StratumState(*row) for row in connection.execute(query.order_by(s.number)))
 
     @staticmethod
     def _set(connection: Connection, numbers: Sequence[int], **values: object) -> None:

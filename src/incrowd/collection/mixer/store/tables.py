@@ -62,6 +62,8 @@ reports = Table(
     Column("box", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
+# tag: of an invitation, stored before it is used; or of the nonce in an entry token, stored with
+# the upload that it admits.
 codes = Table(
     "codes",
     metadata,
@@ -69,7 +71,7 @@ codes = Table(
     Column("used", Boolean(create_constraint=False), nullable=False),
     sqlite_with_rowid=False,
 )
-# The last upload that was withdrawn with an invitation (its holder); without invitations, every
+# The last upload that was withdrawn with a code (its holder); without codes, every
 # withdrawn upload is its own holder. It is not stored again if it arrives late.
 withdrawn = Table(
     "withdrawn",

@@ -47,24 +47,26 @@ _MARK = f"substr(:marks, {MARK_BYTES} * n + 1, {MARK_BYTES})"
 _BOX = "substr(:boxes, :width * n + 1, :width)"
 
 
-def _cut(*columns: str) -> dict[str, TextualSelect]:
+def _cut(**columns: str) -> dict[str, TextualSelect]:
     """Return the same selection for each database. SQLite cannot parse it without `WHERE`."""
+    selected = ", ".join(f"{formula} AS {name}" for name, formula in columns.items())
     return {
-        name: text(f"SELECT {', '.join(columns)} FROM ({places}) AS places WHERE true").columns(
-            *(column(name) for name in ("tag", "stratum", "mark", "box")[: len(columns)])
+        dialect: text(f"SELECT {selected} FROM ({places}) AS places WHERE true").columns(
+            *map(column, columns)
         )
-        for name, places in _PLACES.items()
+        for dialect, places in _PLACES.items()
     }
 
 
-TAGS = _cut(f"{_TAG} AS tag")
-ROWS = _cut(f"{_TAG} AS tag", "value AS stratum", f"{_MARK} AS mark", f"{_BOX} AS box")
+TAGS = _cut(tag=_TAG)
+MARKED = _cut(tag=_TAG, used="value <> 0")
+ROWS = _cut(tag=_TAG, stratum="value", mark=_MARK, box=_BOX)
 
 
-def as_tags(tags: Iterable[bytes]) -> dict[str, Any]:
-    """Return the parameters of TAGS."""
+def as_tags(tags: Iterable[bytes], value: int = 0) -> dict[str, Any]:
+    """Return the parameters of TAGS, or of MARKED with one value for all."""
     given = list(tags)
-    return {"tags": b"".join(given), "numbers": f"[{','.join(['0'] * len(given))}]"}
+    return {"tags": b"".join(given), "numbers": f"[{','.join([str(value)] * len(given))}]"}
 
 
 def as_rows(rows: Sequence[Given]) -> dict[str, Any]:
@@ -108,18 +110,21 @@ class Prepared:
     """An upload, prepared for storage.
 
     id: of all its bytes; two uploads are equal exactly if their ids are. code: the tag of its
-    invitation, or None without invitations. rows: one for each sealed report; its mark ties the
-    report to its upload, and looks random next to the marks of the others.
+    invitation or of the nonce in its entry token, or None if everybody is admitted. has_token:
+    whether a valid token admits it, so that its code need not be known before. rows: one for each
+    sealed report; its mark ties the report to its upload, and looks random next to the marks of
+    the others.
     """
 
     id: bytes = field(repr=False)
     stratum: int
     code: bytes | None = field(repr=False)
+    has_token: bool
     rows: tuple[Row, ...] = field(repr=False)
 
     @property
     def holder(self) -> bytes:
-        """The key under which a withdrawal is stored: the invitation, otherwise the upload."""
+        """The key under which a withdrawal is stored: the code, otherwise the upload."""
         return self.code or self.id
 
 
@@ -127,7 +132,7 @@ class Prepared:
 class StoreState:
     """The content of the database that concerns a group.
 
-    states: of its strata. codes: whether each existing invitation is used. present: the marks of
+    states: of its strata. codes: whether each code that can be used was used. present: the marks of
     stored tags, as far as they were looked up. withdrawn: the last withdrawn upload of each holder.
     """
 
@@ -183,15 +188,14 @@ def store(
     """
     state = StoreState(
         states_of(connection, {upload.stratum for upload in uploads}),
-        _codes(connection, {upload.code for upload in uploads if upload.code is not None}),
+        _codes(connection, uploads),
         _present_of(connection, uploads, thorough),
         _withdrawn(connection, uploads),
     )
     outcomes = decide(uploads, state)
     new = [u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is Outcome.STORED]
-    if not _insert(connection, new):
+    if not (_mark(connection, new, used=True) and _insert(connection, new)):
         return None
-    _mark(connection, new, used=True)
     count(connection, Counter(upload.stratum for upload in new))
     return outcomes
 
@@ -205,7 +209,7 @@ def withdraw(connection: Connection, upload: Prepared) -> bool:
     states = states_of(connection, {upload.stratum}, alone=True)
     if states[upload.stratum] != OPEN:
         return False
-    used = _codes(connection, {upload.code} if upload.code is not None else set())
+    used = _codes(connection, [upload])
     present = _present(connection, upload.rows)
     is_there = decide([upload], StoreState(states, used, present, {})) == [Outcome.REPEATED]
     if is_there:
@@ -238,13 +242,16 @@ def count(connection: Connection, more: dict[int, int]) -> None:
         connection.execute(update(counts).where(counts.c.stratum == stratum).values(people=people))
 
 
-def _codes(connection: Connection, tags: Iterable[bytes]) -> dict[bytes, bool]:
-    if not (given := sorted(tags)):
+def _codes(connection: Connection, uploads: Sequence[Prepared]) -> dict[bytes, bool]:
+    """Return whether each code is used; one that nobody stored is unused if its token is valid."""
+    given = sorted({upload.code for upload in uploads if upload.code is not None})
+    if not given:
         return {}
     these = codes.c.tag.in_(TAGS[connection.dialect.name])
     query = select(codes.c.tag, codes.c.used).where(these).order_by(codes.c.tag)
     rows = connection.execute(query.with_for_update(), as_tags(given))
-    return {bytes(tag): used for tag, used in rows}
+    unused = {each.code: False for each in uploads if each.has_token and each.code is not None}
+    return unused | {bytes(tag): used for tag, used in rows}
 
 
 def _present_of(
@@ -297,11 +304,21 @@ def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     return bool(result.rowcount == len(rows))
 
 
-def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> None:
+def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> bool:
+    """Mark codes as used or not; return False if another transaction was faster with one."""
     tags = sorted(upload.code for upload in uploads if upload.code is not None)
-    if tags:
-        these = codes.c.tag.in_(TAGS[connection.dialect.name])
-        connection.execute(update(codes).where(these).values(used=used), as_tags(tags))
+    if not tags:
+        return True
+    given = MARKED[connection.dialect.name]
+    statement = insert_into(connection, codes).from_select(list(codes.c.keys()), given)
+    changed = statement.excluded.used
+    result = connection.execution_options(preserve_rowcount=True).execute(
+        statement.on_conflict_do_update(
+            index_elements=["tag"], set_={"used": changed}, where=codes.c.used != changed
+        ),
+        as_tags(tags, int(used)),
+    )
+    return bool(result.rowcount == len(tags))
 
 
 def insert_into(connection: Connection, table: Table) -> Any:

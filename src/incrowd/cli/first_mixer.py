@@ -1,0 +1,95 @@
+"""The commands of the first of two mixers: `first-mixer init`, `run` and `check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.console import print_json, say
+from incrowd.cli.mixing import check_mixer, run_mixer
+from incrowd.cli.options import AsJson
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Receive uploads, mix them, and pass them on to the second mixer.
+
+    \b
+    Example:
+      incrowd first-mixer init first
+      incrowd first-mixer run first --bundle bundle.json
+      incrowd first-mixer check first""",
+)
+
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="FOLDER", help="Folder of the first mixer's files, for one bundle."),
+]
+
+
+@app.command()
+def init(folder: Folder, json: AsJson = False) -> None:
+    """Create the first mixer's key. Give the public half to the inviter, who makes the bundle.
+
+    \b
+    Example:
+      incrowd first-mixer init first
+    """
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from incrowd.collection.mixer.setup import create
+    from incrowd.collection.settings import load_first_mixer_settings
+
+    settings, private = load_first_mixer_settings(folder), Ed25519PrivateKey.generate()
+    create(settings, private)
+    key = private.public_key().public_bytes_raw().hex()
+    if json:
+        print_json({"key": key, "file": str(settings.signing_file)})
+        return
+    say(f"wrote {settings.signing_file}: secret; keep it out of backups")
+    say("for the inviter, who puts it into the file about the collection:")
+    typer.echo(f'key = "{key}"')
+
+
+@app.command()
+def run(
+    folder: Folder,
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", help="The inviter's bundle; needed the first time only."),
+    ] = None,
+) -> None:
+    """Receive uploads until closing, then deliver one batch to the second mixer, until stopped.
+
+    Set host, port, database and the path of the secret in FOLDER/first-mixer.toml, or in
+    environment variables such as INCROWD_FIRST_MIXER_PORT.
+
+    \b
+    Example:
+      incrowd first-mixer run first --bundle bundle.json
+    """
+    from incrowd.collection.mixer.setup import take_bundle
+    from incrowd.collection.settings import load_first_mixer_settings
+
+    settings = load_first_mixer_settings(folder)
+    if bundle:
+        take_bundle(settings, bundle)
+    run_mixer(settings)
+
+
+@app.command()
+def check(folder: Folder, json: AsJson = False) -> None:
+    """Check permissions, clock, disk, swap and logs, and what is left after the batch.
+
+    Exit code 1 if a check fails.
+
+    \b
+    Example:
+      incrowd first-mixer check first
+    """
+    from incrowd.collection.settings import load_first_mixer_settings
+
+    check_mixer(load_first_mixer_settings(folder), json)

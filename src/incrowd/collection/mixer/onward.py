@@ -1,0 +1,97 @@
+"""What a mixer signs and passes on, and to whom: its bundle decides.
+
+A shuffler signs a release of each group of strata, in one random order, for the collector. The
+first of two mixers signs a single batch, in which each stratum has its own random order, for the
+second mixer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
+from incrowd.collection.protocol.mixing import Batch
+from incrowd.collection.protocol.release import Header
+from incrowd.plans.strata import Group
+
+Passed = Header | Batch  # what a mixer signs
+
+
+@dataclass(frozen=True)
+class Onward(ABC):
+    """What a mixer signs for a bundle, and the address to which it posts that, with its body."""
+
+    kind: ClassVar[type[Passed]]
+
+    bundle: Bundle
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """The address that accepts what was signed."""
+
+    @abstractmethod
+    def parts(self, group: Group) -> list[Group]:
+        """Return the parts of a group of strata, each of which is in one random order."""
+
+    @abstractmethod
+    def statement(self, people: Mapping[Group, int], issued: int, body: bytes) -> Passed:
+        """Return what is signed. people: uploads in each part. body: the SHA-256 of the reports."""
+
+
+class ToCollector(Onward):
+    """A shuffler's release of a group of strata."""
+
+    kind = Header
+
+    @property
+    def address(self) -> str:
+        """The collector's address for releases."""
+        return self.bundle.collector_address + "/release"
+
+    def parts(self, group: Group) -> list[Group]:
+        """Return the whole group: its strata are mixed with each other."""
+        return [group]
+
+    def statement(self, people: Mapping[Group, int], issued: int, body: bytes) -> Header:
+        """Return the header of a release."""
+        ((strata, count),) = people.items()
+        return Header(
+            bundle=self.bundle.digest,
+            people=count,
+            issued=issued if self.bundle.codes else 0,
+            used=count if self.bundle.codes else 0,
+            reports=count * self.bundle.places,
+            body=body,
+            strata=strata,
+        )
+
+
+@dataclass(frozen=True)
+class ToSecondMixer(Onward):
+    """The only batch of the first of two mixers."""
+
+    kind = Batch
+
+    bundle: MixersBundle
+
+    @property
+    def address(self) -> str:
+        """The second mixer's address for the batch."""
+        return self.bundle.second.address + "/batch"
+
+    def parts(self, group: Group) -> list[Group]:
+        """Return each stratum: the second mixer releases them separately."""
+        return [(stratum,) for stratum in group]
+
+    def statement(self, people: Mapping[Group, int], issued: int, body: bytes) -> Batch:
+        """Return the header of the batch."""
+        return Batch(self.bundle.digest, tuple((n, count) for (n,), count in people.items()), body)
+
+
+def onward(bundle: Bundle) -> Onward:
+    """Return what a mixer passes on for a bundle."""
+    return ToSecondMixer(bundle) if isinstance(bundle, MixersBundle) else ToCollector(bundle)

@@ -1,0 +1,170 @@
+"""The vectors of two mixers: what 23 people, the inviter, and both mixers send, all fixed."""
+
+import hashlib
+from dataclasses import replace
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import incrowd
+from incrowd.collection.protocol.blind import blind, finalize
+from incrowd.collection.protocol.mixing import EMPTY, Batch, Invitations, MixedRelease
+from incrowd.collection.protocol.signed import sign
+from incrowd.collection.protocol.tokens import TokenReport, TokenRequest, entry_text, slot_text
+from incrowd.collection.protocol.upload import Upload
+from tests.oracles import mixers, wire
+from tests.oracles.recorded import fixed, hexed
+
+PEOPLE = 23
+RAW = {
+    "name": "Two mixers",
+    "crowd": 3,
+    "privacy": {"epsilon": 8.0, "analysis": "local"},
+    "question": [
+        {"id": "smokes", "type": "yesno"},
+        {"id": "region", "type": "choice", "options": ["north", "south", "east"]},
+    ],
+    "message": [{"questions": ["smokes"], "copies": 1}, {"questions": ["region"], "copies": 2}],
+}
+STRATUM = 1
+OTHER = Ed25519PrivateKey.from_private_bytes(fixed("another mixer"))
+
+
+def bundle():
+    plan = incrowd.plan(incrowd.Survey.of(RAW))
+    return mixers.bundle(plan, mixers.SECOND_CLASSICAL, strata=("north", "south"))
+
+
+def sealed(plaintext, configuration, of, name, layer):
+    label = f"incrowd {layer} 2\0".encode()
+    binding = of.digest + STRATUM.to_bytes(2)
+    return wire.seal(plaintext, configuration.encoded, binding, fixed(f"{layer} {name}"), label)
+
+
+def large(name, length):
+    """More bytes that stand for random ones."""
+    return hashlib.shake_256(fixed(name)).digest(length)
+
+
+def person(of, number):
+    """Everything that one person's device draws, sends and receives."""
+    name = f"person {number}"
+    code, nonce = f"{number:016}".encode(), fixed(f"{name} nonce")
+    plaintexts = mixers.in_slots(of, [[bytes([number % 2])], [bytes([number % 8])]])
+    inners = [
+        sealed(each, of.key, of, f"{name}, slot {slot}", "inner")
+        for slot, each in enumerate(plaintexts)
+    ]
+    slots = list(zip(of.slot_messages, inners, strict=True))
+    texts = [entry_text(of.digest, nonce)]
+    texts += [slot_text(of.digest, STRATUM, message, inner) for message, inner in slots]
+    salts = [large(f"{name} salt {n}", 48) for n in range(len(texts))]
+    blindings = [int.from_bytes(large(f"{name} r {n}", 255)) for n in range(len(texts))]
+    given = list(zip(texts, of.token_keys, salts, blindings, strict=True))
+    blinded = [blind(text, key, salt=salt, blinding=r) for text, key, salt, r in given]
+    request = TokenRequest(code, tuple(value for value, _ in blinded)).encoded(of)
+    answer = mixers.answer(request, of)
+    signatures = [
+        finalize(text, answer[256 * n : 256 * (n + 1)], inverse, key)
+        for n, ((text, key, *_), (_, inverse)) in enumerate(zip(given, blinded, strict=True))
+    ]
+    reports = [
+        TokenReport(message, token, inner)
+        for (message, inner), token in zip(slots, signatures[1:], strict=True)
+    ]
+    order = sorted(range(of.places), key=lambda slot: fixed(f"{name} order {slot}"))
+    envelopes = [
+        sealed(reports[slot].encoded, of.second_key, of, f"{name}, slot {slot}", "outer")
+        for slot in order
+    ]
+    upload = Upload(nonce + signatures[0], STRATUM, tuple(envelopes))
+    drawn = {
+        "code": code.decode(),
+        "stratum": STRATUM,
+        "nonce": nonce.hex(),
+        "plaintexts": hexed(plaintexts),
+        "inners": hexed(inners),
+        "salts": hexed(salts),
+        "blindings": [f"{r:0512x}" for r in blindings],
+        "order": order,
+        "request": request.hex(),
+        "answer": answer.hex(),
+        "upload": upload.encoded(of).hex(),
+    }
+    return drawn, upload, reports
+
+
+def shuffled(many):
+    """An order that does not depend on people."""
+    return b"".join(sorted(many, key=lambda each: hashlib.sha256(each).digest()))
+
+
+def cases():
+    of = bundle()
+    drawn, uploads, reports = zip(*(person(of, number) for number in range(PEOPLE)), strict=True)
+    envelopes = shuffled(each for upload in uploads for each in upload.sealed)
+    every = shuffled(each.encoded for some in reports for each in some)
+    batch = Batch(of.digest, ((STRATUM, PEOPLE),), hashlib.sha256(envelopes).digest())
+    tokens = tuple(PEOPLE * slots for slots in of.slots)
+    first = sign(batch, mixers.FIRST)
+    release = MixedRelease(of.digest, STRATUM, tokens, hashlib.sha256(every).digest(), first)
+    invitations = Invitations(of.digest, 100, 25)
+    small = replace(batch, people=((STRATUM, PEOPLE - 1),))
+
+    def start(header, key):
+        return sign(header, key).encoded.hex()
+
+    def released(key=mixers.SECOND, **changes):
+        return start(replace(release, **changes), key)
+
+    return {
+        "bundle": of.encoded.decode(),
+        "digest": of.digest.hex(),
+        "keys": {
+            "collector": mixers.COLLECTOR_KEY.secret.hex(),
+            "second": mixers.SECOND_CLASSICAL.secret.hex(),
+        },
+        "person": drawn[0],
+        "batch": {"start": first.encoded.hex(), "body": envelopes.hex()},
+        "release": {"start": released(), "body": every.hex()},
+        "too_few": released(tokens=(), body=EMPTY),
+        "invitations": start(invitations, mixers.INVITER),
+        "wrong_batches": {
+            "signed by another key": start(batch, OTHER),
+            "signed by the second mixer": start(batch, mixers.SECOND),
+            "another bundle": start(replace(batch, bundle=bytes(32)), mixers.FIRST),
+            "no stratum": start(replace(batch, people=()), mixers.FIRST),
+            "one stratum twice": start(replace(batch, people=batch.people * 2), mixers.FIRST),
+            "no such stratum": start(replace(batch, people=((2, PEOPLE),)), mixers.FIRST),
+            "too few people": start(small, mixers.FIRST),
+        },
+        "wrong_releases": {
+            "signed by another key": released(OTHER),
+            "signed by the first mixer": released(mixers.FIRST),
+            "a batch that is signed by another key": released(batch=sign(batch, OTHER)),
+            "a batch of too few people": released(batch=sign(small, mixers.FIRST)),
+            "another bundle": released(bundle=bytes(32)),
+            "a stratum that the batch lacks": released(stratum=0),
+            "a total instead of a count of each message": released(tokens=(sum(tokens),)),
+            "more reports of a message than its slots": released(
+                tokens=(tokens[0] + 1, tokens[1] - 1)
+            ),
+            "fewer reports of a message than a crowd's": released(tokens=(2, tokens[1])),
+            "a report less of one message": released(tokens=(tokens[0], tokens[1] - 1)),
+            "too few tokens, with a body": released(tokens=()),
+            "another body": released(body=fixed("another body")),
+        },
+        "wrong_invitations": {
+            "signed by another key": start(invitations, OTHER),
+            "signed by the first mixer": start(invitations, mixers.FIRST),
+            "another bundle": start(replace(invitations, bundle=bytes(32)), mixers.INVITER),
+            "more used than issued": start(replace(invitations, used=101), mixers.INVITER),
+        },
+        "cheating": {
+            "two batches": [first.encoded.hex(), start(replace(batch, body=EMPTY), mixers.FIRST)],
+            "two releases": [released(), released(tokens=(), body=EMPTY)],
+            "two statements": [
+                start(invitations, mixers.INVITER),
+                start(replace(invitations, used=24), mixers.INVITER),
+            ],
+        },
+    }
