@@ -28,7 +28,8 @@ ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *MANUAL]
 # Each of these takes many seconds.
-LONG = {"README.md", "afternoon.md", "first-survey.md", "regression.md", "running.md", "strata.md"}
+LONG = {"README.md", "afternoon.md", "first-survey.md", "mixers.md", "regression.md", "running.md"}
+LONG |= {"strata.md"}
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",

@@ -114,10 +114,15 @@ def nginx(folder, role, backend, change=lambda text: text):
         yield port
 
 
+PREVIOUS = "192.0.2.1"  # who may send, in the configurations
+LOOPBACK = "127.0.0.0/8"  # who may send in tests
+
+
 def _without_tls(text, port, backend):
     """The same, on this machine: another port, no certificate, the service of the test."""
     text = re.sub(r"listen 443 ssl;", f"listen 127.0.0.1:{port};", text)
     text = re.sub(r"^\s*ssl_\w+ .*;\n", "", text, flags=re.MULTILINE)
+    text = text.replace(PREVIOUS, LOOPBACK)
     return re.sub(r"127\.0\.0\.1:808\d", f"127.0.0.1:{backend}", text)
 
 

@@ -13,25 +13,45 @@ from incrowd.cli.app import app
 from incrowd.cli.later import Later
 from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector.dashboard import PATH
+from incrowd.collection.inviter import app as inviting
+from incrowd.collection.inviter.init import MixersTerms
 from incrowd.collection.mixer import app as mixing
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import ShufflerTerms
+from incrowd.collection.mixer.second import app as second_mixing
 from incrowd.collection.settings import (
     COLLECTOR_FILE,
+    FIRST_MIXER_FILE,
+    INVITER_FILE,
+    SECOND_MIXER_FILE,
     SHUFFLER_FILE,
     CollectorSettings,
+    FirstMixerSettings,
+    InviterSettings,
+    SecondMixerSettings,
     ShufflerSettings,
     load_collector_settings,
+    load_first_mixer_settings,
+    load_inviter_settings,
+    load_second_mixer_settings,
     load_shuffler_settings,
 )
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 RUNNING = (ROOT / "docs" / "running.md").read_text()
-PAGES = RUNNING + (ROOT / "docs" / "colleague.md").read_text()
+MIXERS = (ROOT / "docs" / "mixers.md").read_text()
+PAGES = RUNNING + MIXERS + (ROOT / "docs" / "colleague.md").read_text()
 FILES = sorted(path for path in DEPLOY.iterdir() if path.is_file())
 UNITS = sorted(DEPLOY.glob("*.service"))
-IMAGES = sorted(DEPLOY.glob("Containerfile.*"))
+SERVICES = {
+    ShufflerSettings: (SHUFFLER_FILE, load_shuffler_settings),
+    CollectorSettings: (COLLECTOR_FILE, load_collector_settings),
+    InviterSettings: (INVITER_FILE, load_inviter_settings),
+    FirstMixerSettings: (FIRST_MIXER_FILE, load_first_mixer_settings),
+    SecondMixerSettings: (SECOND_MIXER_FILE, load_second_mixer_settings),
+}
+COMMANDS = {Path(file).stem: role for role, (file, _) in SERVICES.items()}
 MOST_EXPOSED = 15  # of systemd-analyze security, in tenths
 HARDENED = {
     "NoNewPrivileges": "yes",
@@ -61,14 +81,10 @@ def settings(role):
 # --- settings ------------------------------------------------------------------------------------
 
 
-FILE_NAMES = {ShufflerSettings: SHUFFLER_FILE, CollectorSettings: COLLECTOR_FILE}
-LOAD = {ShufflerSettings: load_shuffler_settings, CollectorSettings: load_collector_settings}
-
-
-@pytest.mark.parametrize("role", FILE_NAMES)
+@pytest.mark.parametrize("role", SERVICES)
 def test_the_tables_of_settings_are_those_of_the_code(role):
     prefix = role.model_config["env_prefix"]
-    rows = re.findall(rf"^\| `(\w+)` \| `({prefix}\w+)` \| (.*?) \|", RUNNING, re.MULTILINE)
+    rows = re.findall(rf"^\| `(\w+)` \| `({prefix}\w+)` \| (.*?) \|", PAGES, re.MULTILINE)
     assert {variable: name for name, variable, _ in rows} == settings(role)
     for name, _, default in rows:
         known = role.model_fields[name].default
@@ -76,29 +92,37 @@ def test_the_tables_of_settings_are_those_of_the_code(role):
             assert float(default) == known, name
         elif isinstance(known, str):
             assert default == f"`{known}`", name
-    assert f"`{FILE_NAMES[role]}`" in RUNNING
+    assert f"`{SERVICES[role][0]}`" in PAGES
 
 
-@pytest.mark.parametrize("path", [ROOT / "docs" / "running.md", *FILES], ids=named)
+PAGE_FILES = [ROOT / "docs" / name for name in ("running.md", "mixers.md")]
+
+
+@pytest.mark.parametrize("path", [*PAGE_FILES, *FILES], ids=named)
 def test_every_variable_that_is_named_is_read(path):
-    known = settings(ShufflerSettings) | settings(CollectorSettings)
+    prefixes = {role.model_config["env_prefix"] for role in SERVICES}
+    known = {variable for role in SERVICES for variable in settings(role)} | prefixes
     said = set(re.findall(r"INCROWD_[A-Z_]+", path.read_text()))
-    assert said <= known.keys()
+    assert said <= known
 
 
-@pytest.mark.parametrize("role", FILE_NAMES)
+@pytest.mark.parametrize("role", SERVICES)
 def test_variables_are_read_and_go_before_the_file(role, tmp_path, monkeypatch):
-    (tmp_path / FILE_NAMES[role]).write_text("port = 1000\nhost = '127.0.0.9'\n")
+    file, load = SERVICES[role]
+    (tmp_path / file).write_text("port = 1000\nhost = '127.0.0.9'\n")
     monkeypatch.setenv(role.model_config["env_prefix"] + "PORT", "2000")
-    settings = LOAD[role](tmp_path)
+    settings = load(tmp_path)
     assert (settings.host, settings.port) == ("127.0.0.9", 2000)
 
 
-def test_the_keys_of_a_collection_are_terms():
-    stated = re.search(r"cat > collection.toml <<TOML\n(.*?)\n\[", RUNNING, re.DOTALL)[1]
-    keys = set(re.findall(r"^(\w+) =", stated, re.MULTILINE))
-    required = {name for name, field in ShufflerTerms.model_fields.items() if field.is_required()}
-    assert required - {"questions"} <= keys <= ShufflerTerms.model_fields.keys()
+@pytest.mark.parametrize(("page", "terms"), [(RUNNING, ShufflerTerms), (MIXERS, MixersTerms)])
+def test_the_keys_of_a_collection_are_terms(page, terms):
+    stated = re.search(r"cat > collection.toml <<TOML\n(.*?)\nTOML", page, re.DOTALL)[1]
+    values, *tables = stated.split("\n[")
+    keys = set(re.findall(r"^(\w+) =", values, re.MULTILINE))
+    keys |= {table.partition("]")[0] for table in tables}
+    required = {name for name, field in terms.model_fields.items() if field.is_required()}
+    assert required - {"questions"} <= keys <= terms.model_fields.keys()
 
 
 # --- commands ------------------------------------------------------------------------------------
@@ -131,15 +155,34 @@ def test_a_command_that_does_not_exist_is_found():
         checked_command(["shuffler", "run", "folder", "--fast"])
 
 
+SENT = {"/upload", "/tokens", "/batch", "/release", "/invitations"}  # what others send
+
+
+def served(*services):
+    """The addresses that services have."""
+    text = "".join(Path(service.__file__).read_text() for service in services)
+    uploads = {mixing.UPLOAD} if mixing in services else set()
+    return uploads | set(re.findall(r'Route\("(/\w+)"', text))
+
+
 def test_addresses_in_the_table_are_served():
-    text = Path(mixing.__file__).read_text() + Path(collecting.__file__).read_text()
-    served = {*re.findall(r'Route\("(/\w+)"', text), PATH, mixing.UPLOAD}
     said = set(re.findall(r"^\| `(/\w+)` \|", RUNNING, re.MULTILINE))
-    assert said == served - {"/bundle", "/upload", "/release"}
-    for proxy in (DEPLOY / "nginx-shuffler.conf", DEPLOY / "nginx-collector.conf"):
-        assert set(re.findall(r"location = (/\w+)", proxy.read_text())) <= served - said | {
-            "/count"
-        }
+    assert said == (served(mixing, collecting) | {PATH}) - SENT - {"/bundle"}
+
+
+OPEN = {"people": (mixing, inviting), "parties": (second_mixing, collecting)}
+
+
+@pytest.mark.parametrize("who", OPEN)
+def test_a_proxy_opens_what_is_sent_and_nothing_else(who):
+    """Both proxies, for services that people send to, and for those that only parties send to."""
+    public = {"/bundle", "/count"} if who == "people" else set()
+    wanted = served(*OPEN[who]) & (SENT | public)
+    nginx = (DEPLOY / f"nginx-{who}.conf").read_text()
+    assert set(re.findall(r"location = (/\w+)", nginx)) == wanted
+    caddy = (DEPLOY / f"Caddyfile.{who}").read_text()
+    [paths] = re.findall(r"^\t+(?:@people )?path (.*)$", caddy, re.MULTILINE)
+    assert set(paths.split()) == wanted
 
 
 # --- units ---------------------------------------------------------------------------------------
@@ -158,9 +201,21 @@ def unit(path):
     return sections
 
 
-@pytest.mark.parametrize("path", UNITS, ids=named)
-def test_a_unit_is_hardened_and_starts_a_command_that_exists(path):
-    service = unit(path)["Service"]
+INSTANCES = {"incrowd@": sorted(COMMANDS), "incrowd-shuffler@": ["8080"]}
+
+
+def test_every_unit_has_instances():
+    assert {path.stem for path in UNITS} == INSTANCES.keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "instance"),
+    [(path, instance) for path in UNITS for instance in INSTANCES[path.stem]],
+    ids=str,
+)
+def test_a_unit_is_hardened_and_starts_a_command_that_exists(path, instance):
+    pairs = unit(path)["Service"]
+    service = [(name, value.replace("%i", instance)) for name, value in pairs]
     assert HARDENED.items() <= dict(service).items()
     assert "root" not in dict(service)["User"]
     program, *words = shlex.split(dict(service)["ExecStart"])
@@ -196,17 +251,31 @@ def test_systemd_reads_a_unit_and_finds_it_little_exposed(path, tmp_path):
 # --- images --------------------------------------------------------------------------------------
 
 
-def instructions(path):
-    """Of a container file: words in capitals and what follows, continued lines as one."""
-    text = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", path.read_text(), flags=re.MULTILINE))
-    lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
+def stages():
+    """Of the container file: the instructions of each stage, after those it is built from."""
+    text = re.sub(r"^#.*\n", "", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE)
+    lines = [line.split(None, 1) for line in text.replace("\\\n", " ").splitlines() if line.strip()]
     assert all(re.fullmatch(r"[A-Z]+", word) for word, _ in lines)
-    return lines
+    found = {}
+    for word, rest in lines:
+        if word == "FROM":
+            base, _, name = rest.split()
+            found[name] = [*found.get(base, [(word, base)])]
+        else:
+            found[name].append((word, rest))
+    return found
 
 
-@pytest.mark.parametrize("path", IMAGES, ids=named)
-def test_an_image_is_pinned_and_runs_a_command_that_exists_as_nobody_special(path):
-    lines = instructions(path)
+IMAGES = {name: lines for name, lines in stages().items() if name != "incrowd"}
+
+
+def test_every_service_has_an_image():
+    assert IMAGES.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_is_pinned_and_runs_a_command_that_exists_as_nobody_special(name):
+    lines = IMAGES[name]
     last = dict(lines)
     assert [rest for word, rest in lines if word == "FROM"] == ["python:3.11-slim"]
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", last["USER"]), "a number, and not root"
@@ -216,29 +285,25 @@ def test_an_image_is_pinned_and_runs_a_command_that_exists_as_nobody_special(pat
     installed = " ".join(rest for word, rest in lines if word == "RUN")
     assert "PIP_CONSTRAINT=/source/constraints.txt pip install" in installed
     words = re.findall(r'"([^"]*)"', last["ENTRYPOINT"] + last["CMD"])
-    assert words.pop(0) == "incrowd"
+    assert words.pop(0) == "incrowd" and words[0] == name
     assert words[-1] in last["VOLUME"]
     checked_command(words)
 
 
-@pytest.mark.parametrize("path", IMAGES, ids=named)
-def test_an_image_looks_where_it_listens(path):
-    lines = instructions(path)
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_looks_where_it_listens(name):
+    lines, role = IMAGES[name], COMMANDS[name]
     given = dict(
         pair.split("=", 1) for word, rest in lines if word == "ENV" for pair in shlex.split(rest)
     )
-    role = path.suffix.strip(".").upper()
-    port = given[f"INCROWD_{role}_PORT"]
-    assert dict(lines)["EXPOSE"] == port
+    prefix = role.model_config["env_prefix"]
+    port = given[f"{prefix}PORT"]
+    assert dict(lines)["EXPOSE"] == port and given[f"{prefix}HOST"] == "0.0.0.0"
     look = next(rest for word, rest in lines if word == "HEALTHCHECK")
     assert f"http://127.0.0.1:{port}/ready" in look
-    role = ShufflerSettings if role == "SHUFFLER" else CollectorSettings
-    kept = {
-        name: value
-        for name, value in given.items()
-        if name.startswith(role.model_config["env_prefix"])
-    }
-    assert kept.keys() <= settings(role).keys()
+    ours = {variable for variable in given if variable.startswith("INCROWD_")}
+    assert ours <= settings(role).keys()
+    assert ("secret" in role.model_fields) == (f"{prefix}SECRET" in ours)
 
 
 # --- PostgreSQL ----------------------------------------------------------------------------------

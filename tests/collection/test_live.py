@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.collection import rehearsal
+from incrowd.collection import parties, rehearsal
+from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.protocol.signed import Signed
 from incrowd.encoding.records import EncodedAnswers
@@ -30,6 +31,7 @@ def shown(tmp_path_factory):
     return json.loads(done.stdout), folder / "demo"
 
 
+@pytest.mark.slow
 def test_everybody_is_counted_once(shown):
     facts, folder = shown
     receipt, bundle = load_receipt(folder / "reports")
@@ -40,6 +42,7 @@ def test_everybody_is_counted_once(shown):
     assert receipt.issued == receipt.used == PEOPLE and receipt.contradictions == []
 
 
+@pytest.mark.slow
 def test_the_signature_is_one_of_the_shuffler(shown):
     facts, folder = shown
     receipt, bundle = load_receipt(folder / "reports")
@@ -48,6 +51,7 @@ def test_the_signature_is_one_of_the_shuffler(shown):
     assert not other.is_of(bundle.signer)
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_of_the_reports(shown):
     """`estimate` on what was written gives the same tables."""
     facts, folder = shown
@@ -60,6 +64,7 @@ def test_the_tables_are_those_of_the_reports(shown):
     assert facts["guarantee"]["crowd"] == PEOPLE - 20
 
 
+@pytest.mark.slow
 def test_nothing_of_the_senders_is_left(shown):
     """No invitation stands in any file; the store's key is gone; no process, no folder stays."""
     facts, folder = shown
@@ -67,6 +72,66 @@ def test_nothing_of_the_senders_is_left(shown):
     assert {file.name for file in folder.iterdir()} == {"plan.json", "report.html", "reports"}
     page = (folder / "report.html").read_text()
     assert "Receipt of stratum" in page
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """A rehearsal with two mixers: what came of it, and its folder."""
+    plan = incrowd.plan(cells_survey(list("ab"), crowd=30, epsilon=4.0, delta=1e-3))
+    people = EncodedAnswers.of(plan.survey, pa.table({"home": ["a", "b"] * 26}))
+    folder = tmp_path_factory.mktemp("mixed")
+    found = rehearsal.rehearse(plan, people, folder, advance=lambda _: None, mixers=2)
+    return found, folder
+
+
+def test_two_mixers_count_everybody_once(mixed):
+    """All that was sealed was opened, with a token of its message; the inviter says the same."""
+    found, _ = mixed
+    [receipt] = found.receipts
+    places = found.bundle.places
+    assert found.crowd.stored == receipt.people == receipt.opened_people == 52
+    assert receipt.tokens == [52 * slots for slots in found.bundle.slots]
+    assert sum(receipt.tokens) == receipt.reports == receipt.accepted == 52 * places
+    assert receipt.issued == receipt.used == 52 and not any(receipt.rejected.values())
+
+
+def test_four_services_destroy_their_keys_and_know_no_invitation(mixed):
+    found, folder = mixed
+    assert found.key_destroyed and found.codes_found == 0
+    keys = [str(path.relative_to(folder)) for path in folder.rglob("*.key")]
+    assert keys == ["first-mixer/signing.key"], "it signs, and opens nothing"
+    assert not (folder / "inviter" / "tokens.txt").exists()
+    services = {"inviter", "first-mixer", "second-mixer", "collector"}
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == services
+
+
+def test_two_mixers_on_one_machine_promise_the_local_guarantee(mixed):
+    """What would hold with four organizations is said, and is more."""
+    found, _ = mixed
+    elsewhere = bundle_guarantee(parties.with_separate_parties(found.bundle))
+    here = found.promise.guarantee
+    assert "one-party" in here.reduced_by and "one-party" not in elsewhere.reduced_by
+    assert elsewhere.epsilon < here.epsilon
+    seen = dict(rehearsal.what_each_saw(found))
+    services = ("The inviter", "The first mixer", "The second mixer", "The collector")
+    assert set(services) < seen.keys() and "The shuffler" not in seen
+    assert "52 people who sent" in seen["The first mixer"]
+    assert seen["Who can learn"] != seen["With separate organizations"]
+
+
+@pytest.mark.slow
+def test_a_thousand_people_send_through_two_mixers(tmp_path):
+    options = ("--live", "--mixers", 2, "--people", 1000, "--json", "-o", tmp_path / "demo")
+    done = run("demo", *options)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    receipt = facts["receipt"]
+    assert facts["people"] == receipt["people"] == 1000 and receipt["signatures_valid"]
+    assert sum(receipt["tokens"]) == facts["sealed_reports"] and facts["rejected"] == 0
+    assert facts["uploads_per_second"] > 0 and len(facts["tables"]) > 1
+    for table in facts["tables"]:
+        for cell in table["cells"]:
+            assert abs(cell["estimate"] - cell["truth"]) < 6 * cell["standard_error"]
 
 
 @pytest.mark.slow

@@ -14,7 +14,9 @@ import pytest
 
 from tests.collection.conftest import (
     DEPLOY,
+    LOOPBACK,
     MARK,
+    PREVIOUS,
     SENDER,
     ask,
     free_port,
@@ -76,21 +78,35 @@ def traces(folder, configuration):
 
 def with_nginx(folder, role, change=lambda text: text):
     heard = Heard()
-    path, host = ("/upload", "mix.example") if role == "shuffler" else ("/release", "count.example")
+    path, host = ("/upload", "mix.example") if role == "people" else ("/release", "count.example")
     with nginx(folder, role, heard.server_port, change) as port:
         statuses = provoke(port, heard, path, host)
     return statuses, heard.heads, traces(folder, folder / "nginx.conf")
 
 
-@pytest.mark.parametrize("role", ["shuffler", "collector"])
+@pytest.mark.parametrize("role", ["people", "parties"])
 def test_nginx_writes_nothing_about_who_sends(role, tmp_path):
     statuses, heads, found = with_nginx(tmp_path / "n", role)
-    expected = [201, 404, 413, 502] if role == "shuffler" else [201, 404, 502]
+    expected = [201, 404, 413, 502] if role == "people" else [201, 404, 502]
     assert statuses == expected
     assert found == []
     assert len(heads) >= 1
     assert not any(SENDER in head for head in heads), "its address is passed on"
-    assert role == "collector" or not any(MARK in head for head in heads)
+    assert role == "parties" or not any(MARK in head for head in heads)
+
+
+@pytest.mark.parametrize("path", ["/batch", "/invitations", "/release"])
+def test_nginx_admits_the_previous_party_only(path, tmp_path):
+    def to_another(text):
+        return text.replace(f"allow {LOOPBACK};", f"allow {PREVIOUS};")
+
+    heard = Heard()
+    with nginx(tmp_path / "admitted", "parties", heard.server_port) as port:
+        assert ask(port, "POST", path, b"x", host="count.example") == 201
+    with nginx(tmp_path / "refused", "parties", heard.server_port, to_another) as port:
+        assert ask(port, "POST", path, b"x", host="count.example") == 403
+    assert len(heard.heads) == 1
+    assert traces(tmp_path / "refused", tmp_path / "refused" / "nginx.conf") == []
 
 
 def test_nginx_with_its_access_log_off_alone_names_the_sender(tmp_path):
@@ -99,12 +115,12 @@ def test_nginx_with_its_access_log_off_alone_names_the_sender(tmp_path):
     def change(text):
         return text.replace("error_log /dev/null emerg;", "error_log FOLDER/error.log;")
 
-    assert with_nginx(tmp_path / "n", "shuffler", change)[2] == ["error.log"]
+    assert with_nginx(tmp_path / "n", "people", change)[2] == ["error.log"]
 
 
 def test_nginx_with_a_smaller_buffer_would_write_uploads_to_its_disk(tmp_path):
     """The other wrong variant: it is seen in the file, which nginx removes at once."""
-    text = (DEPLOY / "nginx-shuffler.conf").read_text()
+    text = (DEPLOY / "nginx-people.conf").read_text()
     sizes = re.findall(r"client_(?:max_body|body_buffer)_size (\w+);", text)
     assert len(sizes) == 2 and sizes[0] == sizes[1]
     assert not re.search(r"^\s*(log_format|access_log (?!off))", text, re.MULTILINE)
@@ -117,16 +133,17 @@ def with_caddy(folder, role, change=lambda text: text):
     site = re.search(r"^(\w+\.example) \{", text, re.MULTILINE)[1]
     text = text.replace(f"{site} {{", f"http://{site}:{port} {{", 1)
     text = re.sub(r"127\.0\.0\.1:808\d", f"127.0.0.1:{heard.server_port}", text)
+    text = text.replace(PREVIOUS, LOOPBACK)
     configuration = folder / "Caddyfile"
     configuration.write_text(change(text))
     command = [caddy, "run", "--adapter", "caddyfile", "--config", str(configuration)]
-    path = "/upload" if role == "shuffler" else "/release"
+    path = "/upload" if role == "people" else "/release"
     with running(["env", f"HOME={folder}", *command], folder, port):
         statuses = provoke(port, heard, path, site)
     return statuses, heard.heads, traces(folder, configuration)
 
 
-@pytest.mark.parametrize("role", ["shuffler", "collector"])
+@pytest.mark.parametrize("role", ["people", "parties"])
 def test_caddy_writes_nothing_about_who_sends(role, tmp_path):
     statuses, heads, found = with_caddy(tmp_path / "c", role)
     assert (statuses[0], statuses[1], statuses[-1]) == (201, 404, 502)
@@ -134,8 +151,16 @@ def test_caddy_writes_nothing_about_who_sends(role, tmp_path):
     assert not any(SENDER in head for head in heads), "its address is passed on"
 
 
+def test_caddy_admits_the_previous_party_only(tmp_path):
+    def to_another(text):
+        return text.replace(f"remote_ip {LOOPBACK}", f"remote_ip {PREVIOUS}")
+
+    statuses, heads, found = with_caddy(tmp_path / "c", "parties", to_another)
+    assert set(statuses) == {404} and heads == [] and found == []
+
+
 def test_caddy_without_leaving_out_its_loggers_names_the_sender(tmp_path):
     def change(text):
         return re.sub(r"^\s*exclude .*\n", "", text, flags=re.MULTILINE)
 
-    assert with_caddy(tmp_path / "c", "shuffler", change)[2] == ["output"]
+    assert with_caddy(tmp_path / "c", "people", change)[2] == ["output"]

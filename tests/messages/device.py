@@ -67,7 +67,7 @@ def twice(folder):
 def at_page(_):
     """The link of a survey page, given to `send`."""
     page = page_files(
-        PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+        PageContent(INVITED.plan, ("https://mix.example",), INVITED.plan.guarantee), shipped()
     )["index.html"]
     return fetch(link(INVITED), connection(lambda _: traveling(httpx.Response(200, content=page))))
 
@@ -219,6 +219,8 @@ COMMANDS = {  # of the command line
     "devices without a network": lambda folder: command("demo", "--people", "500", "-o", folder),
     "a guest without a network": lambda folder: command("demo", "--open", "-o", folder),
     "waiting for nobody": lambda folder: command("demo", "--live", "--wait", "3", "-o", folder),
+    "mixers without a network": lambda folder: command("demo", "--mixers", "2", "-o", folder),
+    "too many mixers": lambda folder: command("demo", "--live", "--mixers", "3", "-o", folder),
     "no time to wait": lambda folder: command(
         "demo", "--live", "--open", "--wait", "nan", "-o", folder
     ),

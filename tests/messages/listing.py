@@ -35,9 +35,8 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, inviter, second_mixer),
+    *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, regressions, strata),
-    *(tokens, mixers),
 )
 
 

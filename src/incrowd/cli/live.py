@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -108,10 +108,12 @@ def live(
     output: Path,
     json: bool,
     wait: float | None = None,
+    mixers: Literal[1, 2] = 1,
 ) -> None:
     """Plan for so many people, let them send, estimate, and show what each party saw.
 
-    wait: seconds to wait for one more person, at a browser; None for no such person.
+    wait: seconds to wait for one more person, at a browser; None for no such person. mixers: 1 for
+    a shuffler, 2 for two mixers and an inviter.
     """
     if people > answers.num_rows:
         allowed = f"should be at most {answers.num_rows:,}, the rows of the data"
@@ -127,7 +129,9 @@ def live(
         with progress("sending, people", people) as advance:
             everybody = EncodedAnswers.of(survey, chosen)
             guest = None if wait is None else AtBrowser(wait)
-            rehearsal = rehearse(plan, everybody, Path(folder), advance=advance, guest=guest)
+            rehearsal = rehearse(
+                plan, everybody, Path(folder), advance=advance, mixers=mixers, guest=guest
+            )
         reports = _copied(rehearsal.opened[0], output / "reports")
     [receipt] = rehearsal.receipts
     receipts = [received(receipt, rehearsal.bundle)]

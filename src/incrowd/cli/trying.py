@@ -92,6 +92,10 @@ def demo(
     people: Annotated[
         int | None, typer.Option(help="With --live: number of devices; 2,000 by default.")
     ] = None,
+    mixers: Annotated[
+        int | None,
+        typer.Option(help="With --live: 1 for a shuffler, 2 for two mixers and an inviter."),
+    ] = None,
     join: Annotated[
         bool, typer.Option("--open", help="With --live: answer the survey page yourself.")
     ] = False,
@@ -104,25 +108,28 @@ def demo(
     """Run every step on real data and compare with the truth.
 
     With --live, a shuffler and a collector are started, and each person is a device that sends
-    over HTTP; then the receipt, and what each party saw, are shown. With --open you can add your
-    own answers in a browser and watch the collector's dashboard.
+    over HTTP; then the receipt, and what each party saw, are shown. With --mixers 2, an inviter
+    and two mixers are started instead of the shuffler. With --open you can add your own answers
+    in a browser and watch the collector's dashboard.
 
     \b
     Example:
       incrowd demo -o demo
       incrowd demo --live --people 500
+      incrowd demo --live --mixers 2
       incrowd demo --live --open
     """
     from incrowd.cli import show
 
-    _check_live(live, join, people, wait)
+    _check_live(live, join, people, mixers, wait)
     survey = incrowd.Survey.load(_example("health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
     if live:
         with needing("collect", UsageError, "--live"):
             from incrowd.cli import live as network
         seconds = 60 * (MINUTES if wait is None else wait) if join else None
-        network.live(survey, answers, DEVICES if people is None else people, output, json, seconds)
+        many = DEVICES if people is None else people
+        network.live(survey, answers, many, output, json, seconds, 2 if mixers == 2 else 1)
         return
     make_folder(output)
     show.estimates(_whole_path(survey, answers, output), json)
@@ -158,16 +165,21 @@ def _precision(plan: incrowd.Plan) -> str:
     )
 
 
-def _check_live(live: bool, join: bool, people: int | None, wait: float | None) -> None:
+def _check_live(
+    live: bool, join: bool, people: int | None, mixers: int | None, wait: float | None
+) -> None:
     """Raise UsageError for an option that lacks the one it needs, and for an impossible time."""
     for name, given, needed, there in (
         ("people", people, "--live", live),
+        ("--mixers", mixers, "--live", live),
         ("--open", InWords("was given") if join else None, "--live", live),
         ("--wait", wait, "--open", join),
     ):
         if given is not None and not there:
             allowed = f"it needs {needed}; add that, or leave it out"
             raise UsageError.of(name, given, allowed)
+    if mixers not in (None, 1, 2):
+        raise UsageError.of("--mixers", mixers, "should be 1 or 2")
     if wait is not None and not 0 < wait <= 1440:
         raise UsageError.of("--wait", wait, "should be minutes, more than 0 and at most 1,440")
 

@@ -1,7 +1,8 @@
-"""A whole collection on this machine: a shuffler, a collector and a crowd.
+"""A whole collection on this machine: a crowd, and the services that it sends to.
 
-For demonstrations. Shuffler and collector are processes with separate folders that communicate over
-HTTP on loopback. One party runs both, so the bundle promises the local guarantee only.
+For demonstrations. The services, with one shuffler or with two mixers, are processes with separate
+folders that communicate over HTTP on loopback. One party runs them all, so the bundle promises the
+local guarantee only.
 """
 
 from __future__ import annotations
@@ -10,61 +11,60 @@ import mimetypes
 import multiprocessing
 import os
 import re
-import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from incrowd.collection.collector import app as collecting
-from incrowd.collection.collector.dashboard import PATH
-from incrowd.collection.collector.keeper import keep_bundle
-from incrowd.collection.collector.places import RECEIPT, Places, load_private, new_key
+from incrowd.collection.claims import bundle_guarantee
+from incrowd.collection.collector.dashboard import PATH as DASHBOARD
+from incrowd.collection.collector.places import BUNDLE, RECEIPT
 from incrowd.collection.collector.receipt import Receipt, load_receipt
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import Line, Promise, promised
 from incrowd.collection.device.sending import fetch
-from incrowd.collection.invitations import Invitation, issue, new_invitations
-from incrowd.collection.machine import Clock
-from incrowd.collection.mixer import app as mixing
-from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
-from incrowd.collection.mixer.setup import install, open_store
+from incrowd.collection.invitations import issue, new_invitations
+from incrowd.collection.inviter.store import InviterStore
+from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.parties import (
+    ALL_SENT,
+    LOOK,
+    PARTIES,
+    Prepared,
+    Service,
+    new_token,
+    with_separate_parties,
+)
 from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link
-from incrowd.collection.protocol.bundle import TIME, Bundle, as_time, least_reserve
+from incrowd.collection.protocol.blind import SIGNATURE_BYTES
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle, least_reserve
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.service import answer, no_such, serve
-from incrowd.collection.settings import COLLECTOR_FILE, CollectorSettings, ShufflerSettings
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
-from incrowd.files import write_private
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, releases
 from incrowd.presentation.sentences import against_sentence
-from incrowd.survey.toml import read_toml
 
 LOOPBACK = "127.0.0.1"
-LOOK = 0.2  # seconds between two checks
 PATIENCE = 300.0
 FEWEST = 50
-ALL_SENT = "all-sent"  # a file that ends the collection of a rehearsal
 CODE = re.compile(rb"(?=([%s]{16}))" % addresses.ALPHABET.encode())
 
 
@@ -72,8 +72,9 @@ CODE = re.compile(rb"(?=([%s]{16}))" % addresses.ALPHABET.encode())
 class Rehearsed:
     """The result of a rehearsal. receipts, opened: the receipt and the folder of every release.
 
-    codes_found: number of invitations that can be read in the files of shuffler and collector.
-    key_destroyed: whether the shuffler's key, without which its files are unreadable, is destroyed.
+    codes_found: number of invitations that can be read in the files of all services.
+    key_destroyed: whether every key is destroyed that could link people to what they sent: the
+    shuffler's, without which its files are unreadable; with two mixers, those of all services.
     guests: people who sent in addition to the crowd.
     """
 
@@ -104,49 +105,60 @@ def rehearse(
     folder: Path,
     *,
     advance: Callable[[int], None],
+    mixers: Literal[1, 2] = 1,
     guest: Guest | None = None,
 ) -> Rehearsed:
     """Make the keys and the bundle, invite, let everybody send, release, open.
 
-    folder: empty, for the files of both services. advance: called with 1 for every upload. guest:
-    waits for one more person, at the survey page. Raises ProtocolError if an upload is refused,
+    folder: empty, for the files of all services. advance: called with 1 for every upload. mixers:
+    1 for a shuffler and a collector; 2 for an inviter, two mixers and a collector. guest: waits for
+    one more person, at the survey page. Raises ProtocolError if an upload is refused,
     ReportsError if a release is not opened within minutes, or nothing can be released.
     """
+    parties = PARTIES[mixers]
     with ExitStack() as running:
-        doors = [running.enter_context(_door()) for _ in range(3 if guest else 2)]
-        shuffler, collector = folder / "shuffler", folder / "collector"
-        bundle = _bundle(plan, [_address(door) for door in doors[:2]], collector)
-        strata = strata_of(bundle[0], people, None)
-        due = _due(bundle[0], strata)
-        invitations = _installed(*bundle, shuffler, collector, people.number + bool(guest))
-        token = _new_token(collector)
-        folders = (shuffler, collector, shuffler)
-        parts = zip((_shuffler, _collector, _page), folders, doors, strict=False)
-        processes = [running.enter_context(_process(*part)) for part in parts]
+        doors = {name: running.enter_context(_door()) for name in parties.services}
+        addresses = {name: _address(door) for name, door in doors.items()}
+        prepared = parties.prepare(plan, folder, addresses)
+        bundle, collector = prepared.bundle, folder / "collector"
+        strata = strata_of(bundle, people, None)
+        due = _due(bundle, strata)
+        codes = _invited(prepared.inviting(), people.number + bool(guest))
+        token = new_token(collector)
+        processes = [
+            running.enter_context(_process(service, folder / name, doors[name]))
+            for name, service in parties.services.items()
+        ]
         connection = Connection()
-        fetched = fetch(Link(_address(doors[0]), bundle[0].digest), connection)
+        fetched = fetch(Link(bundle.link_address, bundle.digest), connection)
         promise = promised(fetched)
-        codes = [code_field(each.code) for each in invitations]
         given = {"codes": codes, "strata": strata.tolist()}
         crowd = send_each(fetched, people, connection, **given, progress=advance)
         _check_all_came(crowd)
         if guest:
-            with _looking(shuffler, people.number) as came:
-                link = Link(f"{_address(doors[2])}/", fetched.digest, codes[-1].decode())
-                guest.arrive(Visit(str(link), f"{_address(doors[1])}{PATH}#{token}", came))
-        (shuffler / ALL_SENT).touch()
+            door = running.enter_context(_door())
+            running.enter_context(_process(_page, collector, door))
+            with _looking(prepared.uploads(), people.number) as came:
+                link = Link(f"{_address(door)}/", fetched.digest, codes[-1].decode())
+                dashboard = f"{addresses['collector']}{DASHBOARD}#{token}"
+                guest.arrive(Visit(str(link), dashboard, came))
+        (folder / ALL_SENT).touch()
         opened = tuple(collector / "opened" / f"release-{group[0]}" for group in due)
-        key = ShufflerSettings(folder=shuffler).secret_file
-        _wait_for(
-            lambda: all((each / RECEIPT).exists() for each in opened) and not key.exists(),
-            processes,
-        )
+        _wait_for(lambda: _all_opened(opened) and not _left(prepared), processes)
         if guest:
             guest.leave()
     receipts = tuple(load_receipt(each, plan)[0] for each in opened)
     guests = sum(receipt.people for receipt in receipts) - crowd.people if guest else 0
-    readable, gone = _readable(codes, folder), not key.exists()
+    readable, gone = _readable(codes, folder), not _left(prepared)
     return Rehearsed(fetched, promise, crowd, receipts, opened, readable, gone, guests)
+
+
+def _invited(store: Store | InviterStore, people: int) -> list[bytes]:
+    """Return the codes of new invitations."""
+    invitations = new_invitations(store, people)
+    issue(store, invitations)
+    store.engine.dispose()
+    return [code_field(each.code) for each in invitations]
 
 
 def _due(bundle: Bundle, strata: np.ndarray) -> list[Group]:
@@ -169,13 +181,9 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
         "Each device",
         f"only its own answers; {_reports_of(places)} left it, randomized once",
     )
-    yield "The network", f"{people:,} uploads of {crowd.bytes:,} bytes each, and nothing else"
-    gone = "destroyed its key" if rehearsed.key_destroyed else "STILL HAS its key"
-    yield (
-        "The shuffler",
-        f"{people:,} people who sent with an invitation{', and their strata' if strata else ''}, "
-        f"{people * places:,} sealed reports that it cannot open; it {gone} after the release",
-    )
+    yield "The network", f"{people:,} uploads of {crowd.bytes:,} bytes each{_tokens(rehearsed)}"
+    mixing = _two_mixers if rehearsed.bundle.mixers == 2 else _shuffler
+    yield from mixing(rehearsed, people)
     yield (
         "The collector",
         f"{opened:,} reports and {dummies:,} dummies in one "
@@ -185,13 +193,64 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
     )
     yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
     yield "Who can learn", against_sentence(rehearsed.promise.guarantee)
+    separate = bundle_guarantee(with_separate_parties(rehearsed.bundle))
+    yield "With separate organizations", against_sentence(separate)
+
+
+def _tokens(rehearsed: Rehearsed) -> str:
+    """What else the network saw."""
+    if not isinstance(rehearsed.bundle, MixersBundle):
+        return ", and nothing else"
+    values = len(rehearsed.bundle.token_keys)
+    return (
+        f"; before each, a request for {values:,} tokens of {SIGNATURE_BYTES:,} bytes; nothing else"
+    )
+
+
+def _shuffler(rehearsed: Rehearsed, people: int) -> Iterator[Line]:
+    yield (
+        "The shuffler",
+        f"{people:,} people who sent with an invitation{_strata(rehearsed)}, "
+        f"{people * rehearsed.bundle.places:,} sealed reports that it cannot open; "
+        f"it {_gone(rehearsed)} after the release",
+    )
+
+
+def _two_mixers(rehearsed: Rehearsed, people: int) -> Iterator[Line]:
+    tokens = [sum(receipt.tokens or ()) for receipt in rehearsed.receipts]
+    issued = rehearsed.receipts[0].issued
+    yield (
+        "The inviter",
+        f"{issued:,} invitations, and which of them requested tokens; no reports, no uploads; "
+        f"it {_gone(rehearsed)}",
+    )
+    yield (
+        "The first mixer",
+        f"{people:,} people who sent{_strata(rehearsed)}, and "
+        f"{people * rehearsed.bundle.places:,} envelopes that it cannot open; no invitations; "
+        f"it {_gone(rehearsed)}",
+    )
+    yield (
+        "The second mixer",
+        f"{sum(tokens):,} sealed reports with valid tokens of "
+        f"{len(rehearsed.bundle.slots):,} messages; no senders, no times, no invitations; "
+        f"it {_gone(rehearsed)}",
+    )
+
+
+def _strata(rehearsed: Rehearsed) -> str:
+    return ", and their strata" if rehearsed.bundle.plan.survey.open else ""
+
+
+def _gone(rehearsed: Rehearsed) -> str:
+    return "destroyed its key" if rehearsed.key_destroyed else "STILL HAS its key"
 
 
 def _reports_of(places: int) -> str:
     return "1 sealed report" if places == 1 else f"{places:,} sealed reports, including dummies,"
 
 
-# --- the parts -----------------------------------------------------------------------------------
+# --- the processes -------------------------------------------------------------------------------
 
 
 def _door() -> socket.socket:
@@ -202,89 +261,23 @@ def _address(door: socket.socket) -> str:
     return f"http://{LOOPBACK}:{door.getsockname()[1]}"
 
 
-def _bundle(plan: Plan, addresses: list[str], collector: Path) -> tuple[Bundle, Ed25519PrivateKey]:
-    """Return a bundle and its key. The rehearsal's clock closes it when everybody has sent."""
-    now = datetime.now(UTC)
-    closes = (now + timedelta(days=1)).strftime(TIME)
-    terms = ShufflerTerms(
-        title=plan.survey.name,
-        questions={q.id: plan.survey.text_of(q.id) for q in plan.survey.questions},
-        period="a demonstration",
-        opens=(now - timedelta(minutes=1)).strftime(TIME),
-        closes=closes,
-        disposes=closes,
-        codes=True,
-        local_only=True,
-        shuffler=addresses[0],
-        collector=addresses[1],
-        key_configuration=new_key(Places(collector)).encoded.hex(),
-    )
-    new = make_bundle(plan, terms)
-    return new.bundle, new.private
-
-
-def _installed(
-    bundle: Bundle, private: Ed25519PrivateKey, shuffler: Path, collector: Path, people: int
-) -> list[Invitation]:
-    settings = ShufflerSettings(folder=shuffler)
-    install(settings, bundle, private)
-    keep_bundle(Places(collector), settings.bundle_file)
-    store = open_store(settings)
-    invitations = new_invitations(store, people)
-    issue(store, invitations)
-    store.engine.dispose()
-    return invitations
-
-
-def _new_token(collector: Path) -> str:
-    """Write a new dashboard token into the collector's settings; return it."""
-    token = secrets.token_hex(16)
-    write_private(collector / COLLECTOR_FILE, f'token = "{token}"\n'.encode())
-    return token
-
-
-def _shuffler(folder: Path, door: socket.socket) -> None:
-    settings = ShufflerSettings(folder=folder, pause=LOOK)
-    store = open_store(settings)
-    clock = _clock(folder, store.bundle)
-    _serve(mixing.application(store, store.bundle, settings, clock), door)
-
-
-def _clock(shuffler: Path, bundle: Bundle) -> Clock:
-    """Return a clock with the time of this machine, and with that of closing after all sent."""
-    closes = as_time(bundle.closes)
-    return lambda: closes if (shuffler / ALL_SENT).exists() else datetime.now(UTC)
-
-
 @contextmanager
-def _looking(shuffler: Path, crowd: int) -> Iterator[Callable[[], bool]]:
+def _looking(store: Store, crowd: int) -> Iterator[Callable[[], bool]]:
     """Yield a check whether more people than the crowd have sent, read from the store."""
-    store = open_store(ShufflerSettings(folder=shuffler))
     try:
         yield lambda: sum(stratum.people for stratum in store.strata()) > crowd
     finally:
         store.engine.dispose()
 
 
-def _collector(folder: Path, door: socket.socket) -> None:
-    places = Places(folder)
-    bundle = keep_bundle(places, None)
-    private = load_private(places.private, bundle)
-    file = folder / COLLECTOR_FILE
-    token = read_toml(file, "settings")["token"] if file.exists() else None
-    settings = CollectorSettings(workers=1, token=token)
-    clock = _clock(folder.parent / "shuffler", bundle)
-    _serve(collecting.application(folder, bundle, private, settings, clock), door)
+def _page(folder: Path) -> Starlette:
+    """Return the host of the survey page, for the bundle in a service's folder."""
+    return page_application(page_files(asked_in(folder / BUNDLE, None), shipped()))
 
 
-def _page(folder: Path, door: socket.socket) -> None:
-    files = page_files(asked_in(ShufflerSettings(folder=folder).bundle_file, None), shipped())
-    _serve(page_application(files), door)
-
-
-def _serve(application: Starlette, door: socket.socket) -> None:
+def _serve(service: Service, folder: Path, door: socket.socket) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    serve(application, door)
+    serve(service(folder), door)
 
 
 def _end_with_parent() -> None:
@@ -297,10 +290,12 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _process(
-    serve: Callable[[Path, socket.socket], None], folder: Path, door: socket.socket
+    service: Service, folder: Path, door: socket.socket
 ) -> Iterator[multiprocessing.process.BaseProcess]:
     """Run a service in a separate process, which is stopped at the end."""
-    process = multiprocessing.get_context("spawn").Process(target=serve, args=(folder, door))
+    process = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=(service, folder, door)
+    )
     process.start()
     try:
         yield process
@@ -318,6 +313,17 @@ def _check_all_came(crowd: Crowd) -> None:
     for kind, number in crowd.refused.items():
         refusals = InWords(f"{number:,} of {crowd.people:,} uploads were refused ({kind})")
         raise ProtocolError.of("uploads", refusals, "nothing was released; try again")
+
+
+def _all_opened(folders: Sequence[Path]) -> bool:
+    """Return whether every release is opened, and the number of invitations is known."""
+    there = all((folder / RECEIPT).exists() for folder in folders)
+    return there and all(load_receipt(folder)[0].issued is not None for folder in folders)
+
+
+def _left(prepared: Prepared) -> list[Path]:
+    """Return the keys that should be destroyed, but exist."""
+    return [path for path in prepared.secrets if path.exists()]
 
 
 def _wait_for(

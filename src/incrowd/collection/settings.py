@@ -154,6 +154,8 @@ class FirstMixerSettings(MixerSettings):
     model_config = SettingsConfigDict(env_prefix="INCROWD_FIRST_MIXER_")
     command = "first-mixer"
 
+    port: int = Field(default=8083, ge=0, lt=1 << 16)
+
 
 def load_shuffler_settings(folder: Path) -> ShufflerSettings:
     """Return the settings of a folder: shuffler.toml, if it exists, then INCROWD_SHUFFLER_*.

@@ -10,7 +10,7 @@ import pytest
 from incrowd.collection.inviter.signing import sign_blinded
 from incrowd.collection.mixer.second import releasing
 from incrowd.collection.mixer.second.opening import REPEATED, TOKEN, UNOPENED
-from incrowd.collection.protocol.blind import blind, finalize, random_blinding
+from incrowd.collection.protocol.blind import finalize, random_blinding
 from incrowd.collection.protocol.tokens import TokenReport, sealed_slots, slot_text
 from incrowd.files import new_file
 from incrowd.sampling.shuffle import Disk
@@ -25,6 +25,7 @@ from tests.collection.mixer.second.conftest import (
     settings_in,
 )
 from tests.oracles import mixers
+from tests.oracles.token_keys import blind
 
 CROWD = BUNDLE.plan.survey.crowd
 MESSAGES = range(len(BUNDLE.slots))
