@@ -10,7 +10,7 @@ from functools import partial
 
 from bench.measure import Row, medians
 from incrowd.collection.inviter.signing import new_token_key, sign_blinded
-from incrowd.collection.protocol.blind import blind, blind_all, finalize, random_blinding
+from incrowd.collection.protocol.blind import blind_all, finalize, random_blinding
 
 SIGNED, SLOTS, ROUNDS = 400, 20, 5
 MESSAGE = b"a token"
@@ -20,7 +20,7 @@ def rows():
     private = new_token_key()
     key = private.public
     salt, blinding = random_blinding(key)
-    blinded, inverse = blind(MESSAGE, key, salt=salt, blinding=blinding)
+    ((blinded, inverse),) = blind_all([MESSAGE], key, [(salt, blinding)])
     yield signing(blinded, private)
     drawn = [random_blinding(key) for _ in range(SLOTS)]
     messages = [MESSAGE] * SLOTS
@@ -28,7 +28,7 @@ def rows():
 
     def one_by_one():
         for salt, blinding in drawn:
-            blind(MESSAGE, key, salt=salt, blinding=blinding)
+            blind_all([MESSAGE], key, [(salt, blinding)])
 
     ours, theirs = (each / SLOTS for each in medians([together, one_by_one]))
     what = f"a token blinded, {SLOTS} of one key: {1 / ours:,.0f} a second"

@@ -86,8 +86,8 @@ def pytest_collection_finish():
 
 
 def examples(number):
-    """Settings of a test by hypothesis: so many examples in `make test-slow`, else a quarter."""
-    few = min(number, max(number // 4, 10))
+    """Settings of a test by hypothesis: so many examples in `make test-slow`, else an eighth."""
+    few = min(number, max(number // 8, 10))
     return settings(max_examples=number if "LONG_TESTS" in os.environ else few, deadline=None)
 
 

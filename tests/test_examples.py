@@ -64,6 +64,7 @@ def test_health(tmp_path, capsys):
     assert incrowd.verify(estimates.plan, saved).holds
 
 
+@pytest.mark.slow
 def test_homepages(tmp_path, capsys):
     """The noise of a count is about 10 people; a site is detected at 4.75 times that."""
     made = example("homepages")

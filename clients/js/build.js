@@ -1,5 +1,5 @@
-// Writes the client as two files, for pages and as data of the Python package: the whole client, and X-Wing, which it
-// loads if a survey uses it. Their first lines tell from which sources: SHA-256 of the names and contents of what
+// Writes the client as three files, for pages and as data of the Python package: the client, and what it loads if a
+// survey needs it: X-Wing, and the arithmetic of blind signatures. Their first lines tell from which sources: SHA-256 of the names and contents of what
 // stands in src/, package.json and tsconfig.json.
 import { createHash } from "node:crypto"
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -7,14 +7,18 @@ import { dirname, join } from "node:path"
 import { build } from "esbuild"
 
 const PAGE = "../../src/incrowd/collection/page/static"
-const CLIENT = { entry: "src/index.ts", external: ["./x-wing.js"], packages: ["hpke"] }
+const CLIENT = { entry: "src/index.ts", external: ["./x-wing.js", "./blind.js"], packages: ["hpke"] }
 const X_WING = {
   entry: "src/x-wing.ts",
   external: [],
   packages: ["@panva/hpke-noble", "hpke", "@noble/curves", "@noble/hashes", "@noble/post-quantum"],
 }
-const OUTPUTS = { "dist/incrowd.js": CLIENT, "dist/x-wing.js": X_WING }
-const PACKAGED = { [`${PAGE}/incrowd-sdk.js`]: CLIENT, [`${PAGE}/x-wing.js`]: X_WING }
+const BLIND = { entry: "src/blind.ts", external: [], packages: [] }
+const namesIn = (folder, client = "incrowd.js") => ({
+  [join(folder, client)]: CLIENT,
+  [join(folder, "x-wing.js")]: X_WING,
+  [join(folder, "blind.js")]: BLIND,
+})
 
 process.chdir(import.meta.dirname ?? dirname(new URL(import.meta.url).pathname))
 const sources = [...readdirSync("src").sort().map((name) => `src/${name}`), "package.json", "tsconfig.json"]
@@ -28,24 +32,35 @@ const licenseOf = (name) => {
   return `${name} ${JSON.parse(readFileSync(`${folder}/package.json`)).version}\n\n${readFileSync(`${folder}/${file}`, "utf8").trim()}\n`
 }
 
+/** Marks the constants of hybrid KEMs as free of side effects, so that other curves than X25519 are left out. */
+const hybrids = {
+  name: "hybrids",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /post-quantum.hybrid\.js$/ }, ({ path }) => {
+      const mark = (line) => line.replace(/\w+\(/g, "/* @__PURE__ */ $&")
+      return { contents: readFileSync(path, "utf8").replace(/^export const \w+ = .*;$/gm, mark) }
+    }),
+}
+
+const others = (packages) => (packages.length ? `; with ${packages.join(", ")}, MIT (licenses beside this file)` : "")
+
 const folder = process.argv[2]
-const files = folder
-  ? { [join(folder, "incrowd.js")]: CLIENT, [join(folder, "x-wing.js")]: X_WING }
-  : { ...OUTPUTS, ...PACKAGED }
+const files = folder ? namesIn(folder) : { ...namesIn("dist"), ...namesIn(PAGE, "incrowd-sdk.js") }
 for (const [name, { entry, external, packages }] of Object.entries(files)) {
   const { outputFiles } = await build({
     entryPoints: [entry],
     external,
     bundle: true,
+    plugins: [hybrids],
     minify: true,
     format: "esm",
     target: "es2022",
     charset: "utf8",
     legalComments: "none",
-    banner: { js: `/*! incrowd, Apache-2.0; with ${packages.join(", ")}, MIT (licenses beside this file). Sources ${digest} */` },
+    banner: { js: `/*! incrowd, Apache-2.0${others(packages)}. Sources ${digest} */` },
     write: false,
   })
   mkdirSync(dirname(name), { recursive: true })
   writeFileSync(name, outputFiles[0].contents)
-  writeFileSync(`${name}.LICENSES.txt`, packages.map(licenseOf).join("\n"))
+  if (packages.length) writeFileSync(`${name}.LICENSES.txt`, packages.map(licenseOf).join("\n"))
 }

@@ -35,13 +35,14 @@ def test_both_orders_of_the_opposite_pair(q, crowd, epsilon):
         assert found.upper - found.lower <= 1e-3 * found.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "crowd", "relation"),
     [
         (0.43799, 70, (30, 0, 34)),
-        pytest.param(0.43799, 70, (20, 20, 24), marks=pytest.mark.slow),
-        pytest.param(0.44, 100, (0, 30, 34), marks=pytest.mark.slow),
-        pytest.param(0.44, 100, (32, 32, 0), marks=pytest.mark.slow),
+        (0.43799, 70, (20, 20, 24)),
+        (0.44, 100, (0, 30, 34)),
+        (0.44, 100, (32, 32, 0)),
     ],
 )
 def test_other_relations_by_simulation(q, crowd, relation):

@@ -33,6 +33,7 @@ def test_error_3_exclusive_bits_are_not_two_free_bits():
         assert found.estimate == pytest.approx(wanted, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_error_3_by_simulation():
     """1e6 draws of the reports of the third-option crowd; 5 standard errors."""
     channel, crowd, lam = BitFlip.at_least(0.1), 1000, math.exp(0.8)

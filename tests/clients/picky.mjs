@@ -24,7 +24,7 @@ function showing() {
     },
     async sealAnswers() {
       const plaintext = client.concat(Uint8Array.of(1, 0, 0), report)
-      return client.concat(survey.digest, new Uint8Array(18), ...(await client.seal(key, survey.digest, [plaintext])))
+      return client.concat(survey.digest, new Uint8Array(18), ...(await client.seal(key, client.REPORT, survey.digest, [plaintext])))
     },
   }
 }

@@ -11,7 +11,7 @@ async function person() {
     words += count
     return words === count ? new Uint32Array(2 * count) : client.systemWords(count)
   }
-  const made = await client.plaintexts(plan, slots, answers, draw, null)
+  const made = await client.plaintexts(plan, client.sharedPools(plan), slots, answers, draw, null)
   return { plaintexts: made.map(client.toHex), words }
 }
 

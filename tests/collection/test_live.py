@@ -31,6 +31,7 @@ def shown(tmp_path_factory):
     return json.loads(done.stdout), folder / "demo"
 
 
+@pytest.mark.slow
 def test_everybody_is_counted_once(shown):
     facts, folder = shown
     receipt, bundle = load_receipt(folder / "reports")
@@ -41,6 +42,7 @@ def test_everybody_is_counted_once(shown):
     assert receipt.issued == receipt.used == PEOPLE and receipt.contradictions == []
 
 
+@pytest.mark.slow
 def test_the_signature_is_one_of_the_shuffler(shown):
     facts, folder = shown
     receipt, bundle = load_receipt(folder / "reports")
@@ -49,6 +51,7 @@ def test_the_signature_is_one_of_the_shuffler(shown):
     assert not other.is_of(bundle.signer)
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_of_the_reports(shown):
     """`estimate` on what was written gives the same tables."""
     facts, folder = shown
@@ -61,6 +64,7 @@ def test_the_tables_are_those_of_the_reports(shown):
     assert facts["guarantee"]["crowd"] == PEOPLE - 20
 
 
+@pytest.mark.slow
 def test_nothing_of_the_senders_is_left(shown):
     """No invitation stands in any file; the store's key is gone; no process, no folder stays."""
     facts, folder = shown

@@ -79,7 +79,6 @@ def joined(tmp_path_factory):
     return SimpleNamespace(**locals())
 
 
-@pytest.mark.slow
 def test_the_person_is_counted_with_the_others(joined):
     assert joined.demo.process.returncode == 0, joined.err
     facts = json.loads(joined.out)
@@ -89,7 +88,6 @@ def test_the_person_is_counted_with_the_others(joined):
     assert facts["codes_found"] == 0 and f"{PEOPLE + 1} uploads" in facts["seen"]["The network"]
 
 
-@pytest.mark.slow
 def test_the_dashboard_shows_the_estimates_until_enter(joined):
     assert joined.state.json()["opened_people"] == PEOPLE + 1
     assert joined.estimates.status_code == 200 and "How is your health?" in joined.estimates.text

@@ -144,7 +144,8 @@ def test_errors_of_the_noise_alone_and_simultaneous_intervals():
     assert np.all(noise.simultaneous[0].high > second.high)
 
 
-@pytest.mark.parametrize("trials", [40, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("trials", [40, 1000])
 def test_weighted_shares_of_whole_collections_cover(trials):
     """Real reports of the same people, the noise alone drawn anew: 4 standard errors of the
     coverage. Errors a half as large do not pass."""

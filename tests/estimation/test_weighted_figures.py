@@ -161,7 +161,8 @@ def intervals(found):
     return (mean.low, mean.high), (south.low[1], south.high[1])
 
 
-@pytest.mark.parametrize("trials", [25, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("trials", [25, 1000])
 def test_weighted_means_and_shares_in_a_stratum_cover(trials):
     """4 standard errors of the coverage. Without weights neither does."""
     raw = {"name": "D", "crowd": 500, "privacy": {"epsilon": 14.0, "analysis": "local"}}

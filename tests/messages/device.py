@@ -67,7 +67,7 @@ def twice(folder):
 def at_page(_):
     """The link of a survey page, given to `send`."""
     page = page_files(
-        PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+        PageContent(INVITED.plan, ("https://mix.example",), INVITED.plan.guarantee), shipped()
     )["index.html"]
     return fetch(link(INVITED), connection(lambda _: traveling(httpx.Response(200, content=page))))
 

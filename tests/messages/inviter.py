@@ -63,7 +63,7 @@ CASES = {
     "pending: order": lambda _: in_order(0, 0),
     "init: a folder in use": lambda folder: setup.check_unused(installed(folder)),
     "init: an unknown key of a service": stated("[first]\naddress", "[first]\nadress"),
-    "init: a service without a key": stated("[first]", "[second.first]"),
+    "init: a service without a key": stated(f'key = "{bundle().first.key}"\n', ""),
     "folder: empty": lambda folder: setup.open_store(InviterSettings(folder=folder)),
     "tokens: unreadable": with_tokens("no keys"),
     "tokens: of another bundle": with_tokens(""),

@@ -22,6 +22,7 @@ from tests.messages import (
     plans,
     regressions,
     sampling,
+    second_mixer,
     shuffler,
     strata,
     surveys,
@@ -34,8 +35,8 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, inviter, files, margins, page, regressions, strata),
-    *(tokens, mixers),
+    *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
+    *(files, margins, page, regressions, strata),
 )
 
 

@@ -25,7 +25,7 @@ CASES = {
     "page: no shuffler": page_of(),
     "page: another shuffler than the bundle's": of_bundle,
     "page: a host that no policy can name": lambda _: page_files(
-        PageContent(made(), "https://mix.example;x", made().guarantee), shipped()
+        PageContent(made(), ("https://mix.example;x",), made().guarantee), shipped()
     ),
     "page: no file of texts": lambda folder: read_strings(folder / "fr.json"),
     "page: texts that are no JSON": strings("{"),

@@ -83,13 +83,19 @@ def hear(name: str, call: Callable[[Path], object], folder: Path) -> Said:
         except Exception as error:
             lines |= set(_of_tracebacks(error))
             [as_typed(problem) for problem in problems(error)]  # as the command line says it
-            reached = frozenset(s for s in sites() if _touched(s, lines))
+            reached = frozenset(site for line in lines for site in _places().get(line, ()))
             return Said(name, error, reached)
     raise AssertionError(f"{name} is not refused")
 
 
-def _touched(site: Site, lines: set[tuple[str, int]]) -> bool:
-    return any((site.file, line) in lines for line in range(site.first, site.last + 1))
+@cache
+def _places() -> dict[tuple[str, int], list[Site]]:
+    """The places of each line; most lines have none, and every call looks at all of its lines."""
+    found: dict[tuple[str, int], list[Site]] = {}
+    for site in sites():
+        for line in range(site.first, site.last + 1):
+            found.setdefault((site.file, line), []).append(site)
+    return found
 
 
 @contextmanager

@@ -14,8 +14,13 @@ from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.service import listening
-from incrowd.collection.settings import ShufflerSettings, load_shuffler_settings
+from incrowd.collection.settings import (
+    FirstMixerSettings,
+    ShufflerSettings,
+    load_shuffler_settings,
+)
 from tests.messages.shared import command, file, with_variable
+from tests.oracles import mixers
 from tests.oracles.make_vectors import CONFIGURATION, INVITED, OPEN, PLAN, SHUFFLER
 from tests.oracles.make_vectors import bundle as made_bundle
 
@@ -46,6 +51,22 @@ def installed(folder, bundle=INVITED):
     settings = ShufflerSettings(folder=folder / "shuffler")
     setup.install(settings, bundle, SHUFFLER)
     return settings
+
+
+def first_mixer(folder, key=mixers.FIRST):
+    settings = FirstMixerSettings(folder=folder / "first")
+    setup.create(settings, key)
+    return settings
+
+
+def bundle_taken(folder, *, changed=False, key=mixers.FIRST, content=None):
+    """What a first mixer says of the inviter's bundle."""
+    settings, path = first_mixer(folder, key), folder / "bundle.json"
+    path.write_bytes(content or mixers.bundle().encoded)
+    setup.take_bundle(settings, path)
+    if changed:
+        path.write_bytes(mixers.bundle(period="Another").encoded)
+        setup.take_bundle(settings, path)
 
 
 def twice(folder):
@@ -114,6 +135,15 @@ CASES = {
         load_shuffler_settings, folder, "INCROWD_SHUFFLER_PORT", "x"
     ),
     "folder: empty": lambda folder: setup.open_store(ShufflerSettings(folder=folder)),
+    "first mixer: folder: empty": lambda folder: setup.open_store(first_mixer(folder)),
+    "first mixer: no bundle": lambda folder: setup.take_bundle(
+        first_mixer(folder), folder / "bundle.json"
+    ),
+    "first mixer: another bundle": lambda folder: bundle_taken(folder, changed=True),
+    "first mixer: another key": lambda folder: bundle_taken(folder, key=SHUFFLER),
+    "first mixer: a shuffler's bundle": lambda folder: bundle_taken(
+        folder, content=INVITED.encoded
+    ),
     "store: another bundle": another_bundle,
     "store: secret": without_secret,
     "store: secret is gone": taking_without_secret,

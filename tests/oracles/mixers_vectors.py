@@ -1,18 +1,20 @@
 """The vectors of two mixers: what 23 people, the inviter, and both mixers send, all fixed."""
 
 import hashlib
+import json
 from dataclasses import replace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import incrowd
-from incrowd.collection.protocol.blind import blind, finalize
+from incrowd.collection.protocol.blind import finalize
 from incrowd.collection.protocol.mixing import EMPTY, Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.protocol.tokens import TokenReport, TokenRequest, entry_text, slot_text
 from incrowd.collection.protocol.upload import Upload
 from tests.oracles import mixers, wire
 from tests.oracles.recorded import fixed, hexed
+from tests.oracles.token_keys import blind
 
 PEOPLE = 23
 RAW = {
@@ -38,6 +40,11 @@ def sealed(plaintext, configuration, of, name, layer):
     label = f"incrowd {layer} 2\0".encode()
     binding = of.digest + STRATUM.to_bytes(2)
     return wire.seal(plaintext, configuration.encoded, binding, fixed(f"{layer} {name}"), label)
+
+
+def ephemerals(name, slots, layer):
+    """The private keys of encapsulated secrets, one for each slot."""
+    return hexed(fixed(f"{layer} {name}, slot {slot}") for slot in slots)
 
 
 def large(name, length):
@@ -86,6 +93,8 @@ def person(of, number):
         "salts": hexed(salts),
         "blindings": [f"{r:0512x}" for r in blindings],
         "order": order,
+        "inner_ephemerals": ephemerals(name, range(of.places), "inner"),
+        "outer_ephemerals": ephemerals(name, order, "outer"),
         "request": request.hex(),
         "answer": answer.hex(),
         "upload": upload.encoded(of).hex(),
@@ -96,6 +105,38 @@ def person(of, number):
 def shuffled(many):
     """An order that does not depend on people."""
     return b"".join(sorted(many, key=lambda each: hashlib.sha256(each).digest()))
+
+
+def wrong_bundles(content):
+    """Why, and the change as a JSON merge patch (RFC 7396) of the bundle's content."""
+    entry, first_message = content["inviter"]["entry"], content["inviter"]["messages"][0]
+    roots, second = entry["roots"], content["second"]["key_configuration"]
+    forged = [*roots[:3], roots[4], *roots[4:]]
+    joint, *others = content["slots"]
+    return {
+        "the root of another challenge": {"inviter": {"entry": {"roots": forged}}},
+        "the roots of another key": {"inviter": {"entry": {"roots": first_message["roots"]}}},
+        "fifteen roots": {"inviter": {"entry": {"roots": roots[:-1]}}},
+        "an even modulus": {"inviter": {"entry": {"modulus": entry["modulus"][:-1] + "0"}}},
+        "one token key for two purposes": {"inviter": {"entry": first_message}},
+        "no token keys of messages": {"inviter": {"messages": []}},
+        "one host for both mixers": {"second": {"address": "https://first.example:8443"}},
+        "an address in the clear": {"second": {"address": "http://second.example"}},
+        "one organization that invites and counts": {"runs": {"collector": "works  COUNCIL "}},
+        "an organization without a name": {"runs": {"second": ""}},
+        "one key for two services": {"first": {"key": content["second"]["key"]}},
+        "one key for both layers": {"collector": {"key_configuration": "01" + second[2:]}},
+        "a key of low order": {
+            "second": {"key_configuration": "02" + "0020" + "00" * 32 + "000400010001"}
+        },
+        "fewer slots": {"slots": [joint - 1, *others]},
+        "slots as with one shuffler": {"slots": [sum(content["slots"])]},
+        "no invitations": {"codes": False},
+        "small strata merged": {"small_strata": "merge"},
+        "a release before it closes": {"wanted": 10_000},
+        "a key too many": {"first": {"more": 1}},
+        "the format with one shuffler": {"format": "incrowd bundle 1"},
+    }
 
 
 def cases():
@@ -123,6 +164,8 @@ def cases():
             "collector": mixers.COLLECTOR_KEY.secret.hex(),
             "second": mixers.SECOND_CLASSICAL.secret.hex(),
         },
+        "token_keys": [key.encoded.hex() for key in mixers.token_keys()[: 1 + len(of.slots)]],
+        "wrong_bundles": wrong_bundles(json.loads(of.encoded)),
         "person": drawn[0],
         "batch": {"start": first.encoded.hex(), "body": envelopes.hex()},
         "release": {"start": released(), "body": every.hex()},

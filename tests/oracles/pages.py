@@ -114,7 +114,7 @@ def served(bundle, signer, folder, door, invitations):
     thread = threading.Thread(target=server.run, args=([door],))
     thread.start()
     try:
-        yield [each.entry for each in invited]
+        yield [each.code for each in invited]
     finally:
         server.should_exit = True
         thread.join()

@@ -11,6 +11,7 @@ from pathlib import Path
 import gmpy2
 
 from incrowd.collection.inviter.signing import PrivateTokenKey
+from incrowd.collection.protocol.blind import blind_all
 
 NOTED = Path(__file__).parent / "token_keys.json"
 E = 65537
@@ -73,6 +74,12 @@ def residue_class(residue, p):
     x -> x^((p-1)/e) modulo p respects products and sends every e-th power to 1.
     """
     return pow(residue, (p - 1) // E, p)
+
+
+def blind(message, key, *, salt, blinding):
+    """One blinded message, and the inverse of its blinding factor."""
+    (pair,) = blind_all([message], key, [(salt, blinding)])
+    return pair
 
 
 if __name__ == "__main__":

@@ -259,6 +259,7 @@ def test_simulation_against_a_grid(q, N, L, epsilon, order):
     assert not agrees(found, eta, 2 * delta)
 
 
+@pytest.mark.slow
 def test_the_standard_error_of_delta_is_right():
     """The spread of 200 simulations: its chi-square has false alarms of 1e-6, each side.
 

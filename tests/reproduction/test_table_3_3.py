@@ -56,6 +56,7 @@ def test_error_5_tail_masses(limit, N, q, printed, exact):
         assert found > printed + 5e-4
 
 
+@pytest.mark.slow
 def test_the_grid_of_the_tail_masses_is_fine_enough():
     for limit, q in ((2, 0.2446), (E2, 0.1692)):
         fine, coarse = (tail_mass(q, 1000, limit, step) for step in (1 / 64, 1 / 16))

@@ -1,21 +1,28 @@
-import { isHex, sha256, toHex, utf8, type Bytes } from "./bytes.js"
+import { sha256, toHex, utf8, type Bytes } from "./bytes.js"
 import { canonical, type Json } from "./canonical.js"
 import { cellCount, mostCells } from "./cells.js"
 import { hiddenIn } from "./characters.js"
 import { IncrowdError, refuse } from "./errors.js"
-import { isAddress } from "./link.js"
+import { checksOfMixers, checksOfShuffler, type Checks } from "./parties.js"
 import { checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
-import { isUsable, overhead } from "./seal.js"
-import { fewestSlots, pools } from "./slots.js"
+import { overhead } from "./seal.js"
+import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
+import { fewestSlots, separatePools, sharedPools, type Pools } from "./slots.js"
 
 const LONGEST = 2 ** 24
 const MOST = 65536 // strata, and reports of a person
-const KEYS =
-  "addresses closes codes colluding disposes format key_configuration local_only opens period plan plan_digest " +
-  "reserve shuffler_key slots small_strata strata wanted wording"
+const KEYS: { readonly [format: string]: string } = {
+  "incrowd bundle 1":
+    "addresses closes codes colluding disposes format key_configuration local_only opens period plan plan_digest " +
+    "reserve shuffler_key slots small_strata strata wanted wording",
+  "incrowd bundle 2":
+    "closes codes collector colluding disposes first format inviter opens period plan plan_digest reserve runs second " +
+    "slots small_strata strata wording",
+}
+const SIGNATURE = 256 // bytes of a token
 
-/** Everything that a device, a shuffler and a collector agree on, as the shuffler publishes it (docs/protocol.md). */
-export interface Bundle {
+/** What a bundle says about a collection, whoever mixes. */
+interface Collection {
   readonly plan: Plan
   readonly plan_digest: string
   readonly wording: Wording
@@ -23,18 +30,47 @@ export interface Bundle {
   readonly opens: string
   readonly closes: string
   readonly disposes: string
-  readonly wanted: number | null
   readonly strata: readonly string[]
   readonly small_strata: "delete" | "merge"
   readonly codes: boolean
   readonly colluding: number
   readonly reserve: number
-  readonly local_only: boolean
   readonly slots: readonly number[]
+}
+
+/** A bundle with one shuffler, which invites and mixes. */
+export interface ShufflerBundle extends Collection {
+  readonly format: "incrowd bundle 1"
+  readonly wanted: number | null
+  readonly local_only: boolean
   readonly key_configuration: string
   readonly shuffler_key: string
   readonly addresses: { readonly shuffler: string; readonly collector: string }
 }
+
+/** A bundle with an inviter, two mixers, and a collector. runs: the organization that runs each service. */
+export interface MixersBundle extends Collection {
+  readonly format: "incrowd bundle 2"
+  readonly runs: { readonly inviter: string; readonly first: string; readonly second: string; readonly collector: string }
+  readonly inviter: {
+    readonly address: string
+    readonly key: string
+    readonly entry: TokenKeyText
+    readonly messages: readonly TokenKeyText[]
+  }
+  readonly first: { readonly address: string; readonly key: string }
+  readonly second: { readonly address: string; readonly key: string; readonly key_configuration: string }
+  readonly collector: { readonly address: string; readonly key_configuration: string }
+}
+
+/** A key with which the inviter signs tokens, and the proof that blinding hides what it signs; in hexadecimal. */
+export interface TokenKeyText {
+  readonly modulus: string
+  readonly roots: readonly string[]
+}
+
+/** Everything that a device and the services agree on, as they publish it (docs/protocol.md, "Bundle"). */
+export type Bundle = ShufflerBundle | MixersBundle
 
 export interface Wording {
   readonly language: string
@@ -44,8 +80,8 @@ export interface Wording {
 }
 
 /** A checked bundle with the pinned digest. */
-export interface Survey {
-  readonly bundle: Bundle
+export interface Survey<B extends Bundle = Bundle> {
+  readonly bundle: B
   /** SHA-256 of the bundle's text. */
   readonly digest: Bytes
   /** The invitation of the link; empty without one. */
@@ -74,7 +110,8 @@ function parse(bytes: Bytes): { [key: string]: Json } {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
     const value = JSON.parse(text) as Json
-    if (canonical(value) === text && hasKeys(value, KEYS)) return value
+    const { format } = value as { format: string }
+    if (canonical(value) === text && Object.hasOwn(KEYS, format) && hasKeys(value, KEYS[format])) return value
   } catch {
     // it is not text, or not JSON
   }
@@ -82,39 +119,25 @@ function parse(bytes: Bytes): { [key: string]: Json } {
 }
 
 /** The first invalid field of a bundle. Throws if the plan does not even have the structure of a plan. */
-async function firstWrong(bundle: Bundle & { readonly format?: unknown }): Promise<string | undefined> {
-  const { plan, wording, strata, reserve, wanted, addresses, slots } = bundle
+async function firstWrong(bundle: Bundle): Promise<string | undefined> {
+  const { plan, wording, strata, reserve, slots } = bundle
   const { survey } = plan
   checkPlan(plan)
   const times = [bundle.opens, bundle.closes, bundle.disposes].map(timeOf)
-  const checks: { readonly [field: string]: boolean } = {
-    format: bundle.format === "incrowd bundle 1",
+  const checks: Checks = {
     rows_per_person: survey.rows_per_person === 1,
     wording: isWording(wording, survey.question.map(({ id }) => id)),
     period: isName(bundle.period),
     closes: times[0] < times[1] && times[1] <= times[2],
     strata: Array.isArray(strata) && strata.length <= MOST && strata.length > 0 && strata.every(isName),
-    "the names of strata": new Set(strata).size === strata.length,
-    small_strata: ["delete", "merge"].includes(bundle.small_strata),
-    codes: typeof bundle.codes === "boolean",
-    local_only: typeof bundle.local_only === "boolean",
+    "the names of strata": areDifferent(strata),
     colluding: bundle.colluding === survey.colluding,
     reserve: isCount(reserve, Math.max(20, Math.ceil(survey.crowd / 100))),
-    wanted: wanted === null || isCount(wanted, survey.crowd + reserve),
-    shuffler_key: isHex(bundle.shuffler_key, 32),
-    addresses: hasKeys(addresses, "collector shuffler") && Object.values(addresses).every(isAddress),
-    slots: Array.isArray(slots) && areSlots(plan, slots),
-    key_configuration: await isUsable(bundle.key_configuration),
+    slots: Array.isArray(slots) && areSlots(plan, slots, poolsOf(bundle)),
+    ...(await (hasMixers(bundle) ? checksOfMixers(bundle) : checksOfShuffler(bundle))),
   }
   return Object.keys(checks).find((field) => !checks[field])
 }
-
-const hasKeys = (value: unknown, keys: string): value is { [key: string]: Json } =>
-  value instanceof Object && Object.keys(value).sort().join(" ") === keys
-
-const isName = (text: unknown): boolean => typeof text === "string" && text !== "" && [...text].length <= 200
-
-const isCount = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && (value as number) >= least
 
 function isWording(wording: Wording, ids: string[]): boolean {
   if (!hasKeys(wording, "introduction language questions title")) return false
@@ -130,8 +153,8 @@ const timeOf = (text: string): number => {
   return Number.isNaN(time) || new Date(time).toISOString().replace(".000", "") !== text ? NaN : time
 }
 
-function areSlots(plan: Plan, slots: readonly number[]): boolean {
-  const together = pools(plan).map((pool) => pool.map((message) => plan.messages[message]))
+function areSlots(plan: Plan, slots: readonly number[], pools: Pools): boolean {
+  const together = pools.map((pool) => pool.map((message) => plan.messages[message]))
   const chance = 1e-9 / (plan.survey.crowd * together.filter((pool) => pool.some(({ cells }) => cells)).length)
   const right = together.every((pool, i) => {
     const fixed = total(pool.filter(({ cells }) => !cells).map(({ copies }) => copies))
@@ -147,8 +170,22 @@ function areSlots(plan: Plan, slots: readonly number[]): boolean {
 
 const total = (slots: readonly number[]): number => slots.reduce((sum, count) => sum + count, 0)
 
-/** The sealed length of every report of a survey. */
-export const sealedBytes = (bundle: Bundle): number => plaintextBytes(bundle.plan) + overhead(bundle.key_configuration)
+export const hasMixers = (bundle: Bundle): bundle is MixersBundle => bundle.format === "incrowd bundle 2"
+
+/** The messages that share slots, for each number of slots. */
+export const poolsOf = (bundle: Bundle): Pools => (hasMixers(bundle) ? separatePools : sharedPools)(bundle.plan)
+
+/** The number of sealed reports in every upload of a survey. */
+export const places = (bundle: Bundle): number => total(bundle.slots)
+
+const collectorKey = (bundle: Bundle): string => (hasMixers(bundle) ? bundle.collector : bundle).key_configuration
+
+/** The length of every report of a survey that is sealed for its collector. */
+export const sealedBytes = (bundle: Bundle): number => plaintextBytes(bundle.plan) + overhead(collectorKey(bundle))
 
 /** The length of every upload of a survey. */
-export const uploadBytes = (bundle: Bundle): number => 50 + total(bundle.slots) * sealedBytes(bundle)
+export function uploadBytes(bundle: Bundle): number {
+  if (!hasMixers(bundle)) return 50 + places(bundle) * sealedBytes(bundle)
+  const envelope = 2 + SIGNATURE + sealedBytes(bundle) + overhead(bundle.second.key_configuration)
+  return 66 + SIGNATURE + places(bundle) * envelope
+}

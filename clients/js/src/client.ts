@@ -1,4 +1,4 @@
-import { readBundle, uploadBytes, type Survey } from "./bundle.js"
+import { hasMixers, poolsOf, readBundle, uploadBytes, type Survey } from "./bundle.js"
 import { concat, twoBytes, utf8, type Bytes } from "./bytes.js"
 import { ask, PATIENCE, type Patience } from "./connection.js"
 import type { Answers } from "./encode.js"
@@ -8,8 +8,9 @@ import { browserStore, storedKey, type KeyStore } from "./permanent.js"
 import { isMemoized } from "./questions.js"
 import { randomOrder, systemWords } from "./random.js"
 import { plaintexts } from "./reports.js"
-import { seal } from "./seal.js"
+import { REPORT, seal } from "./seal.js"
 import { stratumOf } from "./strata.js"
+import { blindSlots, readDrawn, uploadOf } from "./tokens.js"
 
 export interface SealOptions {
   /** The invitation; by default that of the link. */
@@ -31,31 +32,46 @@ export async function fetchSurvey(link: string | Link, patience: Patience = PATI
 }
 
 /**
- * Creates the upload of one person: the randomized answers, sealed for the collector, in random order among dummies.
- * The noise is drawn here, once: send these bytes, and keep them until they are accepted. Nothing is sent yet.
+ * Draws the noise of one person, once, and seals the randomized answers for the collector, among dummies. Nothing is
+ * sent yet. Store these bytes until the survey has accepted the upload, which `requestTokens` makes from them.
  */
 export async function sealAnswers(survey: Survey, answers: Answers, options: SealOptions = {}): Promise<Bytes> {
   const { bundle, digest } = survey
-  const start = concat(digest, codeField(survey, options.code), stratumField(survey, answers, options.stratum))
+  const [code, stratum] = [codeField(survey, options.code), stratumField(survey, answers, options.stratum)]
   const memoized = bundle.plan.survey.question.some(isMemoized)
   const key = memoized ? await storedKey(storeOf(options)) : null
-  const reports = await plaintexts(bundle.plan, bundle.slots, answers, systemWords, key)
+  const reports = await plaintexts(bundle.plan, poolsOf(bundle), bundle.slots, answers, systemWords, key)
+  if (hasMixers(bundle)) return blindSlots({ ...survey, bundle }, code, stratum, reports)
   const order = randomOrder(reports.length, systemWords)
-  const sealed = await seal(bundle.key_configuration, digest, order.map((at) => reports[at]))
-  return concat(start, ...sealed)
+  const sealed = await seal(bundle.key_configuration, REPORT, digest, order.map((at) => reports[at]))
+  return concat(digest, code, stratum, ...sealed)
 }
 
-/** Sends an upload, repeatedly if necessary, until the shuffler has stored or refused it. */
+/**
+ * Makes the upload from what `sealAnswers` returned. With two mixers, it requests the tokens that admit the upload and
+ * its reports: from the inviter, which sees the invitation but not what it signs. With one shuffler, the bytes are the
+ * upload already. Store the upload before you send it; if this fails, call it again with the same bytes.
+ */
+export async function requestTokens(survey: Survey, sealed: Bytes, patience: Patience = PATIENCE): Promise<Bytes> {
+  const { bundle } = survey
+  if (!hasMixers(bundle)) return sealed
+  const mixed = { ...survey, bundle }
+  const drawn = readDrawn(mixed, sealed)
+  const { body } = await ask("POST", `${bundle.inviter.address}/tokens`, drawn.request, patience)
+  return uploadOf(mixed, drawn, new Uint8Array(body))
+}
+
+/** Sends an upload, repeatedly if necessary, until the shuffler or the first mixer has stored or refused it. */
 export const sendUpload = async (survey: Survey, upload: Bytes, patience: Patience = PATIENCE): Promise<void> =>
   void (await ask("POST", addressOf(survey, upload), upload, patience))
 
-/** Withdraws an upload before the survey closes. */
+/** Withdraws an upload before the survey closes. With two mixers, the person cannot answer again. */
 export const withdrawUpload = async (survey: Survey, upload: Bytes, patience: Patience = PATIENCE): Promise<void> =>
   void (await ask("DELETE", addressOf(survey, upload), upload, patience))
 
 function addressOf({ bundle }: Survey, upload: Bytes): string {
   if (upload.length !== uploadBytes(bundle)) throw new IncrowdError("length", "These bytes are not an upload for this survey.")
-  return `${bundle.addresses.shuffler}/upload`
+  return `${hasMixers(bundle) ? bundle.first.address : bundle.addresses.shuffler}/upload`
 }
 
 function codeField({ bundle, code }: Survey, typed = code): Bytes {

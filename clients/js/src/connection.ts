@@ -12,7 +12,7 @@ export const PATIENCE: Patience = { whole: 120_000, one: 30_000, first: 500, lon
 
 export const MEDIA_TYPE = "application/octet-stream"
 
-const REFUSED = "The shuffler does not accept this upload."
+const REFUSED = "The service does not accept this upload."
 
 // The status of each problem, whether the same bytes may be accepted later, and a message for people.
 const PROBLEMS: { readonly [name in Problem]: readonly [status: number, again: boolean, meaning: string] } = {
@@ -25,19 +25,21 @@ const PROBLEMS: { readonly [name in Problem]: readonly [status: number, again: b
   withdrawn: [410, false, "This upload was withdrawn; answer again."],
   "code-used": [409, false, "The invitation was already used; an upload that was sent with it may be counted."],
   "code-unknown": [403, false, "The invitation is not recognized; check each of its characters."],
+  "too-often": [429, false, "The same tokens were requested too often."],
+  token: [403, false, "The service does not accept a token of this upload."],
   "not-found": [410, false, "It is too late to withdraw: the survey is closed."],
   "no-resource": [404, false, "There is no survey at this address."],
   method: [405, false, REFUSED],
   slow: [408, true, "Sending took too long."],
   "media-type": [415, false, REFUSED],
   busy: [503, true, "The service is busy."],
-  full: [507, true, "The shuffler is out of storage space."],
-  fault: [500, true, "The shuffler has a problem."],
+  full: [507, true, "The service is out of storage space."],
+  fault: [500, true, "The service has a problem."],
 }
 
 const PREFIX = "urn:incrowd:problem:"
 
-/** The response of a shuffler: bytes if the request succeeded, otherwise the error and the pause that it asks for. */
+/** The response of a service: bytes if the request succeeded, otherwise the error and the pause that it asks for. */
 type Reply = { readonly status: number; readonly body: ArrayBuffer } | { readonly error: IncrowdError; readonly pause: number }
 
 /**
@@ -72,7 +74,7 @@ async function once(method: string, url: string, body: BodyInit | null, { one }:
     if (response.ok) return { status: response.status, body: bytes }
     return { error: problemOf(response.status, bytes), pause: seconds(response.headers.get("Retry-After")) * 1000 }
   } catch {
-    const error = new IncrowdError("unreachable", "The shuffler did not respond; try again. The same bytes are sent.", true)
+    const error = new IncrowdError("unreachable", "The service did not respond; try again. The same bytes are sent.", true)
     return { error, pause: 0 }
   }
 }
@@ -83,7 +85,7 @@ export function problemOf(status: number, body: ArrayBuffer): IncrowdError {
   const problem = Object.hasOwn(PROBLEMS, name) ? PROBLEMS[name as Problem] : undefined
   if (problem?.[0] === status) return new IncrowdError(name as Problem, problem[2], problem[1])
   const again = status === 408 || status === 429 || status >= 500
-  return new IncrowdError("response", `The address responded with status ${status}, which is not a response of a shuffler.`, again)
+  return new IncrowdError("response", `The address responded with status ${status}, which is not a response of a service of this survey.`, again)
 }
 
 function typeOf(body: ArrayBuffer): string {

@@ -5,14 +5,15 @@ export type Fault =
   | "code" // an invitation is required, cannot be read, or is not used
   | "key" // permanent responses require a store for the device's key
   | "link" // it is not the link of a survey
-  | "response" // the response is not that of a shuffler
+  | "response" // the response is not that of a service of the survey
   | "stratum" // there are several strata, and none of them was named
+  | "tokens" // a signature of the inviter is not valid
   | "unreachable" // there was no response
 
-/** The problems that a shuffler can report to a device (docs/protocol.md, "Problems"). */
+/** The problems that a service can report to a device (docs/protocol.md, "Problems"). */
 export type Problem =
   | "length" | "bundle" | "stratum" | "sealed" | "not-open" | "closed" | "withdrawn" | "code-used" | "code-unknown"
-  | "not-found" | "no-resource" | "method" | "slow" | "media-type" | "busy" | "full" | "fault"
+  | "too-often" | "token" | "not-found" | "no-resource" | "method" | "slow" | "media-type" | "busy" | "full" | "fault"
 
 /** Every error of this package. */
 export class IncrowdError extends Error {

@@ -10,7 +10,7 @@ export interface Link {
   readonly code: string
 }
 
-/** Parses a link: the shuffler's address, `#`, the digest, and optionally a period and an invitation. */
+/** Parses a link: the address of the shuffler or the inviter, `#`, the digest, and optionally a period and an invitation. */
 export function parseLink(text: string): Link {
   const [, address, digest, code] = /^([^#]*)#([0-9a-f]{64})(?:\.([0-9A-Z]{16}))?$/.exec(text.trim()) ?? []
   if (!digest || !isAddress(address) || !isBase32(code ?? ""))
@@ -22,12 +22,16 @@ export function parseLink(text: string): Link {
 export function isAddress(text: unknown): text is string {
   if (typeof text !== "string" || !/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[?#@]|\/$/.test(text)) return false
   try {
-    const { protocol, hostname } = new URL(text)
-    return protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+    return new URL(text).protocol === "https:" || isLoopback(text)
   } catch {
     return false
   }
 }
+
+const isLoopback = (address: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(address).hostname)
+
+/** The host of a valid address; on this machine with its port, which tells the services of a rehearsal apart. */
+export const hostOf = (address: string): string => new URL(address)[isLoopback(address) ? "host" : "hostname"]
 
 /** The short form of a digest that people compare: its first 20 bytes. */
 export const shortForm = (digest: Bytes): string => grouped(toBase32(digest.subarray(0, 20)))

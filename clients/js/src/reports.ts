@@ -7,31 +7,31 @@ import { plaintextBytes, questionsOf, reportBits, type Message, type Plan } from
 import { isMemoized, type Encoded } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
 import { respond } from "./respond.js"
-import { pools } from "./slots.js"
+import type { Pools } from "./slots.js"
 
 const VERSION = 1
 const DUMMY = 65535
 
 /**
- * The plaintexts that a person's device seals, before they are put in random order: the reports of each message, and
- * dummies in the remaining slots. If any pool has more reports than slots, everything is drawn again, except for
+ * The plaintexts that a person's device seals, before they are put in random order: for each pool, the reports of its
+ * messages, and dummies in the remaining slots. If any pool has more reports than slots, everything is drawn again, except for
  * permanent responses, which fit their slots by themselves (docs/protocol.md, "Slots").
  */
 export async function plaintexts(
   plan: Plan,
+  pools: Pools,
   slots: readonly number[],
   answers: Answers,
   draw: Draw,
   key: CryptoKey | null,
 ): Promise<Bytes[]> {
   const encoded = encodeAll(plan, answers, draw)
-  const shared = pools(plan)
   for (;;) {
     const reports: Bytes[][] = []
     for (const [i, message] of plan.messages.entries())
-      reports.push(await reportsOf(plan, message, encoded, draw, key, slots[shared.findIndex((pool) => pool.includes(i))]))
-    const sent = shared.map((pool) => pool.reduce((count, i) => count + reports[i].length, 0))
-    if (sent.every((count, i) => count <= slots[i])) return padded(plan, slots, reports)
+      reports.push(await reportsOf(plan, message, encoded, draw, key, slots[pools.findIndex((pool) => pool.includes(i))]))
+    const sent = pools.map((pool) => pool.reduce((count, i) => count + reports[i].length, 0))
+    if (sent.every((count, i) => count <= slots[i])) return padded(plan, pools, slots, reports)
   }
 }
 
@@ -126,13 +126,14 @@ export function packed(bits: boolean[]): Bytes {
 const lowestFirst = (number: number, length: number): Bytes =>
   Uint8Array.from({ length }, (_, i) => Math.floor(number / 256 ** i))
 
-/** The reports of each message as plaintexts, followed by dummies for the remaining slots. */
-export function padded(plan: Plan, slots: readonly number[], reports: Bytes[][]): Bytes[] {
+/** For each pool, the reports of its messages as plaintexts, followed by dummies for its remaining slots. */
+export function padded(plan: Plan, pools: Pools, slots: readonly number[], reports: Bytes[][]): Bytes[] {
   const length = plaintextBytes(plan)
-  const real = reports.flatMap((each, message) => each.map((report) => plaintext(message, report, length)))
   const dummy = plaintext(DUMMY, new Uint8Array(0), length)
-  const places = slots.reduce((sum, count) => sum + count, 0)
-  return [...real, ...Array.from({ length: places - real.length }, () => dummy)]
+  return pools.flatMap((pool, i) => {
+    const real = pool.flatMap((message) => reports[message].map((report) => plaintext(message, report, length)))
+    return [...real, ...Array.from({ length: slots[i] - real.length }, () => dummy)]
+  })
 }
 
 const plaintext = (message: number, report: Bytes, length: number): Bytes =>

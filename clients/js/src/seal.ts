@@ -1,11 +1,12 @@
 import type { KEM } from "hpke"
 
 import { concat, fromHex, isHex, utf8, type Bytes } from "./bytes.js"
-import { IncrowdError } from "./errors.js"
 import { sealer, X25519 } from "./hpke.js"
+import { loaded } from "./loading.js"
 
 const ALGORITHMS = "00010001" // HKDF-SHA256, AES-128-GCM
-const LABEL = utf8("application/vnd.incrowd.report request\0")
+/** The label of what is sealed for a collector with one shuffler. */
+export const REPORT = utf8("application/vnd.incrowd.report request\0")
 const FIXED = 7 + 16 // bytes of the header and of the tag
 
 /** A supported key encapsulation mechanism: the lengths of its keys, and how to get it. */
@@ -17,15 +18,7 @@ interface Mechanism {
 
 const MECHANISMS: { readonly [id: string]: Mechanism } = {
   "0020": { publicBytes: 32, encapsulatedBytes: 32, load: async () => X25519 },
-  "647a": { publicBytes: 1216, encapsulatedBytes: 1120, load: loadXWing },
-}
-
-/** X-Wing is in a separate file, which only surveys that use it load. */
-async function loadXWing(): Promise<KEM> {
-  const { X_WING } = await import("./x-wing.js").catch(() => {
-    throw new IncrowdError("unreachable", "The code that seals for this survey could not be loaded; try again.", true)
-  })
-  return X_WING
+  "647a": { publicBytes: 1216, encapsulatedBytes: 1120, load: async () => (await loaded(import("./x-wing.js"))).X_WING },
 }
 
 /** The mechanism of a key configuration: id of the key (1 byte), id of the mechanism (2 bytes), key, algorithms. */
@@ -34,11 +27,14 @@ const mechanismOf = (configuration: string): Mechanism => MECHANISMS[configurati
 /** The number of bytes by which a sealed report is longer than its plaintext. */
 export const overhead = (configuration: string): number => FIXED + mechanismOf(configuration).encapsulatedBytes
 
-/** Seals plaintexts for the key of a bundle, each with a separate encapsulated secret. */
-export async function seal(configuration: string, digest: Bytes, plaintexts: readonly Bytes[]): Promise<Bytes[]> {
+/**
+ * Seals plaintexts for a key, each with a separate encapsulated secret. label: what they are. binding: what they belong
+ * to, such as the digest of a bundle.
+ */
+export async function seal(configuration: string, label: Bytes, binding: Bytes, plaintexts: readonly Bytes[]): Promise<Bytes[]> {
   const header = fromHex(configuration.slice(0, 6) + ALGORITHMS)
   const kem = await mechanismOf(configuration).load()
-  const sealed = await sealer(kem, fromHex(configuration.slice(6, -12)), concat(LABEL, header, digest))
+  const sealed = await sealer(kem, fromHex(configuration.slice(6, -12)), concat(label, header, binding))
   return Promise.all(plaintexts.map(async (plaintext) => concat(header, await sealed(plaintext))))
 }
 
@@ -48,7 +44,7 @@ export async function isUsable(configuration: unknown): Promise<boolean> {
   const { publicBytes, load } = mechanismOf(configuration)
   if (!isHex(configuration, 9 + publicBytes) || !configuration.endsWith(`0004${ALGORITHMS}`)) return false
   await load()
-  return seal(configuration, new Uint8Array(32), [new Uint8Array(1)]).then(
+  return seal(configuration, REPORT, new Uint8Array(32), [new Uint8Array(1)]).then(
     () => true,
     () => false,
   )

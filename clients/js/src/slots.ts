@@ -47,15 +47,21 @@ export function fewestSlots(slots: number, messages: readonly Sets[], chance: nu
   return above(law, slots) <= chance * (1 + 1e-6) && above(law, slots - 1) > chance * (1 - 1e-6)
 }
 
+/** The numbers of the messages whose reports share slots, for each number of slots. */
+export type Pools = readonly (readonly number[])[]
+
 /**
- * The numbers of the messages whose reports share slots. Each permanent set has a separate pool, since it is drawn once
+ * The pools of an upload to one shuffler. Each permanent set has a separate pool, since it is drawn once
  * and has to fit no matter what else is drawn; all other messages share the first pool.
  */
-export function pools(plan: Plan): number[][] {
+export function sharedPools(plan: Plan): Pools {
   const sets = [...plan.messages.keys()].filter((i) => isPermanentSet(plan, i))
   const shared = [...plan.messages.keys()].filter((i) => !sets.includes(i))
   return [...(shared.length ? [shared] : []), ...sets.map((i) => [i])]
 }
+
+/** With two mixers, every slot belongs to a message. */
+export const separatePools = (plan: Plan): Pools => plan.messages.map((_, i) => [i])
 
 const isPermanentSet = (plan: Plan, i: number): boolean =>
   plan.messages[i].cells && isMemoized(questionsOf(plan, plan.messages[i])[0])

@@ -9,6 +9,7 @@ import { checkPlan, questionsOf } from "../lib/plan.js"
 import { bitsOf } from "../lib/questions.js"
 import { systemWords } from "../lib/random.js"
 import { packed, plaintexts, reportsOf } from "../lib/reports.js"
+import { sharedPools } from "../lib/slots.js"
 import { drawFrom, typed, vectors } from "./vectors.js"
 
 const { plan } = vectors("permanent-plan")
@@ -65,11 +66,11 @@ given.people.forEach(({ answers, messages }, number) =>
 
 test("what is drawn once stands in two uploads, and what is not does not", async () => {
   const answers = Object.fromEntries(answered(given.people[0].answers))
-  const uploads = await Promise.all([1, 2].map(() => plaintexts(plan, given.slots, answers, systemWords, key)))
+  const uploads = await Promise.all([1, 2].map(() => plaintexts(plan, sharedPools(plan), given.slots, answers, systemWords, key)))
   const [one, other] = uploads.map((upload) => upload.filter((text) => text[2] >= 2 && text[1] === 0).map(toHex))
   assert.ok(one.length > 2)
   assert.deepEqual(one, other)
-  const elsewhere = await plaintexts(plan, given.slots, answers, systemWords, await hmacKey(new Uint8Array(32)))
+  const elsewhere = await plaintexts(plan, sharedPools(plan), given.slots, answers, systemWords, await hmacKey(new Uint8Array(32)))
   assert.notDeepEqual(elsewhere.filter((text) => text[2] >= 2 && text[1] === 0).map(toHex), one)
 })
 

@@ -24,6 +24,6 @@ people.forEach((person, number) =>
         return own
       }),
     )
-    assert.deepEqual(padded(plan, [2, 1, 19], reports).map(toHex), person.plaintexts)
+    assert.deepEqual(padded(plan, [[0, 1, 2]], [22], reports).map(toHex), person.plaintexts)
   }),
 )

@@ -21,3 +21,12 @@ export function typed(question, answer) {
   if (question.type === "multi") return answer === "none" ? [] : answer.split(";")
   return answer
 }
+
+/** A pair of keys of X25519, from its secret. */
+export async function pairOf(secret) {
+  const pkcs8 = new Uint8Array([...Buffer.from("302e020100300506032b656e04220420", "hex"), ...secret])
+  const privateKey = await crypto.subtle.importKey("pkcs8", pkcs8, "X25519", true, ["deriveBits"])
+  const { x } = await crypto.subtle.exportKey("jwk", privateKey)
+  const publicKey = await crypto.subtle.importKey("raw", Buffer.from(x, "base64url"), "X25519", true, [])
+  return { privateKey, publicKey }
+}

@@ -6,8 +6,8 @@ import { fromHex, toHex } from "../lib/bytes.js"
 import { problemOf, seconds } from "../lib/connection.js"
 import { parseCode, parseLink, shortForm } from "../lib/link.js"
 import { sealer, X25519 } from "../lib/hpke.js"
-import { isUsable, overhead, seal } from "../lib/seal.js"
-import { vectors } from "./vectors.js"
+import { isUsable, overhead, REPORT, seal } from "../lib/seal.js"
+import { pairOf, vectors } from "./vectors.js"
 
 const bundles = vectors("bundles").right
 const keys = vectors("keys")
@@ -16,25 +16,17 @@ test("a plaintext is sealed to the bytes of the vectors, given their ephemeral k
   const { plaintext, ephemeral_private, bundle, sealed } = vectors("sealed").right
   const pair = await pairOf(fromHex(ephemeral_private))
   const fixed = mock.method(crypto.subtle, "generateKey", async () => pair)
-  const [made] = await seal(keys.key_configuration, fromHex(bundle), [fromHex(plaintext)])
+  const [made] = await seal(keys.key_configuration, REPORT, fromHex(bundle), [fromHex(plaintext)])
   fixed.mock.restore()
   assert.equal(toHex(made), sealed)
 })
-
-async function pairOf(secret) {
-  const pkcs8 = new Uint8Array([...fromHex("302e020100300506032b656e04220420"), ...secret])
-  const privateKey = await crypto.subtle.importKey("pkcs8", pkcs8, "X25519", true, ["deriveBits"])
-  const { x } = await crypto.subtle.exportKey("jwk", privateKey)
-  const publicKey = await crypto.subtle.importKey("raw", Buffer.from(x, "base64url"), "X25519", true, [])
-  return { privateKey, publicKey }
-}
 
 const quantum = vectors("sealed").post_quantum
 
 /** Seals the plaintext of the vectors with X-Wing, where 64 bytes stand for the random ones. */
 async function sealedWith(seed, configuration = quantum.key_configuration, bundle = quantum.bundle) {
   const drawn = mock.method(crypto, "getRandomValues", (into) => (into.set(fromHex(seed).subarray(0, into.length)), into))
-  const [made] = await seal(configuration, fromHex(bundle), [fromHex(quantum.plaintext)])
+  const [made] = await seal(configuration, REPORT, fromHex(bundle), [fromHex(quantum.plaintext)])
   drawn.mock.restore()
   return toHex(made)
 }
@@ -50,7 +42,7 @@ test("a plaintext is sealed with X-Wing to the bytes of the vectors, given the s
 
 test("nothing is sealed the same twice with X-Wing", async () => {
   const plaintext = fromHex(quantum.plaintext)
-  const made = await seal(quantum.key_configuration, fromHex(quantum.bundle), Array(9).fill(plaintext))
+  const made = await seal(quantum.key_configuration, REPORT, fromHex(quantum.bundle), Array(9).fill(plaintext))
   assert.equal(new Set(made.map((each) => toHex(each.subarray(7, 39)))).size, 9)
 })
 

@@ -15,7 +15,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Receive uploads, mix them, and pass them on to the second mixer.
+    help="""Receive uploads, and send the second mixer one batch.
 
     \b
     Example:

@@ -52,13 +52,13 @@ def print_bundle(facts: dict[str, Any], bundle: Bundle, guarantee: Guarantee) ->
     from incrowd.collection.claims import organizations_of
     from incrowd.presentation.sentences import (
         against_sentence,
-        guarantee_sentence,
         guarantee_symbols,
+        promise_sentence,
     )
 
     for name in ("link", "short", "least_people", "reports_per_person", "upload_bytes"):
         typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
-    typer.echo(f"guarantee: {guarantee_sentence(guarantee)}")
+    typer.echo(f"guarantee: {promise_sentence(guarantee)}")
     typer.echo(guarantee_symbols(guarantee))
     typer.echo(f"against: {against_sentence(guarantee, organizations_of(bundle))}")
 

@@ -37,10 +37,16 @@ COMMANDS = {
     "simulate": ("trying:simulate", "Test a survey by simulation on known answers."),
     "demo": ("trying:demo", "Run every step on real data and compare with the truth."),
     "shuffler": ("shuffler:app", "Receive sealed reports, mix them, and pass them on."),
-    "first-mixer": ("first_mixer:app", "Mix uploads, and pass them on to the second mixer."),
+    "first-mixer": (
+        "first_mixer:app",
+        "Receive uploads, and send the second mixer one batch.",
+    ),
     "page": ("page:page", "Write a survey page where people answer in a browser."),
     "inviter": ("inviter:app", "Invite people to a collection with two mixers."),
-    "second-mixer": ("second_mixer:app", "Mix the first mixer's batch again, and release it."),
+    "second-mixer": (
+        "second_mixer:app",
+        "Open the first mixer's batch, and mix it again.",
+    ),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),
     "open": ("open:open_sealed", "Open a release without a server."),

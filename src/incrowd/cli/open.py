@@ -93,7 +93,9 @@ def open_sealed(
     destroyed = not missing_strata([signed], collected) and not keep_key
     if destroyed:
         destroy(key)
-    guarantee = bundle_guarantee(collected, receipt.opened_people)
+    guarantee = None  # of what was counted
+    if not receipt.is_refused:
+        guarantee = bundle_guarantee(collected, receipt.opened_people)
     _show(received(receipt, collected), guarantee, output, key, destroyed, json)
 
 
@@ -112,7 +114,12 @@ def _engine(name: str, master: str, sealed: Sealed, advance: Advance) -> Iterato
 
 
 def _show(
-    receipt: Received, guarantee: Guarantee, output: Path, key: Path, destroyed: bool, json: bool
+    receipt: Received,
+    guarantee: Guarantee | None,
+    output: Path,
+    key: Path,
+    destroyed: bool,
+    json: bool,
 ) -> None:
     """Show what was opened, its guarantee, and whether the key still exists."""
     from incrowd.cli import show
@@ -126,10 +133,11 @@ def _show(
             "key_destroyed": destroyed,
             "receipt": receipt_facts(receipt),
         }
-        print_json(facts | {"guarantee": guarantee_facts(guarantee)})
+        print_json(facts | {"guarantee": guarantee and guarantee_facts(guarantee)})
         return
     show.receipts([receipt])
-    say(guarantee_sentence(guarantee))
+    if guarantee:
+        say(guarantee_sentence(guarantee))
     say(f"wrote {output}")
     if destroyed:
         say(f"destroyed {key}: everything is opened")

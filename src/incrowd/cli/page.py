@@ -13,7 +13,7 @@ from incrowd.files import replaced
 
 
 def page(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or the shuffler's bundle.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or a collection's bundle.")],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
     ],
@@ -51,7 +51,7 @@ def page(
     facts = {
         "files": sorted(files),
         "folder": str(output),
-        "shuffler": content.shuffler,
+        "services": content.services,
         "bundle": content.digest or None,
         "plan": content.plan.digest,
         "guarantee": guarantee_facts(content.guarantee),
@@ -62,5 +62,5 @@ def page(
         return
     say(f"wrote {len(files)} files to {output}; languages: {', '.join(sorted(tables))}")
     say(guarantee_sentence(content.guarantee))
-    say(f"answers go to {content.shuffler}; serve the folder from elsewhere, over https")
+    say(f"answers go to {content.services[-1]}; serve the folder from elsewhere, over https")
     say("the host should send the headers of _headers, nginx.conf or Caddyfile")

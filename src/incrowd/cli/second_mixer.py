@@ -14,7 +14,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Open the first mixer's batch, mix it again, and release it to the collector.
+    help="""Open the first mixer's batch, and mix it again.
 
     \b
     Example:

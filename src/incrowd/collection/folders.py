@@ -45,14 +45,14 @@ def load_key(path: Path, configuration: KeyConfiguration, service: str) -> Priva
 
     Raises UsageError if it is unreadable or another key.
     """
-    made = f"`incrowd {service} init`"
+    command = f"`incrowd {service} init`"
     try:
         content = path.read_bytes()
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; make one with {made}"
+        allowed = f"it cannot be read: {error.strerror}; make one with {command}"
         raise UsageError.of("key", str(path), allowed) from None
     if len(content) != SECRET_BYTES:
-        allowed = f"should have {SECRET_BYTES}; use the file that {made} made"
+        allowed = f"should have {SECRET_BYTES}; use the file that {command} made"
         raise UsageError.of("key", InWords(f"{path} has {len(content):,} bytes"), allowed)
     private = PrivateKey(configuration.kem, content)
     if private.public != configuration.public:

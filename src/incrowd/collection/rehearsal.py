@@ -46,8 +46,8 @@ from incrowd.collection.parties import (
     PARTIES,
     Prepared,
     Service,
-    with_separate_parties,
     new_token,
+    with_separate_parties,
 )
 from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link

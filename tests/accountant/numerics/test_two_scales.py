@@ -70,10 +70,8 @@ def test_the_division_keeps_the_mean_and_adds_little_spread():
     assert small.total == large.total == 1.0
 
 
-@pytest.mark.parametrize(
-    ("q", "crowd", "epsilon"),
-    [pytest.param(0.3432, 10**7, 2.0, marks=pytest.mark.slow), (0.39, 10**7, 0.4)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("q", "crowd", "epsilon"), [(0.3432, 10**7, 2.0), (0.39, 10**7, 0.4)])
 def test_forty_bits_in_one_and_in_two(monkeypatch, q, crowd, epsilon):
     """A crowd of one record: values up to (p/q)^40. Within the tolerance of the digits."""
     report = Schema.uniform([FREE_BIT] * 40, BitFlip.at_least(q))

@@ -21,6 +21,7 @@ from incrowd.collection.collector.keeper import (
     open_waiting,
 )
 from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, save_receipt
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.sealed import seal
@@ -367,10 +368,34 @@ def test_a_stratum_with_too_few_tokens_is_final(places, reports, batch):
     findings = {each.subject: each for each in check_machine(places, OF, NOW)}
     assert "too few tokens" in findings["release 1"].text
     assert len(receipts_of(PLAN, [places.opened_ones])) == 1
+    gate = Gate(OF, places)
+    facts = Progress(OF, gate, PeopleCount(OF, lambda: NOW), lambda: NOW).facts()
+    assert [each["too_few"] for each in facts["strata"]] == [False, True]
+    assert facts["phase"] == "opened" and facts["opened_people"] == PEOPLE
+    assert len(gate.passed()) == 1
     tokens = tuple(PLAN.survey.crowd * slots for slots in OF.slots)
     later = sign(replace(south.header, tokens=tokens), mixers.SECOND)
     with pytest.raises(ProtocolError, match="contradiction"):
         take(later.encoded, places)
+
+
+@pytest.mark.parametrize("json_too", [(), ("--json",)])
+def test_the_command_says_that_there_were_too_few_tokens(tmp_path, batch, json_too):
+    """There is a receipt, and nothing that a guarantee could be about."""
+    (tmp_path / "r").write_bytes(sent(*mixers.release(OF, [], batch)))
+    (tmp_path / "bundle.json").write_bytes(OF.encoded)
+    (tmp_path / "private.key").write_bytes(mixers.COLLECTOR_KEY.secret)
+    words = ("--bundle", tmp_path / "bundle.json", "--key", tmp_path / "private.key")
+    done = run("open", tmp_path / "r", *words, "-o", tmp_path / "opened", *json_too)
+    assert done.returncode == 0, done.stderr
+    if json_too:
+        facts = json.loads(done.stdout)
+        assert facts["guarantee"] is None and facts["receipt"]["tokens"] == []
+    else:
+        assert "too few reports with a token" in done.stdout + done.stderr
+        assert "epsilon" not in done.stdout + done.stderr
+    assert (tmp_path / "private.key").exists()  # the other stratum may still come
+    assert load_receipt(tmp_path / "opened")[0].is_refused
 
 
 def test_the_batch_tells_which_strata_can_come(places, reports, uploads):

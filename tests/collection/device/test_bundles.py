@@ -222,7 +222,7 @@ def test_the_example_is_nobodys(home, answers):
 # --- links of survey pages -----------------------------------------------------------------------
 
 PAGE = page_files(
-    PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+    PageContent(INVITED.plan, ("https://mix.example",), INVITED.plan.guarantee), shipped()
 )["index.html"]
 
 

@@ -29,6 +29,7 @@ from incrowd.collection.settings import FirstMixerSettings, ShufflerSettings
 from incrowd.errors import UsageError
 from tests.oracles import mixers
 from tests.oracles.mixing import Site, content, entry, found, sealed, two_mixers, upload
+from tests.oracles.simulation import Faults, Killed
 
 FALSE_ALARM = 1e-9
 MIXERS = two_mixers(strata=("north", "south", "east"))
@@ -336,6 +337,64 @@ def test_it_is_posted_to_the_second_mixer(tmp_path):
     with mock.patch("httpx.post", post):
         assert courier(keeper.onward(MIXERS).address)(b"start", body)
     assert asked == [("https://second.example/batch", b"startbody")]
+
+
+# --- kills ---------------------------------------------------------------------------------------
+
+
+def killed_at(folder, points):
+    """A kill at a point of the first look after closing, then another process.
+
+    Returns whether the first was killed, after checking that there is one batch with everybody.
+    """
+    site, faults = Site(folder, MIXERS), Faults()
+    given = people(LEAST)
+    site.post(*given, *people(2, 1, 100))
+    faults.watch(site.store.engine)
+    killed = False
+    try:
+        with faults.armed(points):
+            site.look_at("closes")
+    except Killed:
+        killed = True
+    site.start()
+    for _ in range(2):
+        site.look(hours=2)
+    signed, by_stratum = site.collector.batch()
+    assert signed.header.people == ((0, LEAST),)
+    assert sorted(by_stratum[0]) == sorted(each for one in given for each in one.sealed)
+    assert not site.settings.secret_file.exists() and not site.bodies()
+    assert rows(site, tables.reports) == rows(site, tables.codes) == 0
+    site.close()
+    return killed
+
+
+@pytest.mark.parametrize("points", range(3, 45, 14))
+def test_a_first_mixer_that_is_killed_at_a_step_sends_one_batch(tmp_path, points):
+    assert killed_at(tmp_path, points) or points > 20
+
+
+@pytest.mark.slow
+def test_a_first_mixer_that_is_killed_at_every_step_sends_one_batch(tmp_path):
+    points = 0
+    while killed_at(tmp_path / str(points), points):
+        points += 1
+    assert points > 20
+
+
+def test_a_first_mixer_that_mixes_again_after_a_kill_is_seen(tmp_path):
+    """The wrong variant: the header is not durable before the batch leaves."""
+    site = Site(tmp_path, MIXERS)
+    site.post(*people(LEAST))
+    site.collector.answers_get_lost = True
+    site.look_at("closes")
+    with site.store._writing() as connection:
+        connection.execute(tables.releases.delete())
+        site.store._set(connection, (0,), state="closing")
+    site.look(hours=2)
+    with pytest.raises(AssertionError, match="a second batch"):
+        site.collector.batch()
+    site.close()
 
 
 # --- the order in the batch ----------------------------------------------------------------------

@@ -61,7 +61,7 @@ def quick(examples=LISTS):
 
 @pytest.mark.parametrize("simulation", [Simulation, OpenSimulation, MixersSimulation])
 def test_nothing_is_lost_and_nothing_is_twice(simulation):
-    run(simulation, settings=quick(15))
+    run(simulation, settings=quick(8))
 
 
 @pytest.mark.slow

@@ -13,8 +13,10 @@ import incrowd
 from incrowd.cli.app import app
 from incrowd.collection.page.files import PageContent, asked_in, page_files, read_strings, shipped
 from incrowd.collection.protocol.problem import KINDS
+from tests.oracles import mixers
 from tests.oracles.make_vectors import INVITED
 
+BUILT = "incrowd-sdk.js", "blind.js", "x-wing.js"
 HOSTILE = "</script><script>alert(1)</script>"
 DATA = re.compile(r'<script type="application/json" id="(\w+)">(.*?)</script>', re.DOTALL)
 
@@ -28,7 +30,7 @@ def plan(**more):
 @pytest.fixture(scope="module")
 def files():
     asked = PageContent(
-        plan(), "https://mix.example:8443/survey", plan().guarantee, "", HOSTILE, "en"
+        plan(), ("https://mix.example:8443/survey",), plan().guarantee, "", HOSTILE, "en"
     )
     return page_files(asked, shipped() | {"xx": {"send": HOSTILE}})
 
@@ -72,12 +74,12 @@ def test_no_text_of_a_survey_or_a_translation_is_markup(files):
     found = {name: json.loads(text) for name, text in DATA.findall(html)}
     assert found["strings"]["xx"]["send"] == HOSTILE
     assert next(iter(found["strings"])) == "en"
-    assert found["config"]["shuffler"] == "https://mix.example:8443/survey"
+    assert found["config"]["services"] == ["https://mix.example:8443/survey"]
 
 
 def test_nothing_in_the_files_leads_elsewhere(files):
     for name, data in files.items():
-        if name.endswith((".css", ".html")) or (name.endswith(".js") and "sdk" not in name):
+        if name.endswith((".css", ".html")) or (name.endswith(".js") and name not in BUILT):
             found = set(re.findall(r"https?://[\w.:]+", data.decode()))
             assert found <= {"https://mix.example:8443"}, name
 
@@ -101,7 +103,7 @@ def test_every_language_has_every_text_with_its_places(tag):
 
 def test_every_text_is_used_and_every_used_text_is_there(files):
     scripts = "".join(
-        data.decode() for name, data in files.items() if name.endswith(".js") and "sdk" not in name
+        data.decode() for name, data in files.items() if name.endswith(".js") and name not in BUILT
     )
     known = set(shipped()["en"])
     said = set(re.findall(r'say\("([\w-]+)"', scripts))
@@ -132,8 +134,24 @@ def test_a_bundle_says_where_and_which(tmp_path):
     path = tmp_path / "bundle.json"
     path.write_bytes(INVITED.encoded)
     asked = asked_in(path, None)
-    assert (asked.shuffler, asked.digest) == (INVITED.addresses.shuffler, INVITED.digest.hex())
+    assert (asked.services, asked.digest) == ((INVITED.addresses.shuffler,), INVITED.digest.hex())
     assert (asked.title, asked.language) == (INVITED.wording.title, "en")
+
+
+def test_with_two_mixers_the_page_contacts_the_inviter_and_the_first_mixer_alone(tmp_path):
+    bundle = mixers.bundle(plan())
+    path = tmp_path / "bundle.json"
+    path.write_bytes(bundle.encoded)
+    html = page_files(asked_in(path, None), shipped())["index.html"].decode()
+    allowed = "https://invite.example https://first.example"
+    assert f"connect-src {allowed};" in policy(html)
+    assert allowed.split() == re.findall(r"https?://[^\s;]+", policy(html))
+    config = {name: json.loads(text) for name, text in DATA.findall(html)}["config"]
+    assert (config["services"], config["digest"]) == (allowed.split(), bundle.digest.hex())
+    assert not config["promise"]["local_only"]
+    alone = bundle.runs.model_copy(update={"first": "Institute", "second": "institute"})
+    path.write_bytes(mixers.bundle(plan(), runs=alone.model_dump()).encoded)
+    assert asked_in(path, None).guarantee.reduced_by[0] == "one-party"
 
 
 def test_another_language_takes_every_text(tmp_path):
@@ -150,3 +168,4 @@ def test_the_command_writes_the_files(tmp_path):
     facts = json.loads(found.stdout)
     assert sorted(path.name for path in (tmp_path / "public").iterdir()) == facts["files"]
     assert (facts["languages"], facts["bundle"]) == (["de", "en"], None)
+    assert facts["services"] == ["https://mix.example"]

@@ -121,6 +121,7 @@ def test_in_german_narrow_and_for_everybody(seen):
     assert (seen["axe"], seen["axeGerman"], seen["complaints"]) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_where_nobody_mixes_nothing_is_said_to_hide(tmp_path):
     """One party shuffles and opens: the invented pieces of others hide nobody."""
     if not has_browser():

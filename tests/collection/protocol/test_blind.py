@@ -15,7 +15,6 @@ from incrowd.collection.protocol import blind as protocol
 from incrowd.collection.protocol.blind import (
     ROOTS,
     TokenKey,
-    blind,
     blind_all,
     challenges,
     check_roots,
@@ -27,7 +26,7 @@ from incrowd.collection.protocol.blind import (
 from incrowd.errors import ProtocolError
 from tests.oracles import token_keys
 from tests.oracles.recorded import VECTORS
-from tests.oracles.token_keys import E, residue_class
+from tests.oracles.token_keys import E, blind, residue_class
 
 EXAMPLES = json.loads((VECTORS / "rfc9474.json").read_text())["vectors"]
 MESSAGE = b"a token"

@@ -1,6 +1,7 @@
 """The vectors of two mixers against the library, and against a reader that shares nothing."""
 
 import hashlib
+import json
 import struct
 
 import numpy as np
@@ -10,15 +11,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.collector.collections import check_rows
 from incrowd.collection.protocol import tokens
-from incrowd.collection.protocol.blind import blind, finalize
+from incrowd.collection.protocol.blind import finalize
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.collection.protocol.signed import Signed, check_body, prove_cheating
 from incrowd.collection.protocol.upload import parse_upload
 from incrowd.errors import ProtocolError
+from incrowd.plans.digests import canonical
 from tests.collection.protocol.conftest import vectors
 from tests.oracles import wire
+from tests.oracles.token_keys import blind
 
 hexed = bytes.fromhex
 GIVEN = vectors("mixers")
@@ -59,6 +62,21 @@ def test_the_bundle():
     assert OF.digest.hex() == GIVEN["digest"] and READ["digest"] == OF.digest
     assert READ["row"] == OF.row_length and READ["envelope"] == OF.envelope_length
     assert tuple(READ["slots"]) == OF.slots
+
+
+def merged(content, patch):
+    """A JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    return content | {key: merged(content.get(key), value) for key, value in patch.items()}
+
+
+@pytest.mark.parametrize("why", GIVEN["wrong_bundles"])
+def test_a_wrong_bundle(why):
+    content = merged(json.loads(GIVEN["bundle"]), GIVEN["wrong_bundles"][why])
+    assert content != json.loads(GIVEN["bundle"])
+    with pytest.raises(ProtocolError):
+        Bundle.parse(canonical(content).encode())
 
 
 def test_a_request_its_answer_and_the_tokens():

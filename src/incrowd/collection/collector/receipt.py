@@ -268,10 +268,9 @@ def collection_name(message: int) -> str:
 
 def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Received:
     """Return the facts of a receipt for pages. contradicted: whether other files prove cheating."""
-    people, most = (
-        receipt.opened_people,
-        most_reports(bundle.plan.messages, bundle.slots, bundle.pools),
-    )
+    people = receipt.opened_people
+    most = most_reports(bundle.plan.messages, bundle.slots, bundle.pools)
+    pairs = zip(receipt.messages, most, strict=not receipt.is_refused)
     return Received(
         release=release_of(receipt.signed.header, bundle, people).id,
         bundle=short(bundle.digest),
@@ -285,7 +284,7 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
         opened_people=people,
         crowded=tuple(
             (number, message.reports, people * places)
-            for number, (message, places) in enumerate(zip(receipt.messages, most, strict=True))
+            for number, (message, places) in enumerate(pairs)
             if message.reports > people * places
         ),
         places=bundle.places,

@@ -202,8 +202,7 @@ def _service_of_page(link: Link, connection: Connection, reply: Reply) -> str:
             once = replace(connection, patience=replace(connection.patience, whole=0.0))
             reply = once.ask("GET", f"{link.address}/", most=MOST_BYTES)
         if reply.status == 200 and (config := _CONFIG.search(reply.body)):
-            stated = json.loads(config[1])
-            return checked_address(str(stated.get("inviter") or stated["shuffler"]))
+            return checked_address(str(json.loads(config[1])["services"][0]))
     return ""
 
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,7 @@ from markupsafe import Markup
 from incrowd.accountant.analyses import analysis
 from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import IncrowdError, UsageError, unreadable
 from incrowd.guarantees import guarantee_of
 from incrowd.plans import Guarantee, Plan
@@ -35,12 +35,13 @@ _HERE = files(__package__)
 class PageContent:
     """The content of a page: its questions and its promise.
 
-    digest: of the bundle, in hexadecimal; "" if there is no bundle yet, and the promise is then for
-    a bundle with different parties as shuffler and collector.
+    services: the addresses that the page contacts: the first has the bundle, the last takes
+    uploads. digest: of the bundle, in hexadecimal; "" if there is no bundle yet, and the promise is
+    then for a bundle with different parties as shuffler and collector.
     """
 
     plan: Plan
-    shuffler: str
+    services: tuple[str, ...]
     guarantee: Guarantee
     digest: str = ""
     title: str = ""
@@ -62,14 +63,17 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
                 f"should be {address}, the address in the bundle; or leave it out",
             )
         about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
-        return PageContent(bundle.plan, address, *about)
+        services: tuple[str, ...] = (address,)
+        if isinstance(bundle, MixersBundle):
+            services = (bundle.inviter.address, address)
+        return PageContent(bundle.plan, services, *about)
     plan = Plan.load(path)
     try:
         address = checked_address(shuffler or "")
     except ValueError as error:
         raise UsageError.of("shuffler", shuffler or "", str(error)) from None
     promise = guarantee_of(plan, claims=[claims_of_plan(plan)])
-    return PageContent(plan, address, promise, "", plan.survey.name, plan.survey.language)
+    return PageContent(plan, (address,), promise, "", plan.survey.name, plan.survey.language)
 
 
 def is_bundle(path: Path) -> bool:
@@ -126,7 +130,7 @@ def page_files(content: PageContent, strings: Mapping[str, Mapping[str, str]]) -
     integrity = {name: _integrity(data) for name, data in static.items()}
     modules = {f"./{name}": value for name, value in integrity.items() if name.endswith(".js")}
     import_map = json.dumps({"integrity": dict(sorted(modules.items()))})
-    policy = _policy(content.shuffler, import_map)
+    policy = _policy(content.services, import_map)
     headers = _headers(policy)
     page = rendered(
         "index.html",
@@ -148,7 +152,7 @@ HOSTS = ("_headers", "nginx.conf", "Caddyfile")
 
 
 def _config(content: PageContent) -> dict[str, Any]:
-    """Return the configuration of the page: shuffler, digests, and the figures of the promise."""
+    """Return the configuration of the page: services, digests, and the figures of the promise."""
     plan, promise = content.plan, content.guarantee
     repeated = promise.reduced_by == ("permanent-responses",)
     mixed = analysis(promise.analysis).shuffled
@@ -162,7 +166,7 @@ def _config(content: PageContent) -> dict[str, Any]:
         "permanent": bool(plan.memoized) and not repeated,
     }
     return {
-        "shuffler": content.shuffler,
+        "services": content.services,
         "digest": content.digest,
         "plan": plan.digest,
         "promise": figures,
@@ -180,14 +184,14 @@ def _integrity(data: bytes, hashed: str = "sha384") -> str:
     return f"{hashed}-{base64.b64encode(digest).decode()}"
 
 
-def _policy(shuffler: str, import_map: str) -> tuple[str, ...]:
-    """Return the policy: the page runs only its own scripts and connects only to the shuffler."""
+def _policy(services: Sequence[str], import_map: str) -> tuple[str, ...]:
+    """Return the policy: the page runs only its own scripts and connects only to its services."""
     return (
         "default-src 'none'",
         f"script-src 'self' '{_integrity(import_map.encode(), 'sha256')}'",
         "style-src 'self'",
         "img-src data:",
-        f"connect-src {_origin(shuffler)}",
+        f"connect-src {' '.join(map(_origin, services))}",
         "base-uri 'none'",
         "form-action 'none'",
         "require-trusted-types-for 'script'",
@@ -195,12 +199,12 @@ def _policy(shuffler: str, import_map: str) -> tuple[str, ...]:
     )
 
 
-def _origin(shuffler: str) -> str:
+def _origin(address: str) -> str:
     """Return the origin for the policy. Raises UsageError for characters with a meaning there."""
-    parts = urlsplit(shuffler)
+    parts = urlsplit(address)
     if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
         allowed = "should have a host of letters, digits, periods and hyphens"
-        raise UsageError.of("shuffler", shuffler, allowed)
+        raise UsageError.of("address", address, allowed)
     return f"{parts.scheme}://{parts.netloc}"
 
 

@@ -157,22 +157,12 @@ def random_blinding(key: TokenKey) -> tuple[bytes, int]:
     return os.urandom(SALT_BYTES), 1 + secrets.randbelow(key.modulus - 1)
 
 
-def blind(message: bytes, key: TokenKey, *, salt: bytes, blinding: int) -> tuple[bytes, int]:
-    """Return the blinded message, 256 bytes, and the inverse of the blinding factor.
-
-    salt, blinding: from `random_blinding`, for this signature only. Raises ProtocolError if the
-    encoded message or the factor has no inverse.
-    """
-    (pair,) = blind_all([message], key, [(salt, blinding)])
-    return pair
-
-
 def blind_all(
     messages: Sequence[bytes], key: TokenKey, blindings: Sequence[tuple[bytes, int]]
 ) -> list[tuple[bytes, int]]:
-    """Return what `blind` does for several messages, with a single inversion.
+    """Return each blinded message, 256 bytes, and the inverse of its blinding factor.
 
-    blindings: salt and blinding factor of each message. With the products P_i = m_1 r_1 ... m_i r_i
+    blindings: from `random_blinding`, for these signatures only. One inversion serves all. With the products P_i = m_1 r_1 ... m_i r_i
     (Montgomery's trick), the inverse of m_i r_i is P_(i-1) / P_i; times m_i, it is that of r_i.
     P has an inverse exactly if every m_i and r_i has.
     """
@@ -197,7 +187,7 @@ def blind_all(
 def finalize(message: bytes, blind_signature: bytes, inverse: int, key: TokenKey) -> bytes:
     """Return the signature of a message, 256 bytes, from the inviter's answer.
 
-    inverse: from `blind`. Raises ProtocolError if the result is not a valid signature: the device
+    inverse: from `blind_all`. Raises ProtocolError if the result is not a valid signature: the device
     then sends nothing, because an inviter could recognize who lacks a token.
     """
     if len(blind_signature) == SIGNATURE_BYTES:

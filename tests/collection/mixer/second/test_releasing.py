@@ -10,7 +10,7 @@ import pytest
 from incrowd.collection.inviter.signing import sign_blinded
 from incrowd.collection.mixer.second import releasing
 from incrowd.collection.mixer.second.opening import REPEATED, TOKEN, UNOPENED
-from incrowd.collection.protocol.blind import blind, finalize, random_blinding
+from incrowd.collection.protocol.blind import finalize, random_blinding
 from incrowd.collection.protocol.tokens import TokenReport, sealed_slots, slot_text
 from incrowd.files import new_file
 from incrowd.sampling.shuffle import Disk
@@ -25,6 +25,7 @@ from tests.collection.mixer.second.conftest import (
     settings_in,
 )
 from tests.oracles import mixers
+from tests.oracles.token_keys import blind
 
 CROWD = BUNDLE.plan.survey.crowd
 MESSAGES = range(len(BUNDLE.slots))
@@ -247,9 +248,10 @@ def test_wrong_orders_do_not_look_random(mixer, batch, monkeypatch, wrong):
     assert not any(looks_random(*each) for each in orders(mixer, batch))
 
 
-def test_every_order_of_few_rows_is_equally_likely(tmp_path):
-    """Chi-squared of 24 orders of 4 rows, 2,400 draws: above 80 with 23 degrees with probability
-    3e-8."""
+def test_every_order_of_few_rows_is_equally_likely(tmp_path, monkeypatch):
+    """With two buckets. Chi-squared of 24 orders of 4 rows, 2,400 draws: above 80 with 23 degrees
+    of freedom with probability 3e-8."""
+    monkeypatch.setattr("incrowd.sampling.shuffle.FILES", 2)
     rows, seen, draws = np.arange(5, dtype=np.uint8).reshape(-1, 1), Counter(), 2_400
     for _ in range(draws):
         with new_file(tmp_path) as body, ExitStack() as stack:

@@ -282,6 +282,5 @@ def _left(keeper: SecondKeeper) -> Iterator[Finding]:
     if keeper.is_over:
         left += [settings.releases, *shelf.starts.glob("*.start")]
     names = ", ".join(str(path) for path in left if path.exists())
-    yield Finding(
-        "left over", not names, f"{names}; start the second mixer" if names else "nothing"
-    )
+    text = f"{names}; start the second mixer again" if names else "nothing"
+    yield Finding("leftover files", not names, text)

@@ -132,8 +132,8 @@ def is_enough(tokens: tuple[int, ...], people: int, bundle: MixersBundle) -> boo
 def _permuted(body: NewFile, rows: np.ndarray, without: np.ndarray, disk: Disk) -> bytes:
     """Write rows in a uniformly random order, except some; return the SHA-256."""
     digest = hashlib.sha256()
-    kept = _except(rows, without)
-    for some in mixed(kept, rows.shape[1], Keystream.from_system(), disk):
+    remaining = _except(rows, without)
+    for some in mixed(remaining, rows.shape[1], Keystream.from_system(), disk):
         body.file.write(some.data)
         digest.update(some.data)
     return digest.digest()

@@ -13,11 +13,17 @@ export async function arrive(sdk, config, fragment) {
   const [, digest = config.digest, code = ""] = parts
   const invitation = code ? codeOf(sdk, code) : ""
   const survey = digest
-    ? await sdk.fetchSurvey({ address: config.shuffler, digest, code: invitation }, PATIENCE)
+    ? await sdk.fetchSurvey({ address: config.services[0], digest, code: invitation }, PATIENCE)
     : { ...(await unpinned(sdk, config)), code: invitation }
-  if (survey.bundle.plan_digest !== config.plan) throw fault("another-plan")
-  if (survey.bundle.addresses.shuffler !== config.shuffler) throw fault("another-plan")
+  if (!isOf(config, survey.bundle, digest)) throw fault("another-plan")
   return { survey, short: sdk.shortForm(survey.digest), pinned: Boolean(digest) }
+}
+
+/** Whether this page is for a bundle: with two mixers, its promise depends on who runs which service. */
+function isOf(config, { plan_digest, inviter, first, addresses }, digest) {
+  const services = inviter ? [inviter.address, first.address] : [addresses.shuffler]
+  const same = !inviter || digest === config.digest
+  return same && plan_digest === config.plan && services.join() === config.services.join()
 }
 
 function codeOf(sdk, text) {
@@ -29,7 +35,7 @@ function codeOf(sdk, text) {
 }
 
 /** The bundle that the shuffler gives out, whichever it is: only a person can tell whether it is the right one. */
-async function unpinned(sdk, { shuffler }) {
+async function unpinned(sdk, { services: [shuffler] }) {
   const options = { cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" }
   let bytes
   try {
@@ -43,4 +49,5 @@ async function unpinned(sdk, { shuffler }) {
   return sdk.readBundle(bytes, Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""))
 }
 
-const fault = (code) => Object.assign(new Error(code), { code })
+/** An error of the page, with a code like those of the client. */
+export const fault = (code) => Object.assign(new Error(code), { code })

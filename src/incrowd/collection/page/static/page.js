@@ -24,7 +24,7 @@ let outbox
 let fields = []
 let drafts = {}
 let reviewed = null // the answers that the example is of
-let stage = "asking" // then "sent"
+let stage = "asking" // then "sent"; with two mixers "withdrawn" after it
 let trouble = null // what went wrong while loading
 
 // --- loading ---------------------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ async function begin(fragment) {
   stage = "asking"
   try {
     arrived = await arrive(sdk, config, fragment)
-    outbox = new Outbox(sdk, arrived.survey)
+    outbox = await Outbox.opened(sdk, arrived.survey)
   } catch (error) {
     trouble = error
   }
@@ -98,9 +98,10 @@ const failed = () => [
 
 /** A sentence about what went wrong that says what to do. */
 function helpOf(error, when) {
-  const keys = [`error_${error.code}_${when}`, `error_${error.code}`]
+  const mixed = arrived?.survey.bundle.inviter ? "mixers" : "shuffler"
+  const keys = [`error_${error.code}_${when}`, `error_${error.code}_${mixed}`, `error_${error.code}`]
   const key = keys.find((each) => words.has(each))
-  const values = { shuffler: config.shuffler, closes: arrived ? words.time(arrived.survey.bundle.closes) : "" }
+  const values = { service: config.services[0], closes: arrived ? words.time(arrived.survey.bundle.closes) : "" }
   return key ? words.say(key, values) : words.say("error_other", { message: error.message })
 }
 
@@ -115,8 +116,26 @@ function page({ survey, short, pinned }) {
     phrase("p", words.stated(bundle.wording.introduction), { class: "introduction" }),
     ...promise(config, bundle, words),
   ]
-  const form = stage === "sent" ? sent() : questions()
-  return [...parts, ...form, ...whoCouldCheat(config, bundle, short, pinned, words)]
+  return [...parts, ...form(), ...whoCouldCheat(config, bundle, short, pinned, words)]
+}
+
+/** What a person can do now: send what an earlier visit drew, or answer, or take the answers back. */
+function form() {
+  if (stage === "sent") return sent()
+  if (stage === "withdrawn") return [el("section", { class: "done" }, el("h2", {}, words.say("withdrawn_final")))]
+  return outbox.drawn && !reviewed ? drawnBefore() : questions()
+}
+
+function drawnBefore() {
+  return [
+    el(
+      "section",
+      { id: "review", "aria-labelledby": "review-title" },
+      el("h2", { id: "review-title" }, words.say("drawn_before")),
+      el("p", {}, words.say("drawn_before_is")),
+      ...sender(null),
+    ),
+  ]
 }
 
 function times({ opens, closes }) {
@@ -226,18 +245,18 @@ function sender(answers) {
   const nothing = el("option", { value: "" }, words.say("choose"))
   const inputs = {
     code: codes && !survey.code ? el("input", typed) : null,
-    stratum: strata.length > 1 && !plan.survey.question.some(({ open }) => open) ? el("select", { id: "stratum" }, nothing, strata.map((name) => el("option", { value: name }, name))) : null,
+    stratum: answers && strata.length > 1 && !plan.survey.question.some(({ open }) => open) ? el("select", { id: "stratum" }, nothing, strata.map((name) => el("option", { value: name }, name))) : null,
     same: pinned ? null : el("input", { type: "checkbox", id: "same" }),
   }
   const outcome = el("p", { id: "outcome", role: "alert" })
   const button = el("button", { type: "submit", class: "main" }, words.say(outbox.drawn ? "send_again" : "send"))
   const onsubmit = (event) => (event.preventDefault(), void sendNow(answers, inputs, button, outcome))
-  const labeled = (input, key, help) => input && el("div", { class: "question" }, el("label", { for: input.id, class: "asked" }, words.say(key)), help, input)
+  const labeled = (input, key, help, hidden = false) => input && el("div", { class: "question", hidden }, el("label", { for: input.id, class: "asked" }, words.say(key)), help, input)
   return [
     el(
       "form",
       { novalidate: true, onsubmit },
-      labeled(inputs.code, "code", el("p", { class: "quiet", id: "code-help" }, words.say("code_help"))),
+      labeled(inputs.code, "code", el("p", { class: "quiet", id: "code-help" }, words.say("code_help")), !answers),
       labeled(inputs.stratum, "stratum"),
       inputs.same && el("div", { class: "line" }, inputs.same, el("label", { for: "same" }, words.say("same", { short: arrived.short }))),
       el("p", {}, button),
@@ -249,8 +268,8 @@ function sender(answers) {
 async function sendNow(answers, { code, stratum, same }, button, outcome) {
   const refused = [
     [same && !same.checked, "error_not_compared", same],
-    [code && !code.value.trim(), "error_code", code],
-    [stratum && !stratum.value, "error_stratum", stratum],
+    [code && !code.value.trim() && !outbox.drawn, "error_code", code],
+    [stratum && !stratum.value && !outbox.drawn, "error_stratum", stratum],
   ].find(([wrong]) => wrong)
   if (refused) {
     outcome.textContent = words.say(refused[1])
@@ -258,15 +277,18 @@ async function sendNow(answers, { code, stratum, same }, button, outcome) {
   }
   button.disabled = true
   outcome.textContent = ""
-  status.textContent = words.say("sending")
+  const progress = (step) => (button.textContent = status.textContent = words.say(step))
+  const options = { ...(code?.value.trim() && { code: code.value }), ...(stratum?.value && { stratum: stratum.value }) }
   try {
-    await outbox.send(answers, { ...(code && { code: code.value }), ...(stratum && { stratum: stratum.value }) })
+    await outbox.send(answers, options, progress)
     stage = "sent"
     settle(words.language)
     show(document.getElementById("sent"))
   } catch (error) {
     outcome.textContent = helpOf(error, "send")
-    if (code) code.disabled = outbox.drawn && !CODE_FAULTS.includes(error.code)
+    const mistyped = CODE_FAULTS.includes(error.code)
+    if (code) code.disabled = outbox.drawn && !mistyped
+    if (code && mistyped) code.parentElement.hidden = false
     button.textContent = words.say(outbox.drawn ? "send_again" : "send")
     button.disabled = false
     status.textContent = ""
@@ -287,7 +309,7 @@ const sent = () => [
     "section",
     { class: "done" },
     el("h2", { id: "sent" }, words.say("sent")),
-    el("p", {}, words.say("sent_is", { closes: words.time(arrived.survey.bundle.closes) })),
+    el("p", {}, words.say(arrived.survey.bundle.inviter ? "sent_is_final" : "sent_is", { closes: words.time(arrived.survey.bundle.closes) })),
     el("p", {}, el("button", { type: "button", onclick: takeBack }, words.say("withdraw"))),
     el("p", { id: "outcome", role: "alert" }),
   ),
@@ -299,11 +321,11 @@ async function takeBack(event) {
   outcome.textContent = ""
   try {
     await outbox.withdraw()
-    stage = "asking"
+    stage = arrived.survey.bundle.inviter ? "withdrawn" : "asking"
     reviewed = null
     settle(words.language)
-    status.textContent = words.say("withdrawn")
-    show(main.querySelector("h1"))
+    status.textContent = words.say(stage === "asking" ? "withdrawn" : "withdrawn_final")
+    show(main.querySelector(stage === "asking" ? "h1" : ".done h2"))
   } catch (error) {
     event.target.disabled = false
     outcome.textContent = helpOf(error, "withdraw")

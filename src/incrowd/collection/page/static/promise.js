@@ -1,6 +1,8 @@
 import { el } from "./dom.js"
 import { areMixed, inventedPieces } from "./pieces.js"
 
+const X25519 = "0020" // the number of its KEM; the other one withstands quantum computers
+
 const figure = (text, words) => (Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
 
 /** The guarantee for the person who answers, computed from the plan when the page was created. */
@@ -12,7 +14,7 @@ export function promise(config, bundle, words) {
   const values = { factor: figure(factor, words), delta: figure(delta, words), crowd: config.promise.crowd }
   const key = alone ? "promise_local" : repeated ? "promise_repeated" : delta === "0" ? "promise_pure" : "promise"
   const colluding = words.say(bundle.colluding ? "colluding" : "no_colluding", { colluding: bundle.colluding })
-  const about = local ? null : el("p", {}, words.say("promise_rests", { ...values, colluding }))
+  const about = local ? null : el("p", {}, words.say(restsOn(bundle), { ...values, colluding }))
   return [
     el(
       "section",
@@ -26,6 +28,14 @@ export function promise(config, bundle, words) {
   ]
 }
 
+/** Who must not work together. With cells, the first mixer could pass on single pieces of many people. */
+function restsOn({ inviter, plan }) {
+  if (!inviter) return "promise_rests"
+  return hasPieces(plan) ? "promise_rests_mixers_pieces" : "promise_rests_mixers"
+}
+
+const hasPieces = (plan) => plan.messages.some(({ cells }) => cells)
+
 /** What hides an answer: noise in a joint report; for cells, mainly the pieces of other people. */
 function claims(config, { local_only, plan }, words) {
   const cells = plan.messages.filter((message) => message.cells)
@@ -37,23 +47,53 @@ function claims(config, { local_only, plan }, words) {
 
 /** Who could break the guarantee, and how, including the host of this page. */
 export function whoCouldCheat(config, bundle, short, pinned, words) {
-  const values = {
-    shuffler: bundle.addresses.shuffler,
-    collector: bundle.addresses.collector,
-    host: location.host,
-    factor: figure(config.promise.local_factor, words),
-  }
-  const both = bundle.plan.messages.some(({ cells }) => cells) ? "cheat_both_pieces" : "cheat_both"
-  const kinds = ["cheat_shuffler", both, "cheat_host", bundle.codes ? "cheat_codes" : "cheat_open"]
+  const about = { host: location.host, factor: figure(config.promise.local_factor, words) }
+  const cheating = bundle.inviter ? withMixers(bundle, words) : withShuffler(bundle)
   return [
     el(
       "section",
       { class: "cheat" },
+      bundle.inviter ? whoRunsWhat(bundle, words) : null,
       el("h2", {}, words.say("cheat")),
-      el("ul", {}, kinds.map((key) => el("li", {}, words.say(key, values)))),
+      el("ul", {}, cheating.map(([key, values]) => el("li", {}, words.say(key, { ...about, ...values })))),
       el("h2", {}, words.say("compare")),
       el("p", {}, words.say(pinned ? "compare_pinned" : "compare_by_eye")),
       el("p", {}, el("code", { class: "short" }, short)),
     ),
   ]
+}
+
+/** Each is the name of a text, and its values. */
+function withShuffler({ plan, codes, addresses: { shuffler, collector } }) {
+  return [
+    ["cheat_shuffler", { shuffler }],
+    [hasPieces(plan) ? "cheat_both_pieces" : "cheat_both", { collector }],
+    ["cheat_host"],
+    [codes ? "cheat_codes" : "cheat_open"],
+  ]
+}
+
+/** The table of docs/protocol.md, "Who could cheat". */
+function withMixers({ plan, runs, second }, words) {
+  const together = (...roles) => ({ who: words.list([...new Set(roles.map((role) => runs[role]))]) })
+  const classical = second.key_configuration.slice(2, 6) === X25519
+  return [
+    ["cheat_alone"],
+    [hasPieces(plan) ? "cheat_mixers_pieces" : "cheat_mixers", together("first", "second", "collector")],
+    ["cheat_inviter", together("inviter", "collector")],
+    ...(hasPieces(plan) ? [["cheat_first", together("first", "collector")]] : []),
+    ...(classical ? [["cheat_recorded"]] : []),
+    ["cheat_host"],
+  ]
+}
+
+function whoRunsWhat({ runs, inviter, first, second, collector }, words) {
+  const services = [
+    ["runs_inviter", { name: runs.inviter, address: inviter.address }],
+    ["runs_first", { name: runs.first, address: first.address }],
+    ["runs_second", { name: runs.second, address: second.address }],
+    ["runs_collector", { name: runs.collector, address: collector.address }],
+  ]
+  const list = services.map(([key, values]) => el("li", {}, words.say(key, values)))
+  return [el("h2", {}, words.say("runs")), el("ul", {}, list)]
 }

@@ -24,6 +24,10 @@ export class Words {
     return new Intl.NumberFormat(this.locale, { maximumFractionDigits: 20 }).format(value)
   }
 
+  list(texts) {
+    return new Intl.ListFormat(this.locale, { type: "conjunction" }).format(texts)
+  }
+
   time(text) {
     const style = { dateStyle: "long", timeStyle: "short" }
     return new Intl.DateTimeFormat(this.locale, style).format(new Date(text))

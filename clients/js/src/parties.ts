@@ -1,0 +1,69 @@
+import type { MixersBundle, ShufflerBundle, TokenKeyText } from "./bundle.js"
+import { fromHex, isHex } from "./bytes.js"
+import { refuse } from "./errors.js"
+import { hostOf, isAddress } from "./link.js"
+import { loaded } from "./loading.js"
+import { isUsable } from "./seal.js"
+import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
+
+/** The checks of a part of a bundle: whether each field follows the protocol. */
+export interface Checks {
+  readonly [field: string]: boolean
+}
+
+const ROLES = ["inviter", "first", "second", "collector"] as const
+
+/** Checks what a bundle with one shuffler says about shuffler and collector. */
+export async function checksOfShuffler(bundle: ShufflerBundle): Promise<Checks> {
+  const { wanted, plan, reserve, addresses } = bundle
+  return {
+    small_strata: ["delete", "merge"].includes(bundle.small_strata),
+    codes: typeof bundle.codes === "boolean",
+    local_only: typeof bundle.local_only === "boolean",
+    wanted: wanted === null || isCount(wanted, plan.survey.crowd + reserve),
+    shuffler_key: isHex(bundle.shuffler_key, 32),
+    addresses: hasKeys(addresses, "collector shuffler") && Object.values(addresses).every(isAddress),
+    key_configuration: await isUsable(bundle.key_configuration),
+  }
+}
+
+/** Checks what a bundle with two mixers says about the four parties, and the proofs of the token keys. */
+export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
+  const { runs, inviter, first, second, collector, plan } = bundle
+  const shaped =
+    hasKeys(inviter, "address entry key messages") && hasKeys(first, "address key") &&
+    hasKeys(second, "address key key_configuration") && hasKeys(collector, "address key_configuration")
+  if (!shaped) return { "what it says about a party": false }
+  const addresses = ROLES.map((role) => bundle[role].address)
+  const keys = [inviter.key, first.key, second.key]
+  const tokenKeys = [inviter.entry, ...(Array.isArray(inviter.messages) ? inviter.messages : [])]
+  const checks: Checks = {
+    small_strata: bundle.small_strata === "delete",
+    codes: bundle.codes === true,
+    runs: hasKeys(runs, [...ROLES].sort().join(" ")) && Object.values(runs).every(isName) && !isSame(runs.inviter, runs.collector),
+    addresses: addresses.every(isAddress) && areDifferent(addresses.map(hostOf)),
+    keys: keys.every((key) => isHex(key, 32)) && areDifferent(keys),
+    "second.key_configuration": await isUsable(second.key_configuration),
+    "collector.key_configuration":
+      (await isUsable(collector.key_configuration)) && keyOf(collector.key_configuration) !== keyOf(second.key_configuration),
+    "inviter.messages": tokenKeys.length === plan.messages.length + 1 && areDifferent(tokenKeys.map(({ modulus }) => modulus)),
+  }
+  if (Object.values(checks).every(Boolean)) await checkTokenKeys(tokenKeys)
+  return checks
+}
+
+/** Whether two names are of one organization: letter case and white space do not count. */
+const isSame = (one: string, other: string): boolean => plain(one) === plain(other)
+
+const plain = (name: string): string => name.trim().split(/\s+/).join(" ").toUpperCase()
+
+const keyOf = (configuration: string): string => configuration.slice(6, -12)
+
+async function checkTokenKeys(keys: readonly TokenKeyText[]): Promise<void> {
+  const { checkKey, tokenKey } = await loaded(import("./blind.js"))
+  for (const { modulus, roots } of keys) {
+    const readable = isHex(modulus, 256) && Array.isArray(roots) && roots.every((root) => isHex(root, 256))
+    if (!readable) refuse("a token key is not in hexadecimal digits")
+    await checkKey(tokenKey(fromHex(modulus)), roots.map(fromHex)).catch((error: Error) => refuse(error.message))
+  }
+}
