@@ -66,7 +66,7 @@ def joined(tmp_path_factory):
     front = httpx.get(demo.page.split("#")[0])
     config = json.loads(re.search(r'id="config">(.*?)</script>', front.text, re.DOTALL)[1])
     digest, code = demo.page.split("#")[1].split(".")
-    link = Link(config["shuffler"], bytes.fromhex(digest), code)
+    link = Link(config["services"][0], bytes.fromhex(digest), code)
     sent = Device.of(link, folder / "memory").send(ANSWERS)
     said = [*demo.said, demo.process.stderr.readline()]
     address, token = demo.dashboard.split("#")
@@ -106,7 +106,7 @@ def test_a_browser_is_opened_with_both_links(joined):
 
 def test_the_page_has_its_policy_and_nothing_is_left(joined):
     policy = joined.front.headers["content-security-policy"]
-    assert joined.config["shuffler"] in policy and "frame-ancestors 'none'" in policy
+    assert joined.config["services"][0] in policy and "frame-ancestors 'none'" in policy
     assert left(joined.folder) == []
 
 
