@@ -17,6 +17,7 @@ from bench import (
     estimation,
     growth,
     kernels,
+    mixing,
     nearly_exact,
     on_spark,
     others,
@@ -38,6 +39,7 @@ SECTIONS = {
     "growth": ("How it grows", growth.rows),
     "collecting": ("Collecting", collecting.rows),
     "tokens": ("Tokens", tokens.rows),
+    "mixing": ("The second mixer", mixing.rows),
     "spark": ("Spark", on_spark.rows),
 }
 
