@@ -17,7 +17,7 @@ from bench import (
     estimation,
     growth,
     kernels,
-    mixing,
+    mixers,
     nearly_exact,
     on_spark,
     others,
@@ -39,7 +39,7 @@ SECTIONS = {
     "growth": ("How it grows", growth.rows),
     "collecting": ("Collecting", collecting.rows),
     "tokens": ("Tokens", tokens.rows),
-    "mixing": ("The second mixer", mixing.rows),
+    "mixers": ("Two mixers", mixers.rows),
     "spark": ("Spark", on_spark.rows),
 }
 
