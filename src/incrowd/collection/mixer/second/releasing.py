@@ -71,7 +71,7 @@ def make_releases(
     dropped = Counter[str]()
     with new_folder(output) as folder:
         for stratum, some in groupby(opened, attrgetter("stratum")):
-            dropped += release_stratum(stratum, some, batch, bundle, keys.signing, folder)
+            dropped += _release(stratum, some, batch, bundle, keys.signing, folder)
     return dropped
 
 
@@ -81,7 +81,7 @@ def _stoppable(given: Iterable[bytes], go_on: GoOn) -> Iterator[bytes]:
         yield piece
 
 
-def release_stratum(
+def _release(
     stratum: int,
     opened: Iterable[Piece],
     batch: Signed[Batch],
