@@ -113,8 +113,8 @@ def killed_at(folder, batch, other, order, every):
         sent = [(bytes.fromhex(start), bytes.fromhex(body)) for start, body in life.said("sent")]
         found = releases(sent)
         assert {n: len(rows) // BUNDLE.places for n, (_, rows) in found.items()} == PEOPLE
-        every = files(life.settings)
-        left = {n for n in every if "contradictions" not in n and not n.endswith(".lock")}
+        present = files(life.settings)
+        left = {n for n in present if "contradictions" not in n and not n.endswith(".lock")}
         public = {"bundle.json", "starts/0.start"}
         assert left == public | {f"releases/{n}.start" for n in PEOPLE}, after
         if ended:
