@@ -58,11 +58,11 @@ def left(folder):
     return [path for path in folder.iterdir() if path.name.startswith("incrowd-")]
 
 
-@pytest.fixture(scope="module")
-def joined(tmp_path_factory):
+@pytest.fixture(scope="module", params=[1, 2])
+def joined(request, tmp_path_factory):
     """The person sends, looks at the dashboard, and presses Enter."""
     folder = tmp_path_factory.mktemp("open")
-    demo = begun(folder, "--json")
+    demo = begun(folder, "--json", "--mixers", str(request.param))
     front = httpx.get(demo.page.split("#")[0])
     config = json.loads(re.search(r'id="config">(.*?)</script>', front.text, re.DOTALL)[1])
     digest, code = demo.page.split("#")[1].split(".")
@@ -106,7 +106,8 @@ def test_a_browser_is_opened_with_both_links(joined):
 
 def test_the_page_has_its_policy_and_nothing_is_left(joined):
     policy = joined.front.headers["content-security-policy"]
-    assert joined.config["services"][0] in policy and "frame-ancestors 'none'" in policy
+    assert all(address in policy for address in joined.config["services"])
+    assert "frame-ancestors 'none'" in policy
     assert left(joined.folder) == []
 
 
