@@ -335,7 +335,7 @@ def homogeneous(draw):
 
 
 @given(homogeneous(), usual_channels, st.floats(0, 2))
-@examples(30)
+@settings(examples(30), derandomize=True)
 def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     """Upper bounds are above the truth, estimates near it, wherever enumeration is possible."""
     relation, crowd = case
