@@ -14,9 +14,10 @@ from incrowd.collection.collector.places import Places, load_private
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
+from incrowd.collection.parties import ALL_SENT, PARTIES
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.sealed import unseal
-from incrowd.collection.protocol.upload import code_field, parse_upload
+from incrowd.collection.protocol.upload import parse_upload
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.reports.tally import count
 from incrowd.survey import Survey
@@ -165,25 +166,26 @@ def collected(javascript, tmp_path_factory, request):
     number, folder = request.param, tmp_path_factory.mktemp("two")
     plan, said, sent = incrowd.plan(Survey.model_validate(survey(number))), answers(number), []
     with ExitStack() as running:
-        doors = [running.enter_context(rehearsal._door()) for _ in range(2)]
-        places = [folder / "shuffler", folder / "collector"]
-        addresses = [rehearsal._address(door) for door in doors]
-        bundle, signer = rehearsal._bundle(plan, addresses, places[1])
-        private = load_private(Places(places[1]).private, bundle)  # it is destroyed in the end
-        invited = rehearsal._installed(bundle, signer, *places, 2 * number)
-        services = rehearsal._shuffler, rehearsal._collector
-        parts = zip(services, places, doors, strict=True)
-        processes = [running.enter_context(rehearsal._process(*part)) for part in parts]
-        codes = [each.code for each in invited]
-        given = {"link": str(Link(addresses[0], bundle.digest)), "send": True}
+        services = PARTIES[1].services
+        doors = {name: running.enter_context(rehearsal._door()) for name in services}
+        addresses = {name: rehearsal._address(door) for name, door in doors.items()}
+        prepared = PARTIES[1].prepare(plan, folder, addresses)
+        bundle, collector = prepared.bundle, folder / "collector"
+        private = load_private(Places(collector).private, bundle)  # it is destroyed in the end
+        fields = rehearsal._invited(prepared.inviting(), 2 * number)
+        processes = [
+            running.enter_context(rehearsal._process(service, folder / name, doors[name]))
+            for name, service in services.items()
+        ]
+        codes = [field.decode() for field in fields]
+        given = {"link": str(Link(bundle.link_address, bundle.digest)), "send": True}
         given["people"] = people_for_node(said, codes[:number])
         node = javascript("crowd.mjs", given)
         people = EncodedAnswers.of(plan.survey, pa.table(said))
-        fields = [code_field(code) for code in codes[number:]]
-        crowd = send_each(bundle, people, Keeping(sent), codes=fields)
+        crowd = send_each(bundle, people, Keeping(sent), codes=fields[number:])
         assert crowd.stored == number and not crowd.refused
-        (places[0] / rehearsal.ALL_SENT).touch()
-        opened = places[1] / "opened" / "release-0"
+        (folder / ALL_SENT).touch()
+        opened = collector / "opened" / "release-0"
         rehearsal._wait_for(lambda: (opened / "receipt.json").exists(), processes)
     halves = [Half.of(each, bundle, private) for each in (split(node, len(node) // number), sent)]
     return Collected(number, bundle, private, opened, *halves)

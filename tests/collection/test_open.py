@@ -106,10 +106,8 @@ def test_a_browser_is_opened_with_both_links(joined):
 
 def test_the_page_has_its_policy_and_nothing_is_left(joined):
     policy = joined.front.headers["content-security-policy"]
-    assert (
-        all(address in policy for address in joined.config["services"])
-        and "frame-ancestors 'none'" in policy
-    )
+    assert all(address in policy for address in joined.config["services"])
+    assert "frame-ancestors 'none'" in policy
     assert left(joined.folder) == []
 
 

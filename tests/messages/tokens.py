@@ -5,7 +5,7 @@ from unittest import mock
 import gmpy2
 
 from incrowd.collection.inviter.signing import PrivateTokenKey, key_roots, sign_blinded
-from incrowd.collection.protocol.blind import TokenKey, blind, check_roots, finalize
+from incrowd.collection.protocol.blind import TokenKey, blind_all, check_roots, finalize
 from tests.oracles import token_keys
 
 PRIVATE = token_keys.private("good")
@@ -30,7 +30,7 @@ CASES = {
     "key: roots missing": lambda _: check_roots(KEY, ()),
     "key: no roots": lambda _: check_roots(KEY, key_roots(PRIVATE)[::-1]),
     "key: no private key": lambda _: PrivateTokenKey.parse(b""),
-    "blind: no inverse": lambda _: blind(b"", KEY, salt=bytes(48), blinding=PRIVATE.p),
+    "blind: no inverse": lambda _: blind_all([b""], KEY, [(bytes(48), PRIVATE.p)]),
     "blind: not blinded": lambda _: sign_blinded(b"", PRIVATE),
     "blind: a fault": faulty,
     "blind: no signature": lambda _: finalize(b"", bytes(256), 1, KEY),

@@ -162,9 +162,9 @@ def blind_all(
 ) -> list[tuple[bytes, int]]:
     """Return each blinded message, 256 bytes, and the inverse of its blinding factor.
 
-    blindings: from `random_blinding`, for these signatures only. One inversion serves all. With the products P_i = m_1 r_1 ... m_i r_i
-    (Montgomery's trick), the inverse of m_i r_i is P_(i-1) / P_i; times m_i, it is that of r_i.
-    P has an inverse exactly if every m_i and r_i has.
+    blindings: from `random_blinding`, for these signatures only. One inversion serves all. With the
+    products P_i = m_1 r_1 ... m_i r_i (Montgomery's trick), the inverse of m_i r_i is
+    P_(i-1) / P_i; times m_i, it is that of r_i. P has an inverse exactly if every m_i and r_i has.
     """
     n = key.modulus
     drawn = zip(messages, blindings, strict=True)
@@ -187,8 +187,8 @@ def blind_all(
 def finalize(message: bytes, blind_signature: bytes, inverse: int, key: TokenKey) -> bytes:
     """Return the signature of a message, 256 bytes, from the inviter's answer.
 
-    inverse: from `blind_all`. Raises ProtocolError if the result is not a valid signature: the device
-    then sends nothing, because an inviter could recognize who lacks a token.
+    inverse: from `blind_all`. Raises ProtocolError if the result is not a valid signature: the
+    device then sends nothing, because an inviter could recognize who lacks a token.
     """
     if len(blind_signature) == SIGNATURE_BYTES:
         product = int.from_bytes(blind_signature) * inverse % key.modulus
