@@ -152,9 +152,8 @@ def test_a_sender_shifts_a_pair_most_by_reports_of_its_parity():
     reading = CellsReading(tuple(parts), 1.0)
     worth = {message.parities: 1 / (1 - 2 * message.noise.q) / 50 / 2 for message in messages}
     table = reading.combined(("q0", "q2"))
-    assert reading.largest_shift(table, FalseReports(lambda _: 7, shared=True)) == pytest.approx(
-        7 * worth[True]
-    )
-    of_bits = reading.largest_shift(table, lambda message: 7 * (not message.parities))
-    assert of_bits == pytest.approx(7 * worth[False])
+    anywhere = FalseReports(lambda _: 7, shared=True)
+    assert reading.largest_shift(table, anywhere) == pytest.approx(7 * worth[True])
+    bits = FalseReports(lambda message: 7 * (not message.parities), shared=True)
+    assert reading.largest_shift(table, bits) == pytest.approx(7 * worth[False])
     assert isinstance(messages[0], Cells) and worth[True] > worth[False]
