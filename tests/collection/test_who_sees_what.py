@@ -67,9 +67,9 @@ def told(data, uploads, secrets):
     tags = [secrets.tag(each) for each in sealed]
     marks = {
         "address": {SENDER.encode(), MARK.encode()},
-        "code": {one.code for one in uploads},
+        "code": {one.entry for one in uploads},
         "key": {
-            f for x in tags + [secrets.code_tag(one.code) for one in uploads] for f in forms(x)
+            f for x in tags + [secrets.code_tag(one.entry) for one in uploads] for f in forms(x)
         },
         "digest": {f for x in sealed for f in forms(hashlib.sha256(x).digest())},
         "report": {f for x in sealed for f in forms(x[7:23])},
@@ -80,7 +80,7 @@ def told(data, uploads, secrets):
 
 def deadlock(server, database, store, one, send):
     """Two sessions that wait for each other, and the shuffler's is the one that is ended."""
-    tag, code_tag = store.secrets.tag(one.sealed[-1]), store.secrets.code_tag(one.code)
+    tag, code_tag = store.secrets.tag(one.sealed[-1]), store.secrets.code_tag(one.entry)
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     with server.connect(database) as other, server.connect(database) as watching:
         other.execute("SET deadlock_timeout = '60s'")
@@ -126,7 +126,7 @@ def chain(folder, configuration, change):
     with (
         postgresql(*HURRY, configuration=configuration) as server,
         shuffler(folder / "shuffler", server) as (port, process, store, database),
-        nginx(folder / "nginx", "shuffler", port, change) as front,
+        nginx(folder / "nginx", "people", port, change) as front,
     ):
 
         def send(one, method="POST"):
