@@ -160,15 +160,6 @@ def test_p_and_q_come_from_channels_only():
     assert [file for file in outside if rederives_p(ast.parse(file.read_text()))] == []
 
 
-# Proved and tested, and wired into the analyses by a later change.
-NOT_YET_USED = {
-    "accounting.seat",
-    "accounting.seat_classes",
-    "accounting.one_bit_worst",
-    "accounting.one_bit_frequencies",
-    "numerics.modulus_bound",
-    "numerics.contours",
-}
 ENTRY_POINT = {
     "incrowd.cli.main",
     "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
@@ -247,9 +238,7 @@ def test_no_public_function_is_for_tests_alone():
         if file.is_relative_to(SOURCE)
     }
     public = [f"{home}.{name}" for name, home in incrowd._HOMES.items()]
-    awaited = tuple(f"incrowd.{name}." for name in NOT_YET_USED)
-    found = {name for name in unused(modules, public) if not name.startswith(awaited)}
-    assert found <= ENTRY_POINT | ORACLES
+    assert set(unused(modules, public)) <= ENTRY_POINT | ORACLES
 
 
 def test_a_function_for_tests_alone_is_found():

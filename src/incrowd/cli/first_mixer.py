@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_json, say
-from incrowd.cli.mixing import check_mixer, run_mixer
+from incrowd.cli.mixing import BundleFile, check_mixer, run_mixer
 from incrowd.cli.options import AsJson
 
 app = typer.Typer(
@@ -57,10 +57,7 @@ def init(folder: Folder, json: AsJson = False) -> None:
 @app.command()
 def run(
     folder: Folder,
-    bundle: Annotated[
-        Path | None,
-        typer.Option("--bundle", help="The inviter's bundle; needed the first time only."),
-    ] = None,
+    bundle: BundleFile = None,
 ) -> None:
     """Receive uploads until closing, then deliver one batch to the second mixer, until stopped.
 

@@ -20,6 +20,7 @@ from incrowd.cli.inviting import (
     say_secret,
     write_invitations,
 )
+from incrowd.cli.mixing import run_with_store
 from incrowd.cli.options import AsJson, PlanFile, certified
 
 CODES = "codes.csv"
@@ -107,19 +108,10 @@ def run(folder: Folder) -> None:
     """
     from incrowd.collection.inviter.app import application
     from incrowd.collection.inviter.setup import open_store
-    from incrowd.collection.machine import protect
-    from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.settings import load_inviter_settings
 
     settings = load_inviter_settings(folder)
-    protect()
-    log_discreetly()
-    store = open_store(settings)
-    with listening("inviter", settings.host, settings.port) as door:
-        host, port = door.getsockname()[:2]
-        text = f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"
-        serve(application(store, settings), door, lambda: say(text))
-    store.engine.dispose()
+    run_with_store("inviter", settings, open_store, lambda store: application(store, settings))
 
 
 @app.command()

@@ -1,30 +1,61 @@
-"""What the commands of a shuffler and of a first mixer share."""
+"""What the commands of the services that devices send to share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 from incrowd.cli.console import print_findings, say
 
 if TYPE_CHECKING:
-    from incrowd.collection.settings import MixerSettings
+    from starlette.applications import Starlette
+
+    from incrowd.collection.inviter.store import InviterStore
+    from incrowd.collection.mixer.store.store import Store
+    from incrowd.collection.settings import MixerSettings, StoreSettings
+
+AnySettings = TypeVar("AnySettings", bound="StoreSettings")
+AnyStore = TypeVar("AnyStore", bound="Store | InviterStore")
 
 
-def run_mixer(settings: MixerSettings) -> None:
-    """Receive uploads and pass them on when due, until stopped."""
+BundleFile = Annotated[
+    Path | None,
+    typer.Option("--bundle", help="The inviter's bundle; needed the first time only."),
+]
+
+
+def run_with_store(
+    name: str,
+    settings: AnySettings,
+    open_store: Callable[[AnySettings], AnyStore],
+    application: Callable[[AnyStore], Starlette],
+) -> None:
+    """Run a service until it is stopped. name: of the service. application: serves its store."""
     from incrowd.collection.machine import protect
-    from incrowd.collection.mixer.app import application
-    from incrowd.collection.mixer.setup import open_store
     from incrowd.collection.service import listening, log_discreetly, serve
 
     protect()
     log_discreetly()
     store = open_store(settings)
-    with listening(settings.command, settings.host, settings.port) as door:
+    with listening(name, settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]
         text = f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"
-        serve(application(store, store.bundle, settings), door, lambda: say(text))
+        serve(application(store), door, lambda: say(text))
     store.engine.dispose()
+
+
+def run_mixer(settings: MixerSettings) -> None:
+    """Receive uploads and pass them on when due, until stopped."""
+    from incrowd.collection.mixer.app import application
+    from incrowd.collection.mixer.setup import open_store
+
+    def served(store: Store) -> Starlette:
+        return application(store, store.bundle, settings)
+
+    run_with_store(settings.command, settings, open_store, served)
 
 
 def check_mixer(settings: MixerSettings, json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_findings, print_json, say
+from incrowd.cli.mixing import BundleFile
 from incrowd.cli.options import AsJson
 
 app = typer.Typer(
@@ -64,10 +65,7 @@ def init(
 @app.command()
 def run(
     folder: Folder,
-    bundle: Annotated[
-        Path | None,
-        typer.Option("--bundle", help="The inviter's bundle; needed the first time only."),
-    ] = None,
+    bundle: BundleFile = None,
 ) -> None:
     """Receive the batch, and release it to the collector, until stopped.
 

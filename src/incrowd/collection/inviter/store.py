@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -116,7 +115,7 @@ def _of_one(request: PreparedRequest, code: CodeState | None) -> Decision:
     return Decision.SIGN if request.in_range else Decision.TOKEN
 
 
-class InviterStore:
+class InviterStore(tables.Database):
     """A database with its key, and the private keys of tokens.
 
     secrets, keys: None after they were destroyed. keys: of the entry, then of each message.
@@ -240,19 +239,6 @@ class InviterStore:
             tables.forget(self.engine, (codes,))
 
     # --- transactions ----------------------------------------------------------------------------
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with database_errors(), self.engine.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with (
-            database_errors(),
-            self.engine.connect().execution_options(**tables.READS) as connection,
-        ):
-            yield connection
 
     @staticmethod
     def _state(connection: Connection, alone: bool = True) -> str:

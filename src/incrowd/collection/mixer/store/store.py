@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -44,7 +43,7 @@ class StratumState:
 Decision = tuple[Sequence[Group], Group]
 
 
-class Store:
+class Store(tables.Database):
     """A database with its key.
 
     secrets: None after the key was destroyed; then no upload can be accepted.
@@ -225,19 +224,6 @@ class Store:
             tables.forget(self.engine, (tables.reports, tables.codes, tables.withdrawn))
 
     # --- transactions ----------------------------------------------------------------------------
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with database_errors(), self.engine.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with (
-            database_errors(),
-            self.engine.connect().execution_options(**tables.READS) as connection,
-        ):
-            yield connection
 
     @staticmethod
     def _states(connection: Connection) -> tuple[StratumState, ...]:

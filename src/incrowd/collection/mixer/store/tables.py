@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import (
     Boolean,
     Column,
+    Connection,
     Engine,
     Integer,
     LargeBinary,
@@ -17,6 +19,8 @@ from sqlalchemy import (
     create_engine,
     event,
 )
+
+from incrowd.collection.mixer.store.keys import database_errors
 
 PATIENCE = 20  # seconds that a transaction waits for another
 
@@ -129,3 +133,19 @@ def forget(engine: Engine, emptied: Iterable[Table]) -> None:
     with engine.connect().execution_options(**alone) as connection:
         for order in orders:
             connection.exec_driver_sql(order)
+
+
+class Database:
+    """The transactions of a store. What the database reports becomes a StoreError."""
+
+    engine: Engine
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with database_errors(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with database_errors(), self.engine.connect().execution_options(**READS) as connection:
+            yield connection
