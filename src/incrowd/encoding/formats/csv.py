@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +25,6 @@ _NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 EXCEL_HINT = "sep="  # the beginning of a first line that names the separator
 _log = logging.getLogger(__name__)
-_Handler = Callable[[Any], str]  # of a row with another number of cells -> what pyarrow should do
 
 
 class Layout(NamedTuple):
@@ -74,52 +75,56 @@ def pieces(
         raise
 
 
-def _batches(
-    source: Source, laid_out: Layout, wanted: Sequence[str], ragged: _Handler | None = None
-) -> Pieces:
-    """Yield the pieces of a file. ragged: called with each row that has too many or few cells.
-
-    A text that is not UTF-8 then raises UnicodeDecodeError before pyarrow decodes such a row.
-    """
-    block = pa.csv.ReadOptions(
-        block_size=ROW_BYTES,
-        encoding=source.encoding or "utf8",
-        skip_rows=laid_out.skipped,
-        use_threads=False,  # with threads, the number of a row is not available
-    )
-    parsing = pa.csv.ParseOptions(delimiter=laid_out.separator, invalid_row_handler=ragged)
+def _batches(source: Source, laid_out: Layout, wanted: Sequence[str]) -> Pieces:
     with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
-        if ragged and not source.encoding:
-            cells = pa.transcoding_input_stream(cells, "utf-8-sig", "utf8")
         for batch in pa.csv.open_csv(
-            cells,
-            read_options=block,
-            parse_options=parsing,
+            _in_utf8(cells, source.encoding) if source.encoding else cells,
+            read_options=pa.csv.ReadOptions(
+                block_size=ROW_BYTES, skip_rows=laid_out.skipped, use_threads=False
+            ),
+            parse_options=pa.csv.ParseOptions(delimiter=laid_out.separator),
             convert_options=_as_text(laid_out, wanted),
         ):
             yield batch, file.tell()
 
 
+# The text is decoded before pyarrow reads it, and its cells are counted by Python's own csv module:
+# pyarrow reads ahead in threads. Where these call Python, and the process ends in the meantime, it
+# is aborted (apache/arrow#34314).
+
+
+def _in_utf8(cells: pa.NativeFile, encoding: str) -> pa.NativeFile:
+    """Return the whole text in UTF-8, in memory."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    text = pa.BufferOutputStream()
+    while piece := cells.read(ROW_BYTES):
+        text.write(decoder.decode(piece).encode())
+    text.write(decoder.decode(b"", final=True).encode())
+    return pa.BufferReader(text.getvalue())
+
+
 def _check_cells(source: Source, laid_out: Layout) -> None:
     """Raise AnswersError about the first row whose number of cells differs from the header's."""
-    ragged: list[Any] = []
+    named = len(laid_out.columns)
+    with source.open() as file, suppress(csv.Error, UnicodeDecodeError):
+        cells = pa.input_stream(file, compression=source.compression)
+        text = io.TextIOWrapper(cells, source.encoding or "utf-8-sig", newline="")
+        rows = csv.reader(_lines(text), delimiter=laid_out.separator)
+        kept = (row for row in rows if row)
+        for number, row in enumerate(islice(kept, laid_out.skipped + 1, None), start=1):
+            if len(row) != named:
+                quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
+                works = quote if len(row) > named else "add the missing cells"
+                wrong = f"its number of cells is {len(row)}, but the header has {named}; {works}"
+                shown = laid_out.separator.join(row)
+                raise AnswersError.of(f"{source.name}, row {number:,}", shown, wrong) from None
 
-    def collect(row: Any) -> str:
-        ragged.append(row)
-        return "error"
 
-    with suppress(pa.ArrowInvalid, UnicodeDecodeError):
-        for _ in _batches(source, laid_out, (), collect):
-            pass
-    if ragged:
-        row = ragged[0]  # its number counts the header, and lines before it
-        number = row.number - 1 - laid_out.skipped
-        cells, named = row.actual_columns, len(laid_out.columns)
-        quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
-        works = quote if cells > named else "add the missing cells"
-        wrong = f"its number of cells is {cells}, but the header has {named}; {works}"
-        raise AnswersError.of(f"{source.name}, row {number:,}", row.text, wrong) from None
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """Yield lines, up to the first one that is too long for a row."""
+    while (line := text.readline(ROW_BYTES)) and len(line) < ROW_BYTES:
+        yield line
 
 
 def _with_points(batch: pa.RecordBatch, decimals: dict[str, bool]) -> pa.RecordBatch:
