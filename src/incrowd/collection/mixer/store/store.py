@@ -179,9 +179,9 @@ class Store(tables.Database):
             return int(number or 0)
 
     def sealed(self, numbers: Sequence[int]) -> Iterator[bytes]:
-        """Yield the sealed reports of closed strata, in the order of their tags."""
+        """Yield the sealed reports of closed strata, in the order of their places."""
         secrets, r = self._secrets(), tables.reports.c
-        query = select(r.tag, r.box).where(r.stratum.in_(numbers)).order_by(r.tag)
+        query = select(r.tag, r.box).where(r.stratum.in_(numbers)).order_by(r.place)
         with self._reading() as connection:
             rows = connection.execution_options(yield_per=TOGETHER).execute(query)
             for tag, box in rows:
