@@ -9,7 +9,7 @@ from itertools import islice
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from incrowd.collection.mixer.store import tables, writing
-from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors, mark
+from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors, marks
 from incrowd.collection.mixer.store.writing import (
     ACKNOWLEDGED,
     CLOSING,
@@ -82,9 +82,11 @@ class Store(tables.Database):
         boxed = iter(secrets.rows([report for upload in uploads for report in upload.sealed]))
         prepared = []
         for upload in uploads:
-            id = secrets.upload_id(upload.encoded(self.bundle))
-            boxes = islice(boxed, len(upload.sealed))
-            rows = tuple((tag, mark(id, tag), box) for tag, box in boxes)
+            boxes = tuple(islice(boxed, len(upload.sealed)))
+            start, tags = upload.start(self.bundle), (tag for tag, _ in boxes)
+            id = secrets.upload_id(b"".join((start, *tags)))  # a tag stands for its report
+            each = zip(boxes, marks(id, len(boxes)), strict=True)
+            rows = tuple((tag, mark, box) for (tag, box), mark in each)
             code = upload.entry[:NONCE_BYTES] if has_token else upload.entry
             is_open = not self.bundle.codes and code == NO_CODE
             tag = None if is_open else secrets.code_tag(code)
