@@ -33,6 +33,7 @@ from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_message
 from tests.oracles import make_vectors, mixers
+from tests.oracles.inviting import Inviter
 from tests.oracles.make_vectors import RECEIVER
 
 OPTIONS = [f"option {number}" for number in range(32)]
@@ -87,19 +88,34 @@ def all_reports(people, seed=1):
     return [tuple(map(bytes, each)) for each in zip(*drawn, strict=True)]
 
 
-def person(number, reports, answer=lambda request: mixers.answer(request, OF), blind=mixers.pending):
+def person(number, reports, answer):
     """A device from its noise to its upload. answer: the inviter's, to a request."""
     plaintexts = mixers.in_slots(OF, [[each] for each in reports])
-    pending = blind(OF, plaintexts, code=code(number))
+    pending = mixers.pending(OF, plaintexts, code=code(number))
     order = random.sample(range(OF.places), OF.places)
     upload = pending.upload(answer(pending.request), OF, order)
     return Person(code(number), reports, pending, upload)
 
 
+def asking(inviter, reports):
+    """Devices that request tokens of a real inviter, one after the other."""
+    answer = lambda request: inviter.post(request)[1]  # noqa: E731
+    return [person(number, each, answer) for number, each in enumerate(reports)]
+
+
 @pytest.fixture(scope="session")
-def people():
+def inviter(tmp_path_factory):
+    """After everybody has asked for tokens."""
+    made = Inviter(tmp_path_factory.mktemp("asked"), list(map(code, range(PEOPLE))), OF)
+    made.people = asking(made, all_reports(PEOPLE))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def people(inviter):
     """As many honest people as a release needs."""
-    return [person(number, reports) for number, reports in enumerate(all_reports(PEOPLE))]
+    return inviter.people
 
 
 # --- honest parties ------------------------------------------------------------------------------
