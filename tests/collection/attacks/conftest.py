@@ -35,6 +35,7 @@ from incrowd.sampling.randomize import randomize_message
 from tests.oracles import make_vectors, mixers
 from tests.oracles.inviting import Inviter
 from tests.oracles.make_vectors import RECEIVER
+from tests.oracles.mixing import code, content
 
 OPTIONS = [f"option {number}" for number in range(32)]
 SURVEY = incrowd.Survey.of(
@@ -72,10 +73,6 @@ class Person:
     upload: Upload
 
 
-def code(number):
-    return f"{number:016d}".encode()
-
-
 @cache
 def all_reports(people, seed=1):
     """What the devices of a plan draw, for each person the report of each message."""
@@ -97,17 +94,19 @@ def person(number, reports, answer):
     return Person(code(number), reports, pending, upload)
 
 
-def asking(inviter, reports):
-    """Devices that request tokens of a real inviter, one after the other."""
+def asking(folder, number):
+    """An inviter whom so many devices have asked for tokens, one after the other."""
+    inviter = Inviter(folder, list(map(code, range(number))), OF)
     answer = lambda request: inviter.post(request)[1]  # noqa: E731
-    return [person(number, each, answer) for number, each in enumerate(reports)]
+    reports = enumerate(all_reports(number))
+    inviter.people = [person(number, each, answer) for number, each in reports]
+    return inviter
 
 
 @pytest.fixture(scope="session")
 def inviter(tmp_path_factory):
     """After everybody has asked for tokens."""
-    made = Inviter(tmp_path_factory.mktemp("asked"), list(map(code, range(PEOPLE))), OF)
-    made.people = asking(made, all_reports(PEOPLE))
+    made = asking(tmp_path_factory.mktemp("asked"), PEOPLE)
     yield made
     made.close()
 
@@ -123,32 +122,34 @@ def people(inviter):
 
 @dataclass
 class Second:
-    """A second mixer with keys; what it sends, and the problem if it takes no batch."""
+    """A second mixer with keys; what it sends, and all bytes of its files at that time."""
 
     folder: object
     sent: list = field(default_factory=list)
+    files: list = field(default_factory=list)
+    now: object = NOW
 
     def __post_init__(self):
         self.settings = SecondMixerSettings(folder=self.folder, workers=1)
         write_private(self.settings.secret_file, mixers.SECOND_CLASSICAL.secret)
         write_private(self.settings.signing_file, mixers.SECOND.private_bytes_raw())
         write_private(self.settings.bundle_file, OF.encoded)
-        self.keeper = SecondKeeper(self.settings, OF, lambda: NOW, self._deliver)
+        self.keeper = SecondKeeper(self.settings, OF, lambda: self.now, self._deliver)
 
     def _deliver(self, start, body):
         self.sent.append(start + body.read_bytes())
+        self.files.append(content(self.folder))
         return True
 
     def take(self, batch):
         signed, body = batch
-        with Taking(OF, self.keeper.shelf) as taking:
-            taking.add(signed.encoded + body)
-            taking.done()
+        take(signed.encoded + body, self.keeper.shelf, OF)
         self.keeper.look()
 
 
-def take(data, places, of):
-    with Taking(of, places.releases(of)) as taking:
+def take(data, shelf, of):
+    """A service receives what another one signed."""
+    with Taking(of, shelf) as taking:
         taking.add(data)
         taking.done()
 
@@ -157,7 +158,7 @@ def opened(folder, of, *releases):
     """What a collector opens: its places."""
     places = Places(private_folder(folder))
     for data in releases:
-        take(data, places, of)
+        take(data, places.releases(of), of)
     open_waiting(places, of, RECEIVER if of is ONE else mixers.COLLECTOR_KEY, 1)
     return places
 

@@ -10,7 +10,7 @@ Order is tested with three statistics, pooled over messages: rank correlation, r
 places, and neighbors that stay neighbors. For independent orders, the first is about normal, the
 others about Poisson. Each has a false-alarm rate of at most 1e-8, and there are 27 distinct ones in
 a collection: less than 3e-7 together. With 40 people and two messages, an alarm needs a correlation
-of .65, or 15 of 80 reports in the same places; with 400 people (slow), .20, or 15 of 800. So a
+of .65, or 15 of 80 reports in the same places; with 400 people (slow), .21, or 15 of 800. So a
 mixer that leaves a twentieth of 800 reports in their places, 40 of them, is always noticed; a test
 does it.
 """
@@ -40,13 +40,10 @@ from tests.collection.attacks.conftest import (
     OF,
     PEOPLE,
     Second,
-    all_reports,
     asking,
-    code,
     opened,
 )
 from tests.oracles import mixers
-from tests.oracles.inviting import Inviter
 from tests.oracles.mixing import Site
 
 FALSE_ALARM = 1e-8
@@ -363,11 +360,9 @@ def test_devices_that_do_not_blind_are_noticed(records, people):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("many")
-    inviter = Inviter(folder, list(map(code, range(MANY))), OF)
-    people = asking(inviter, all_reports(MANY))
+    inviter = asking(tmp_path_factory.mktemp("many"), MANY)
     inviter.close()
-    return people
+    return inviter.people
 
 
 @pytest.mark.slow
