@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 
 import pyarrow as pa
 import pytest
@@ -23,7 +24,12 @@ from incrowd.collection.protocol.bundle import OUTER_LABEL, as_time
 from incrowd.collection.protocol.mixing import Batch
 from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.signed import sign
-from incrowd.collection.protocol.tokens import Pending, TokenReport, sealed_slots
+from incrowd.collection.protocol.tokens import (
+    Pending,
+    TokenReport,
+    TokenRequest,
+    sealed_slots,
+)
 from incrowd.collection.protocol.upload import Upload
 from incrowd.collection.settings import SecondMixerSettings
 from incrowd.collection.taking import Taking
@@ -35,7 +41,7 @@ from incrowd.sampling.randomize import randomize_message
 from tests.oracles import make_vectors, mixers
 from tests.oracles.inviting import Inviter
 from tests.oracles.make_vectors import RECEIVER
-from tests.oracles.mixing import code, content
+from tests.oracles.mixing import PIECE, code, content, present
 
 OPTIONS = [f"option {number}" for number in range(32)]
 SURVEY = incrowd.Survey.of(
@@ -85,36 +91,61 @@ def all_reports(people, seed=1):
     return [tuple(map(bytes, each)) for each in zip(*drawn, strict=True)]
 
 
-def person(number, reports, answer):
+def person(code, reports, answer, of=OF):
     """A device from its noise to its upload. answer: the inviter's, to a request."""
-    plaintexts = mixers.in_slots(OF, [[each] for each in reports])
-    pending = mixers.pending(OF, plaintexts, code=code(number))
-    order = random.sample(range(OF.places), OF.places)
-    upload = pending.upload(answer(pending.request), OF, order)
-    return Person(code(number), reports, pending, upload)
+    plaintexts = mixers.in_slots(of, [[each] for each in reports])
+    pending = mixers.pending(of, plaintexts, code=code)
+    order = random.sample(range(of.places), of.places)
+    return Person(code, reports, pending, pending.upload(answer(pending.request), of, order))
 
 
 def asking(folder, number):
-    """An inviter whom so many devices have asked for tokens, one after the other."""
-    inviter = Inviter(folder, list(map(code, range(number))), OF)
+    """Devices that ask a real inviter for tokens, one after the other."""
+    codes = list(map(code, range(number)))
+    inviter = Inviter(folder, codes, OF)
     answer = lambda request: inviter.post(request)[1]  # noqa: E731
-    reports = enumerate(all_reports(number))
-    inviter.people = [person(number, each, answer) for number, each in reports]
-    return inviter
+    people = [person(*each, answer) for each in zip(codes, all_reports(number), strict=True)]
+    inviter.close()
+    return people
 
 
 @pytest.fixture(scope="session")
-def inviter(tmp_path_factory):
-    """After everybody has asked for tokens."""
-    made = asking(tmp_path_factory.mktemp("asked"), PEOPLE)
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="session")
-def people(inviter):
+def people(tmp_path_factory):
     """As many honest people as a release needs."""
-    return inviter.people
+    return asking(tmp_path_factory.mktemp("asked"), PEOPLE)
+
+
+# --- what would be recognized of them ------------------------------------------------------------
+
+
+def marks(people, of=OF, second=mixers.SECOND_CLASSICAL):
+    """By kind, pieces of what was sent. second: the private key that opens the envelopes."""
+    header, inner = len(of.envelope_key.header), len(of.key.header)  # the same of everybody
+    rows = mixers.opened(of, [each.upload for each in people], 0, second)
+    envelopes = [e for each in people for e in each.upload.sealed]
+    return {
+        "code": [each.code for each in people],
+        "request": [v for each in people
+                    for v in TokenRequest.parse(each.pending.request, of).blinded],
+        "nonce": [each.pending.nonce for each in people],
+        "entry token": [each.upload.entry[32:] for each in people],
+        "envelope": [part for e in envelopes for part in (e[header:], e[-PIECE:])],
+        "slot token": [row.token for row in rows],
+        "report": [part for r in rows for part in (r.inner[inner:], r.inner[-PIECE:])],
+    }  # fmt: skip
+
+
+def seen(data, pieces):
+    """The kinds of things of which any 8 bytes are in some bytes, as they are or in hexadecimal."""
+    starts = {kind: [each[:PIECE] for each in some] for kind, some in pieces.items()}
+    halves = {each: (each.hex().encode()[:PIECE], each.hex().encode()[PIECE:])
+              for some in starts.values() for each in some}  # fmt: skip
+    there = present([*halves, *chain(*halves.values())], data)
+    return {
+        kind
+        for kind, some in starts.items()
+        if any(each in there or {*halves[each]} <= there for each in some)
+    }
 
 
 # --- honest parties ------------------------------------------------------------------------------

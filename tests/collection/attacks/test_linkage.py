@@ -360,9 +360,7 @@ def test_devices_that_do_not_blind_are_noticed(records, people):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    inviter = asking(tmp_path_factory.mktemp("many"), MANY)
-    inviter.close()
-    return inviter.people
+    return asking(tmp_path_factory.mktemp("many"), MANY)
 
 
 @pytest.mark.slow

@@ -19,44 +19,20 @@ from incrowd.collection.mixer import keeper
 from incrowd.collection.mixer.second import keeper as second_keeper
 from incrowd.collection.mixer.second.keeper import SecondKeeper
 from incrowd.collection.mixer.store.keys import Secrets
-from incrowd.collection.protocol.tokens import TokenRequest
 from incrowd.files import private_folder, write_private
-from tests.collection.attacks.conftest import NOW, OF, PEOPLE, Second, opened, take
+from tests.collection.attacks.conftest import (
+    NOW,
+    OF,
+    PEOPLE,
+    Second,
+    marks,
+    opened,
+    seen,
+    take,
+)
 from tests.oracles import mixers
 from tests.oracles.inviting import Inviter
-from tests.oracles.mixing import PIECE, Site, content, found
-
-HEADER = len(OF.envelope_key.header)  # the same bytes at the start of everything that is sealed
-
-
-def marks(people):
-    """By kind, pieces of what was sent: any of them would be recognized."""
-
-    def sealed(each):
-        return each[HEADER:], each[-PIECE:]
-
-    rows = [each for one in people
-            for each in mixers.opened(OF, [one.upload], 0, mixers.SECOND_CLASSICAL)]  # fmt: skip
-    requests = [TokenRequest.parse(each.pending.request, OF) for each in people]
-    return {
-        "code": [each.code for each in people],
-        "request": [value for each in requests for value in each.blinded],
-        "nonce": [each.pending.nonce for each in people],
-        "entry token": [each.upload.entry[32:] for each in people],
-        "envelope": [part for each in people for e in each.upload.sealed for part in sealed(e)],
-        "slot token": [row.token for row in rows],
-        "report": [part for row in rows for part in sealed(row.inner)],
-    }
-
-
-def hexadecimal(pieces):
-    return [piece[:PIECE].hex().encode() for piece in pieces]
-
-
-def seen(files, pieces, keys):
-    """The kinds of things that are in some files; keys: the bytes of the party's own."""
-    kinds = {kind for kind, some in (pieces | {"key": keys}).items() if found(some, files)}
-    return kinds | {kind for kind, some in pieces.items() for h in hexadecimal(some) if h in files}
+from tests.oracles.mixing import Site, content
 
 
 # The files of each service at three times, from the first upload to the end, and its keys. What it
@@ -124,8 +100,9 @@ def of_collector(folder, people):
 
 def life(party, folder, people):
     """What is in its files at each time."""
-    pieces, (keys, *files) = marks(people), party(folder, people)
-    return [seen(each, pieces, keys) for each in files]
+    keys, *files = party(folder, people)
+    pieces = marks(people) | {"key": keys}
+    return [seen(each, pieces) for each in files]
 
 
 LIVES = {
@@ -140,7 +117,7 @@ LIVES = {
 def test_no_file_and_no_log_keeps_what_links(people, tmp_path, caplog, party):
     with caplog.at_level(logging.DEBUG):
         assert life(party, tmp_path, people) == LIVES[party]
-    assert not seen(caplog.text.encode(), marks(people), [])
+    assert not seen(caplog.text.encode(), marks(people))
 
 
 # --- parties that keep what they should destroy --------------------------------------------------
