@@ -34,7 +34,7 @@ from incrowd.collection.device.memory import Memory
 from incrowd.collection.inviter import app as inviter
 from incrowd.collection.inviter import setup as inviting
 from incrowd.collection.inviter.init import InviterKeys
-from incrowd.collection.inviter.signing import sign_blinded
+from incrowd.collection.inviter.signing import PrivateTokenKey, sign_blinded
 from incrowd.collection.mixer import app as first
 from incrowd.collection.mixer import setup as mixing
 from incrowd.collection.mixer.second import app as second
@@ -369,38 +369,45 @@ def quick_sign(blinded, private):
     return sign_blinded(blinded, private)
 
 
+parsed_bundle, parsed_key = cache(Bundle.parse), cache(PrivateTokenKey.parse)
+
+
 class MoreFaults(Faults):
     """Folders appear in a step, and what is killed clears nothing up."""
 
     steps = (*Faults.steps, (Path, "rename"), (shutil, "rmtree"))
 
 
-def installed(folder):
+@cache
+def template():
+    """A folder with those of the services, which nothing has happened to; it lasts as long as this
+    process."""
+    folder = tempfile.TemporaryDirectory(dir=MEMORY)
     for name, party in PARTIES.items():
-        party(folder / name, None).install()
+        party(Path(folder.name) / name, None).install()
+    return folder
 
 
 class FourServices(RuleBasedStateMachine):
     """People, their devices, the four services and their clocks, which need not agree."""
 
-    before = staticmethod(installed)
-
     def __init__(self):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
-        shutil.copytree(template(self.before), self.folder, dirs_exist_ok=True)
+        shutil.copytree(template().name, self.folder, dirs_exist_ok=True)
         self.faults, self.kill, self.runner = MoreFaults(), None, asyncio.Runner()
         self.heard = {path: {} for path in SIGNED}
         self.requests, self.people, self.arrived = {}, [], [0, 0]
         self.patches = ExitStack()
-        client = self.patches.enter_context(httpx.Client(transport=Network(self)))
+        client = self.patches.enter_context(httpx.Client(transport=Network(self), verify=False))
         self.connection = Connection(client, Patience(whole=0.0))
         for patch in (
             mock.patch("httpx.post", client.post),
             mock.patch.object(grouping, "ThreadPoolExecutor", Inline),
             mock.patch.object(inviter, "ThreadPoolExecutor", Inline),
             mock.patch.object(inviter, "sign_blinded", quick_sign),
-            mock.patch.object(Bundle, "parse", cache(Bundle.parse)),
+            mock.patch.object(Bundle, "parse", parsed_bundle),
+            mock.patch.object(PrivateTokenKey, "parse", parsed_key),
             mock.patch.object(Pending, "upload", self.spoiled(Pending.upload)),
         ):
             self.patches.enter_context(patch)
@@ -484,9 +491,7 @@ class FourServices(RuleBasedStateMachine):
         for party in self.parties.values():
             party.set(as_time(getattr(BUNDLE, moment)))
 
-    @rule(
-        name=st.sampled_from(NAMES), moment=st.sampled_from(MOMENTS), early=st.integers(0, 1)
-    )
+    @rule(name=st.sampled_from(NAMES), moment=st.sampled_from(MOMENTS), early=st.integers(0, 1))
     def a_clock_is_set(self, name, moment, early):
         """Over opening, closing and disposal, forward and back."""
         at = as_time(getattr(BUNDLE, moment)) - timedelta(seconds=early)
@@ -658,7 +663,9 @@ class FourServices(RuleBasedStateMachine):
         assert receipt.signed.header == header
         assert receipt.opened_people == len(there) and not any(receipt.rejected.values())
         opened = Counter(
-            (each.message, bytes(row)) for each in incrowd.load_reports(folder) for row in each.packed
+            (each.message, bytes(row))
+            for each in incrowd.load_reports(folder)
+            for row in each.packed
         )
         sent = sum((person.reports for person in there), Counter())
         assert opened == sent, "the collector's reports are not what people sent"
@@ -675,15 +682,3 @@ class FourServices(RuleBasedStateMachine):
                 receipt, _ = load_receipt(folder)
                 same = (receipt.issued, receipt.used) == (issued, used)
                 assert same or (excused and receipt.used is None)
-
-
-@cache
-def template(before):
-    """A folder in which something has happened; what it keeps is removed with the process."""
-    kept = tempfile.TemporaryDirectory(dir=MEMORY)
-    before(Path(kept.name))
-    KEPT.append(kept)
-    return kept.name
-
-
-KEPT = []
