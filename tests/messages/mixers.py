@@ -1,11 +1,14 @@
 """What is said of what two mixers and the inviter sign."""
 
+import json
+
 import numpy as np
 
 from incrowd.collection.collector.collections import check_rows
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.signed import Signed
+from incrowd.plans.digests import canonical
 from tests.messages.wire import HEADER, vectors
 from tests.oracles.make_vectors import INVITED
 
@@ -15,6 +18,11 @@ BATCH = bytes.fromhex(GIVEN["batch"]["start"])
 
 def bundle():
     return Bundle.parse(GIVEN["bundle"].encode())
+
+
+def disposed_at_closing(_):
+    content = json.loads(GIVEN["bundle"])
+    Bundle.parse(canonical(content | {"disposes": content["closes"]}).encode())
 
 
 def cut(kind, length=0):
@@ -42,6 +50,7 @@ def one_report_less(_):
 
 
 CASES = {
+    "bundle: disposed of at closing": disposed_at_closing,
     "batch: cut": cut(Batch),
     "batch: cut in its strata": cut(Batch, 100),
     "batch: for one shuffler": lambda _: Signed.parse(Batch, BATCH)[0].header.signer(INVITED),
