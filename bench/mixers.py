@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
 from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
@@ -31,7 +30,7 @@ from incrowd.collection.mixer.second.keeper import load_keys, releases_in
 from incrowd.collection.mixer.second.opening import EnvelopeOpener
 from incrowd.collection.mixer.second.releasing import make_releases
 from incrowd.collection.parties import PARTIES
-from incrowd.collection.protocol.blind import SALT_BYTES, verify
+from incrowd.collection.protocol.blind import PADDING, verify
 from incrowd.collection.protocol.bundle import NONCE_BYTES, OUTER_LABEL, Bundle
 from incrowd.collection.protocol.mixing import Batch
 from incrowd.collection.protocol.sealed import HEADER, info, seal
@@ -53,7 +52,6 @@ CROWD = 1_000
 UPLOADS, CONNECTIONS, ROUNDS = 3_000, 256, 3
 OPENED = 2_000  # envelopes, or reports with tokens
 PEOPLE, MILLION = (2_000, 5_000), 1_000_000
-PADDING = PSS(MGF1(SHA384()), SALT_BYTES)
 SHUFFLER, FIRST = "the shuffler", "the first mixer"
 
 

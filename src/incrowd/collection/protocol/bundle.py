@@ -663,7 +663,7 @@ class MixersBundle(Bundle):
         """The length of a report in the body of a release, in bytes."""
         return MESSAGE_BYTES + SIGNATURE_BYTES + self.sealed_length
 
-    @property
+    @cached_property
     def envelope_length(self) -> int:
         """The length of what an upload contains for each slot, in bytes."""
         return sealed_length(self.row_length, self.second_key.kem)
