@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -35,6 +36,7 @@ from incrowd.presentation.sentences import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
+    warnings,
 )
 from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
@@ -398,3 +400,14 @@ def _unquoted(tags: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("'", "&#39;")
+
+
+def test_warnings_of_a_promise_are_sentences():
+    """Without mixing, cells have little protection; page and notebook say it in one way."""
+    question = {"id": "ill", "type": "yesno"}
+    raw = {"name": "Cells", "crowd": 100_000, "privacy": {"epsilon": 1.0}, "question": [question]}
+    estimates = estimated(Survey.of(raw), ("ill",), truth=False)
+    (text,) = warnings(estimates.guarantee)
+    assert text.startswith("without mixing, almost no protection remains")
+    for shown in (page(estimates), estimates.plan._repr_html_()):
+        assert f">Warning: {text}.<" in html.unescape(shown).replace("<br>", "<")
