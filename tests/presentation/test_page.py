@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import ClassVar
 
@@ -404,10 +404,10 @@ def _escaped(text: str) -> str:
 
 def test_warnings_of_a_promise_are_sentences():
     """Without mixing, cells have little protection; page and notebook say it in one way."""
-    question = {"id": "ill", "type": "yesno"}
-    raw = {"name": "Cells", "crowd": 100_000, "privacy": {"epsilon": 1.0}, "question": [question]}
+    ill, privacy = {"id": "ill", "type": "yesno"}, {"epsilon": 1.0, "delta": 1e-8}
+    raw = {"name": "Cells", "crowd": 10**6, "privacy": privacy, "question": [ill]}
     estimates = estimated(Survey.of(raw), ("ill",), truth=False)
     (text,) = warnings(estimates.guarantee)
     assert text.startswith("without mixing, almost no protection remains")
-    for shown in (page(estimates), estimates.plan._repr_html_()):
-        assert f">Warning: {text}.<" in html.unescape(shown).replace("<br>", "<")
+    for html in (page(estimates), estimates.plan._repr_html_()):
+        assert f"Warning: {text}." in unescape(html)

@@ -84,7 +84,7 @@ def test_one_organization_does_not_invite_and_count(names):
     runs = {role: names[role] for role in ("inviter", "collector")}
     content = canonical(merged(json.loads(GIVEN["bundle"]), {"runs": runs})).encode()
     if names["same"]:
-        with pytest.raises(ProtocolError, match="runs.collector"):
+        with pytest.raises(ProtocolError, match=r"runs\.collector"):
             Bundle.parse(content)
     else:
         assert Bundle.parse(content).runs.inviter == names["inviter"]
