@@ -404,7 +404,8 @@ def _escaped(text: str) -> str:
 
 def test_warnings_of_a_promise_are_sentences():
     """Without mixing, cells have little protection; page and notebook say it in one way."""
-    ill, privacy = {"id": "ill", "type": "yesno"}, {"epsilon": 1.0, "delta": 1e-8}
+    ill = {"id": "ill", "type": "choice", "options": ["no", "yes", "both"]}
+    privacy = {"epsilon": 1.0, "delta": 1e-7}
     raw = {"name": "Cells", "crowd": 10**6, "privacy": privacy, "question": [ill]}
     estimates = estimated(Survey.of(raw), ("ill",), truth=False)
     (text,) = warnings(estimates.guarantee)
