@@ -521,9 +521,12 @@ class Runs(_Frozen):
     collector: Name
 
     def same(self, one: Role, other: Role) -> bool:
-        """Return whether one organization runs two services, as far as their names tell."""
-        names = (" ".join(getattr(self, role).casefold().split()) for role in (one, other))
-        return len(set(names)) == 1
+        """Return whether one organization runs two services, as far as their names tell.
+
+        White space and the case of A to Z do not count; docs/protocol.md, "Bundle with two mixers".
+        """
+        names = ("".join(getattr(self, role).split()) for role in (one, other))
+        return len({name.encode().lower() for name in names}) == 1  # lower() of bytes is ASCII
 
 
 class MixersBundle(Bundle):
