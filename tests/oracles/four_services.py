@@ -659,6 +659,7 @@ class FourServices(RuleBasedStateMachine):
 
     def compare_opened(self, stratum, header, there):
         folder = self.parties["collector"].places.opened_ones / f"release-{stratum}"
+        assert folder.exists(), "a release that was acknowledged is lost"
         receipt, _ = load_receipt(folder)
         assert receipt.signed.header == header
         assert receipt.opened_people == len(there) and not any(receipt.rejected.values())
