@@ -3,7 +3,9 @@
 import os
 import random
 import re
+import time
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import pytest
 
@@ -12,7 +14,7 @@ from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.inviter import setup as inviting
 from incrowd.collection.mixer import setup as mixing
-from incrowd.collection.protocol.bundle import TIME, as_time
+from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import FirstMixerSettings, InviterSettings, SecondMixerSettings
@@ -24,7 +26,6 @@ from tests.oracles.mixing import code, read_batch, upload
 
 CROWD = 26
 PEOPLE = 40
-OPENS = datetime.now(UTC) - timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
@@ -33,21 +34,17 @@ def start():
         yield start
 
 
-def bundle(after, **changes):
-    """It closes after so many seconds."""
-    closes = datetime.now(UTC) + timedelta(seconds=after)
-    times = (OPENS, closes, closes + timedelta(days=30))
-    given = dict(zip(("opens", "closes", "disposes"), (f"{t:{TIME}}" for t in times), strict=True))
-    return mixers.bundle(PLAN, mixers.SECOND_CLASSICAL, reserve=20, **given | changes)
-
-
-def party(role, peer):
-    """The address of a peer that is played."""
-    return {role: mixers.bundle().model_dump()[role] | {"address": peer.address}}
-
-
-def is_over(of):
-    return lambda: datetime.now(UTC) > as_time(of.closes) + timedelta(seconds=1)
+def bundle(strata=("all",), **peers):
+    """It closes tomorrow, which for its services is soon. peers: those that are played, by role."""
+    times = (f"{datetime.now(UTC) + timedelta(days=days):{TIME}}" for days in (-1, 1, 30))
+    given = dict(zip(("opens", "closes", "disposes"), times, strict=True))
+    of = mixers.bundle(PLAN, mixers.SECOND_CLASSICAL, strata=strata, **given)
+    content = {name: getattr(of, name) for name in type(of).model_fields}
+    played = {
+        role: content[role].model_copy(update={"address": peer.address})
+        for role, peer in peers.items()
+    }
+    return type(of)(**content | played)
 
 
 def quiet(service):
@@ -62,7 +59,7 @@ def quiet(service):
 def inviter(start, folder, port, kills, seed):
     """Two devices with each code; one code, one set of tokens, one statement, no key."""
     peer = Peer(Invitations)
-    of = bundle(4 + 0.3 * kills, **party("collector", peer))
+    of = bundle(collector=peer)
     settings = InviterSettings(folder=folder / "inviter")
     inviting.install(settings, of, KEYS)
     store = inviting.open_store(settings)
@@ -77,7 +74,7 @@ def inviter(start, folder, port, kills, seed):
     }
     service.start_and_wait()
     asked = at_once(lambda who: service.until_answered("/tokens", pending[who].request), pending)
-    service.killed_often(kills, seed, is_over(of))
+    service.killed_often(kills, seed)
     answers = asked()
     service.eventually(lambda: len(peer.heard) > 1)
     service.eventually(lambda: not any(each.exists() for each in settings.private_files))
@@ -106,7 +103,7 @@ def inviter(start, folder, port, kills, seed):
 def first(start, folder, port, kills, seed):
     """Everybody who was confirmed is in the only batch, once; the key is gone."""
     peer = Peer(Batch)
-    of = bundle(4 + 0.3 * kills, **party("second", peer))
+    of = bundle(second=peer)
     settings = FirstMixerSettings(folder=folder / "first")
     mixing.install(settings, of, mixers.FIRST)
     service = Service(start, "first-mixer", settings.folder, port)
@@ -118,7 +115,7 @@ def first(start, folder, port, kills, seed):
 
     confirmed = at_once(send, range(CROWD))()
     sending = at_once(lambda n: (slowly(n), send(n))[1], range(CROWD, CROWD + PEOPLE))
-    service.killed_often(kills, seed, is_over(of))
+    service.killed_often(kills, seed)
     confirmed |= sending()
     service.eventually(lambda: len(peer.heard) > 1)
     service.eventually(lambda: not settings.secret_file.exists())
@@ -141,22 +138,24 @@ def first(start, folder, port, kills, seed):
 
 def slowly(number):
     """They do not come all at once."""
-    import time
-
     time.sleep(random.Random(number).uniform(0, 5))
 
 
 # --- second mixer --------------------------------------------------------------------------------
 
 
-def second(start, folder, port, kills, seed, given={}):
+@cache
+def batch_of():
+    """A collector that is played, a batch, and its uploads; once, since it takes a second."""
+    peer = Peer(MixedRelease)
+    of = bundle(collector=peer)
+    people = [mixers.upload(of) for _ in range(CROWD)]
+    return peer, of, people, mixers.batch(of, people)
+
+
+def second(start, folder, port, kills, seed):
     """The batch is released once, in one order; the keys are gone."""
-    if not given:  # once for all: it takes a second
-        peer = Peer(MixedRelease)
-        of = bundle(-60, **party("collector", peer))
-        people = [mixers.upload(of) for _ in range(CROWD)]
-        given |= {"peer": peer, "of": of, "people": people, "batch": mixers.batch(of, people)}
-    peer, of, (signed, body) = given["peer"], given["of"], given["batch"]
+    peer, of, people, (signed, body) = batch_of()
     peer.heard = []
     settings = SecondMixerSettings(folder=folder / "second")
     write_private(settings.secret_file, mixers.SECOND_CLASSICAL.secret)
@@ -179,7 +178,7 @@ def second(start, folder, port, kills, seed, given={}):
     header.check(of)
     rows, width = peer.heard[0][end:], of.row_length
     came = sorted(rows[at : at + width] for at in range(0, len(rows), width))
-    reports = mixers.opened(of, given["people"], 0, mixers.SECOND_CLASSICAL)
+    reports = mixers.opened(of, people, 0, mixers.SECOND_CLASSICAL)
     assert came == sorted(each.encoded for each in reports)
     return service.kills
 
@@ -187,21 +186,24 @@ def second(start, folder, port, kills, seed, given={}):
 # --- collector -----------------------------------------------------------------------------------
 
 
-def collector(start, folder, port, kills, seed, given={}):
+@cache
+def statements_for_collector():
+    """The bundle, the releases of two strata, and the inviter's statement: paths and bytes."""
+    of = bundle(strata=("north", "south"))
+    plain = [mixers.in_slots(of, [[b"\x01"], [b"\x00"]])] * CROWD
+    people = [mixers.upload(of, each, stratum=n) for n in (0, 1) for each in plain]
+    batch, _ = mixers.batch(of, people)
+    sent = [("/invitations", mixers.invitations(of, 80, 60).encoded)]
+    for n in (0, 1):
+        reports = mixers.opened(of, people, n, mixers.SECOND_CLASSICAL)
+        signed, body = mixers.release(of, reports, batch, stratum=n)
+        sent.append(("/release", signed.encoded + body))
+    return of, sent
+
+
+def collector(start, folder, port, kills, seed):
     """Each release is open once, whole, with the inviter's statement; the key is gone."""
-    if not given:
-        of = bundle(-60, strata=("north", "south"))
-        plain = [mixers.in_slots(of, [[b"\x01"], [b"\x00"]])] * CROWD
-        people = [mixers.upload(of, each, stratum=n) for n in (0, 1) for each in plain]
-        batch, _ = mixers.batch(of, people)
-        releases = []
-        for n in (0, 1):
-            reports = mixers.opened(of, people, n, mixers.SECOND_CLASSICAL)
-            signed, body = mixers.release(of, reports, batch, stratum=n)
-            releases.append(("/release", signed.encoded + body))
-        statement = mixers.invitations(of, 80, 60).encoded
-        given |= {"of": of, "sent": [*releases, ("/invitations", statement)]}
-    of, statements = given["of"], given["sent"]
+    of, statements = statements_for_collector()
     places = Places(folder / "collector")
     write_private(places.private, mixers.COLLECTOR_KEY.secret)
     write_private(places.bundle, of.encoded)

@@ -12,7 +12,9 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import httpx
 
@@ -34,8 +36,8 @@ def forking():
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
-    def start(output, *words):
-        parent.stdin.write(json.dumps([str(output), *map(str, words)]) + "\n")
+    def start(*words):
+        parent.stdin.write(json.dumps(list(map(str, words))) + "\n")
         parent.stdin.flush()
         return int(parent.stdout.readline())
 
@@ -45,18 +47,19 @@ def forking():
 
 
 class Service:
-    """A command that runs in a folder, on a port of its own."""
+    """A command that runs in a folder, on a port of its own, with a clock of its own."""
 
     def __init__(self, start, command, folder, port):
         self.begin, self.words = start, (command, "run", folder)
         self.address, self.output = f"http://127.0.0.1:{port}", folder.parent / "output"
+        self.later = folder.parent / "later"
         pause = "" if command == "collector" else "pause = 0.05\n"
         workers = "workers = 1\n" if command in ("collector", "second-mixer") else ""
         (folder / f"{command}.toml").write_text(f"port = {port}\n{pause}{workers}")
         self.kills = 0
 
     def start(self):
-        self.pid = self.begin(self.output, *self.words)
+        self.pid = self.begin(self.output, self.later, *self.words)
 
     def start_and_wait(self):
         """Until it listens, and note how long that takes on this machine."""
@@ -71,15 +74,16 @@ class Service:
             os.kill(self.pid, 9)
         while os.path.exists(f"/proc/{self.pid}"):
             time.sleep(0.01)
-        self.kills += 1
 
-    def killed_often(self, kills, seed, until=lambda: True):
-        """At random moments, from before it listens to as long after; at least until something."""
-        moments, end = random.Random(seed), time.monotonic() + PATIENCE
-        while self.kills < kills or not until():
-            assert time.monotonic() < end, self.output.read_text()
+    def killed_often(self, kills, seed):
+        """At random moments, from before it listens to as long after; half of them are later."""
+        moments = random.Random(seed)
+        for number in range(kills):
+            if number == kills // 2:
+                self.later.touch()
             time.sleep(moments.uniform(0, 2 * self.seconds))
             self.kill()
+            self.kills += 1
             self.start()
 
     def eventually(self, what):
@@ -158,16 +162,32 @@ def at_once(work, many):
     return joined
 
 
+LATER = timedelta(days=2)
+
+
+class Clock:
+    """The time of this machine, or later, once a file exists."""
+
+    def __init__(self, file):
+        self.file = Path(file)
+
+    def now(self, zone):
+        return datetime.now(zone) + (LATER if self.file.exists() else timedelta(0))
+
+
 def fork_for_ever():
     """Read commands; print the id of the process that runs each."""
     import signal
 
     from incrowd.cli.app import main
-    from incrowd.collection import parties  # noqa: F401
+    from incrowd.collection import (
+        machine,
+        parties,  # noqa: F401
+    )
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     for line in sys.stdin:
-        output, *words = json.loads(line)
+        output, later, *words = json.loads(line)
         if child := os.fork():
             print(child, flush=True)
             continue
@@ -176,7 +196,7 @@ def fork_for_ever():
             for stream in (1, 2):
                 os.dup2(file.fileno(), stream)
         os.close(0)
-        sys.argv = ["incrowd", *words]
+        machine.datetime, sys.argv = Clock(later), ["incrowd", *words]
         try:
             main()
         finally:
