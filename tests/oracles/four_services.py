@@ -72,11 +72,11 @@ PLAN = incrowd.plan(
     )
 )
 BUNDLE = mixers.bundle(
-    plan=PLAN, second=mixers.SECOND_CLASSICAL, strata=("north", "south"), reserve=20
+    plan=PLAN, second=mixers.SECOND_CLASSICAL, strata=("north", "south", "east"), reserve=20
 )
 CROWD, LEAST = PLAN.survey.crowd, BUNDLE.least_people
 KEYS = InviterKeys(mixers.INVITER, tuple(mixers.token_keys()[: 1 + len(PLAN.messages)]))
-EACH = 60  # people of a stratum
+STRATA, EACH = len(BUNDLE.strata), 40  # people of a stratum
 MOMENTS = ("opens", "closes", "disposes")
 NAMES = ("inviter", "first", "second", "collector")
 HONEST, RIVAL, AGAIN = range(3)  # what a code is used for
@@ -209,7 +209,7 @@ class Inviter(Party):
     def install(self):
         inviting.install(self.settings, BUNDLE, KEYS)
         store = inviting.open_store(self.settings)
-        store.invite([code(number) for number in range(2 * EACH)])
+        store.invite([code(number) for number in range(STRATA * EACH)])
         store.engine.dispose()
 
     def run(self):
@@ -397,7 +397,7 @@ class FourServices(RuleBasedStateMachine):
         shutil.copytree(template().name, self.folder, dirs_exist_ok=True)
         self.faults, self.kill, self.runner = MoreFaults(), None, asyncio.Runner()
         self.heard = {path: {} for path in SIGNED}
-        self.requests, self.people, self.arrived = {}, [], [0, 0]
+        self.requests, self.people, self.arrived = {}, [], [0] * STRATA
         self.patches = ExitStack()
         client = self.patches.enter_context(httpx.Client(transport=Network(self), verify=False))
         self.connection = Connection(client, Patience(whole=0.0))
@@ -439,7 +439,11 @@ class FourServices(RuleBasedStateMachine):
 
     # --- what happens ----------------------------------------------------------------------------
 
-    @rule(count=st.sampled_from([1, 3, 22, 24]), stratum=st.integers(0, 1), spoils=st.booleans())
+    @rule(
+        count=st.sampled_from([1, 3, 22, 24]),
+        stratum=st.integers(0, STRATA - 1),
+        spoils=st.booleans(),
+    )
     def people_take_part(self, count, stratum, spoils):
         for _ in range(count):
             if self.arrived[stratum] < EACH:
@@ -465,7 +469,9 @@ class FourServices(RuleBasedStateMachine):
         number = self.people[which % len(self.people)].number
         rivals = [p for p in self.people if p.number == number and p.kind == RIVAL]
         one = next(p for p in self.people if p.number == number)
-        self.take_part(rivals[0] if rivals else self.person(number, 1 - one.stratum, RIVAL))
+        self.take_part(
+            rivals[0] if rivals else self.person(number, (one.stratum + 1) % STRATA, RIVAL)
+        )
 
     @precondition(lambda self: self.people)
     @rule(which=st.integers(0, 10**6))
@@ -590,6 +596,8 @@ class FourServices(RuleBasedStateMachine):
     def finish(self):
         """Everything works again and time goes on; what came is compared with what left."""
         self.kill = None
+        self.it_is_closing_time()
+        self.services_look(NAMES)
         self.until("closes")
         self.compare(excused=self.ever("disposes"))
         self.until("disposes")
@@ -597,6 +605,10 @@ class FourServices(RuleBasedStateMachine):
         for name, party in self.parties.items():
             assert not party.left(), f"{name} keeps {party.left()}"
             assert not any(each.exists() for each in party.secrets), f"{name} keeps a key"
+
+    def it_is_closing_time(self):
+        for party in self.parties.values():
+            party.set(max(party.now, as_time(BUNDLE.closes)))
 
     def until(self, moment, after=timedelta(0)):
         at = max(as_time(getattr(BUNDLE, moment)) + after, *(p.now for p in self.parties.values()))
@@ -659,6 +671,7 @@ class FourServices(RuleBasedStateMachine):
 
     def compare_opened(self, stratum, header, there):
         folder = self.parties["collector"].places.opened_ones / f"release-{stratum}"
+        assert folder.exists(), "a release that was acknowledged is lost"
         receipt, _ = load_receipt(folder)
         assert receipt.signed.header == header
         assert receipt.opened_people == len(there) and not any(receipt.rejected.values())
@@ -676,7 +689,7 @@ class FourServices(RuleBasedStateMachine):
         if signed:
             asked = {p.number for p in self.people}
             issued, used = signed.header.issued, signed.header.used
-            assert issued == 2 * EACH, "the inviter counts others than it invited"
+            assert issued == STRATA * EACH, "the inviter counts others than it invited"
             assert max(len(self.requests), people) <= used <= len(asked), "used invitations"
             for folder in self.parties["collector"].places.opened_ones.glob("release-*"):
                 receipt, _ = load_receipt(folder)

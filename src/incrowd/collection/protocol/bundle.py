@@ -547,10 +547,18 @@ class MixersBundle(Bundle):
     second: SecondMixer
     collector: CollectorParty
 
+    def _about_the_plan(self) -> Iterator[Check]:
+        rule = self.plan.survey.small_strata
+        allowed = 'should be "delete" in the survey: mixers do not merge strata; make another plan'
+        yield rule == self.small_strata, "plan.survey.small_strata", rule, allowed
+        yield from super()._about_the_plan()
+
     def _about_itself(self) -> Iterator[Check]:
         yield from super()._about_itself()
         hours = TO_DELIVER // timedelta(hours=1)
-        allowed = f"should be at least {hours} hours after {self.closes}, so that mixers can deliver"
+        allowed = (
+            f"should be at least {hours} hours after {self.closes}, so that mixers can deliver"
+        )
         late = as_time(self.disposes) - as_time(self.closes) >= TO_DELIVER
         yield late, "disposes", self.disposes, allowed
         messages, keys = len(self.plan.messages), self.inviter.messages
