@@ -172,7 +172,7 @@ def by_tags(site, uploads):
 
 
 def as_stored(site, uploads):
-    """A wrong one: the order of the database, in which an upload may be alone in its transaction."""
+    """A wrong one: the order of the database; each of these uploads had its own transaction."""
     return lambda count, _: np.arange(count)
 
 

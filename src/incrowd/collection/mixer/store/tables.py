@@ -57,8 +57,8 @@ counts = Table(
     Column("people", Integer, nullable=False),
 )
 # One row for each sealed report. mark: ties it to its upload, for somebody who has that upload and
-# the key. place: rows of one transaction follow each other, in the order of their tags, from a random
-# number. Boxes are long: in the order of tags, each would be written with a page of its own.
+# the key. place: the rows of a transaction follow each other, in the order of their tags, from a
+# random number. In the order of tags alone, SQLite would store each long box on pages of its own.
 reports = Table(
     "reports",
     metadata,
