@@ -34,7 +34,6 @@ from tests.oracles import mixers
 from tests.oracles.inviting import Inviter
 from tests.oracles.mixing import Site, content
 
-
 # The files of each service at three times, from the first upload to the end, and its keys. What it
 # receives comes from honest parties.
 
