@@ -26,6 +26,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA384
+from gmpy2 import powmod
 
 from incrowd.errors import InWords, ProtocolError
 
@@ -61,7 +62,8 @@ class TokenKey:
             raise ProtocolError.of(field, InWords(f"has {bits:,} bits"), allowed)
         if factor := next((p for p in _small_primes() if self.modulus % p == 0), 0):
             raise ProtocolError.of(field, InWords(f"has the factor {factor}"), allowed)
-        if pow(2, self.modulus - 1, self.modulus) == 1:  # Fermat: true for every prime number
+        # Fermat: true for every prime number. GMP takes an eighth of the time of `pow`.
+        if powmod(2, self.modulus - 1, self.modulus) == 1:
             raise ProtocolError.of(field, InWords("is a prime number"), allowed)
 
     @classmethod
