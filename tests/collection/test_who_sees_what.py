@@ -85,7 +85,7 @@ def deadlock(server, database, store, one, send):
     with server.connect(database) as other, server.connect(database) as watching:
         other.execute("SET deadlock_timeout = '60s'")
         other.execute("BEGIN")
-        other.execute("INSERT INTO reports VALUES (%s, 0, %s, %s)", (tag, b"m", b"x"))
+        other.execute("INSERT INTO reports VALUES (1, %s, 0, %s, %s)", (tag, b"m", b"x"))
         status = []
         sending = threading.Thread(target=lambda: status.append(send(one)))
         sending.start()
