@@ -83,9 +83,8 @@ def test_the_process_forgets_the_key_as_well(keyed, sealed, kept):
     """The incorrect variant refers to it elsewhere."""
     private = PrivateKey(RECEIVER.kem, RECEIVER.secret)
     forgotten = weakref.ref(private)
-    service = application(
-        keyed.root, INVITED, private, CollectorSettings(workers=1), lambda: BEFORE
-    )
+    settings = CollectorSettings(workers=1)
+    service = application(keyed.root, INVITED, private, settings, lambda: BEFORE)
     if kept:
         service.state.private = private
     del private
