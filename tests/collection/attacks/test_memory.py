@@ -7,6 +7,7 @@ party should never see, and no key that was destroyed.
 """
 
 import re
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -75,6 +76,7 @@ class Device:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_process_remembers_what_its_party_sees_and_nothing_else(tmp_path, capfd):
     with ExitStack() as running:
         doors = {name: running.enter_context(rehearsal._door()) for name in SEES}
