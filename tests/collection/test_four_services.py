@@ -232,7 +232,7 @@ WRONG = {
     first_mixer_answers_before_it_stores: (Hurried, "is lost"),
     second_mixer_forgets: (Hurried, "lost|too early"),
     second_mixer_keeps_its_keys: (Hurried, "a key outlives the first byte"),
-    second_mixer_destroys_early: (Late, "too early|lost"),
+    second_mixer_destroys_early: (Late, "too early|lost|cannot start again"),
     second_mixer_releases_small_strata: (Late, "fewer than a crowd"),
     collector_forgets: (Late, "lost|too early"),
     collector_destroys_early: (Late, "too early|keeps a key"),
