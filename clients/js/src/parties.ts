@@ -55,10 +55,10 @@ export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
   return checks
 }
 
-/** Whether two names are of one organization: letter case and white space do not count. */
+/** Whether two names are of one organization: white space and the case of A to Z do not count. */
 const isSame = (one: string, other: string): boolean => plain(one) === plain(other)
 
-const plain = (name: string): string => name.trim().split(/\s+/).join(" ").toUpperCase()
+const plain = (name: string): string => name.replace(/\s/g, "").replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 const keyOf = (configuration: string): string => configuration.slice(6, -12)
 

@@ -68,6 +68,13 @@ for (const [why, patch] of Object.entries(given.wrong_bundles))
     await assert.rejects(read(text), (error) => error.code === "bundle-refused" && error.message.includes(REASONS[why]))
   })
 
+for (const { inviter, collector, same } of given.organizations)
+  test(`${inviter} and ${collector} are ${same ? "one organization" : "different organizations"}`, async () => {
+    const reading = read(canonical(merged(JSON.parse(given.bundle), { runs: { inviter, collector } })))
+    if (same) await assert.rejects(reading, (error) => error.code === "bundle-refused" && error.message.includes("runs"))
+    else assert.equal((await reading).bundle.runs.inviter, inviter)
+  })
+
 // --- one person ------------------------------------------------------------------------------------------------------
 
 const hexed = (many) => many.map(fromHex)

@@ -521,9 +521,12 @@ class Runs(_Frozen):
     collector: Name
 
     def same(self, one: Role, other: Role) -> bool:
-        """Return whether one organization runs two services, as far as their names tell."""
-        names = (" ".join(getattr(self, role).casefold().split()) for role in (one, other))
-        return len(set(names)) == 1
+        """Return whether one organization runs two services, as far as their names tell.
+
+        White space and the case of A to Z do not count; docs/protocol.md, "Bundle with two mixers".
+        """
+        names = ("".join(getattr(self, role).split()) for role in (one, other))
+        return len({name.encode().lower() for name in names}) == 1  # lower() of bytes is ASCII
 
 
 class MixersBundle(Bundle):
@@ -671,7 +674,7 @@ class MixersBundle(Bundle):
         """The length of a report in the body of a release, in bytes."""
         return MESSAGE_BYTES + SIGNATURE_BYTES + self.sealed_length
 
-    @property
+    @cached_property
     def envelope_length(self) -> int:
         """The length of what an upload contains for each slot, in bytes."""
         return sealed_length(self.row_length, self.second_key.kem)
