@@ -19,6 +19,7 @@ from incrowd.cli import live
 from incrowd.collection.device.device import Device
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.rehearsal import Visit, page_application
+from tests.conftest import slowly
 
 PEOPLE = 60
 ANSWERS = {
@@ -58,7 +59,7 @@ def left(folder):
     return [path for path in folder.iterdir() if path.name.startswith("incrowd-")]
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, *slowly(2)])
 def joined(request, tmp_path_factory):
     """The person sends, looks at the dashboard, and presses Enter."""
     folder = tmp_path_factory.mktemp("open")

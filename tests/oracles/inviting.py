@@ -3,11 +3,13 @@
 import asyncio
 from datetime import timedelta
 from functools import cache
+from unittest import mock
 
 import httpx
 
 from incrowd.collection.inviter import app, setup
 from incrowd.collection.inviter.init import InviterKeys
+from incrowd.collection.inviter.signing import PrivateTokenKey
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.tokens import TokenRequest
@@ -18,6 +20,7 @@ from tests.oracles.shuffler import Shuffler, said
 OCTETS = {"Content-Type": "application/octet-stream"}
 MESSAGES = len(mixers.PLAN.messages)
 KEYS = InviterKeys(mixers.INVITER, tuple(mixers.token_keys()[: 1 + MESSAGES]))
+PARSED = cache(PrivateTokenKey.parse)  # OpenSSL looks for the primes of a key anew each time
 CODES = [f"{number:016d}".encode() for number in range(4)]
 
 
@@ -34,19 +37,21 @@ def pending(code=CODES[0]):
 class Inviter:
     """A folder, and the process that runs on it; `start` it again after a kill."""
 
-    def __init__(self, folder, invitations=3, **settings):
-        self.bundle, self.heard, self.away = bundle(), [], False
+    def __init__(self, folder, codes=CODES[:3], of=None, **settings):
+        self.bundle, self.heard, self.away = of or bundle(), [], False
         self.now = as_time(self.bundle.opens)
         self.settings = InviterSettings(folder=folder / "inviter", **settings)
-        setup.install(self.settings, self.bundle, KEYS)
+        tokens = mixers.token_keys()[: 1 + len(self.bundle.plan.messages)]
+        setup.install(self.settings, self.bundle, InviterKeys(mixers.INVITER, tuple(tokens)))
         self.runner, self.store = asyncio.Runner(), None
         self.start()
-        self.store.invite(CODES[:invitations])
+        self.store.invite(codes)
 
     def start(self):
         if self.store:
             self.store.engine.dispose()
-        self.store = setup.open_store(self.settings)
+        with mock.patch.object(PrivateTokenKey, "parse", PARSED):
+            self.store = setup.open_store(self.settings)
         clock = lambda: self.now  # noqa: E731
         self.app = app.application(self.store, self.settings, clock, self.deliver)
         self.keeper = self.app.state.keeper

@@ -133,6 +133,7 @@ def wrong_bundles(content):
         "slots as with one shuffler": {"slots": [sum(content["slots"])]},
         "no invitations": {"codes": False},
         "small strata merged": {"small_strata": "merge"},
+        "less than a day to deliver": {"disposes": "2026-12-01T23:59:58Z"},
         "a release before it closes": {"wanted": 10_000},
         "a key too many": {"first": {"more": 1}},
         "the format with one shuffler": {"format": "incrowd bundle 1"},

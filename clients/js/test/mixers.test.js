@@ -53,6 +53,7 @@ const REASONS = {
   "slots as with one shuffler": "slots",
   "no invitations": "codes",
   "small strata merged": "small_strata",
+  "less than a day to deliver": "disposes",
   "a release before it closes": "canonical JSON",
   "a key too many": "what it says about a party",
   "the format with one shuffler": "canonical JSON",

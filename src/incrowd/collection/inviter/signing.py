@@ -69,7 +69,8 @@ class PrivateTokenKey:
         d = pow(EXPONENT, -1, (self.p - 1) * (self.q - 1))
         public = rsa.RSAPublicNumbers(EXPONENT, self.p * self.q)
         parts = self.p, self.q, d, self.d_p, self.d_q, self.q_inv
-        private = rsa.RSAPrivateNumbers(*parts, public).private_key()
+        numbers = rsa.RSAPrivateNumbers(*parts, public)
+        private = numbers.private_key(unsafe_skip_rsa_key_validation=True)  # `parse` validates
         return private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
 
     @classmethod

@@ -26,6 +26,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA384
+from gmpy2 import powmod
 
 from incrowd.errors import InWords, ProtocolError
 
@@ -33,6 +34,7 @@ EXPONENT = 65537
 BITS = 2048
 SIGNATURE_BYTES = BITS // 8
 SALT_BYTES = HASH_BYTES = 48
+PADDING = PSS(MGF1(SHA384()), SALT_BYTES)
 SMALLEST_FACTOR = 1 << 16
 
 ROOTS = 16
@@ -60,7 +62,8 @@ class TokenKey:
             raise ProtocolError.of(field, InWords(f"has {bits:,} bits"), allowed)
         if factor := next((p for p in _small_primes() if self.modulus % p == 0), 0):
             raise ProtocolError.of(field, InWords(f"has the factor {factor}"), allowed)
-        if pow(2, self.modulus - 1, self.modulus) == 1:  # Fermat: true for every prime number
+        # Fermat: true for every prime number. GMP takes an eighth of the time of `pow`.
+        if powmod(2, self.modulus - 1, self.modulus) == 1:
             raise ProtocolError.of(field, InWords("is a prime number"), allowed)
 
     @classmethod
@@ -203,7 +206,7 @@ def finalize(message: bytes, blind_signature: bytes, inverse: int, key: TokenKey
 def verify(message: bytes, signature: bytes, key: TokenKey) -> bool:
     """Return whether a signature of a message is valid (RFC 8017, section 8.1.2)."""
     try:
-        key.public.verify(signature, message, PSS(MGF1(SHA384()), SALT_BYTES), SHA384())
+        key.public.verify(signature, message, PADDING, SHA384())
     except InvalidSignature:
         return False
     return True
