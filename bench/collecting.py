@@ -1,6 +1,5 @@
 """Collecting: uploads beside a bare handler, opening beside bare HPKE, a million to the end."""
 
-import statistics
 import tempfile
 from contextlib import ExitStack
 from functools import partial
@@ -16,10 +15,8 @@ from incrowd.collection.mixer import setup
 from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.sealed import X25519, X_WING, info, unseal
 from incrowd.collection.settings import ShufflerSettings
-from tests.oracles import postgresql
 
 UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 5
-WARM = 2_000  # uploads that are not counted
 DIFFERENT, OPENED = 50_000, 400_000  # sealed reports
 SINGLE = 5_000  # sealed reports that one process opens
 MILLION = 1_000_000
@@ -29,19 +26,12 @@ def rows():
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         folder = Path(folder)
         bundle, signing, private = services.bundle_in(folder)
-        server = _postgres(stack)
+        server = services.postgres(stack)
         yield from uploads(folder, bundle, signing, server)
         yield opening(bundle, private)
         for kem in (X25519, X_WING):
             yield unsealing(*services.bundle_in(folder / kem.name, kem))
         yield from million(folder, bundle, signing, private)
-
-
-def _postgres(stack):
-    try:
-        return stack.enter_context(postgresql.running())
-    except postgresql.Missing:
-        return None
 
 
 # --- uploads -------------------------------------------------------------------------------------
@@ -60,31 +50,15 @@ def uploads(folder, bundle, signing, server):
             setup.install(ShufflerSettings(folder=place, database=database), bundle, signing)
             service = partial(services.running, services.shuffler, place, database)
             found[name] = [stack.enter_context(service()) for _ in range(processes)]
-        times, busy = _in_turns(bundle, found, stack.enter_context(Senders()))
+        bodies = dict.fromkeys(found, partial(services.bodies, bundle))
+        senders = stack.enter_context(Senders())
+        times, busy = services.in_turns(found, bodies, senders, UPLOADS, CONNECTIONS, ROUNDS)
     for name in stores:
         what = f"an upload, durable, {name}: {1 / times[name]:,.0f} a second"
         peer = f"a handler that reads it and stores nothing: {1 / times['bare']:,.0f} a second"
         yield Row(what, times[name], peer, times["bare"], "at least .60")
         what = f"processor time for it of the shuffler's own processes, {name}"
         yield Row(what, busy[name], "that handler's", busy["bare"])
-
-
-def _in_turns(bundle, found, senders):
-    """Medians for an upload to each: seconds by the clock, and of the processes' own."""
-    times, busy = ({name: [] for name in found} for _ in range(2))
-    for number in range(1 + ROUNDS):
-        for name, running in found.items():
-            ports, before = [each.port for each in running], _busy(running)
-            given = services.bodies(bundle, UPLOADS if number else WARM)
-            spent = senders.seconds(ports, given, CONNECTIONS)
-            if number:
-                times[name].append(spent / UPLOADS)
-                busy[name].append((_busy(running) - before) / UPLOADS)
-    return [{name: statistics.median(each) for name, each in of.items()} for of in (times, busy)]
-
-
-def _busy(running):
-    return sum(each.busy() for each in running)
 
 
 # --- opening -------------------------------------------------------------------------------------
@@ -146,5 +120,5 @@ def million(folder, bundle, signing, private):
         "estimated": (services.estimate, folder, bundle.encoded),
     }
     for what, step in steps.items():
-        seconds, megabytes = services.alone(*step)
+        seconds, _, megabytes = services.alone(*step)
         yield Row(f"{MILLION:,} sealed reports {what}; at most {megabytes:,.0f} MB", seconds)

@@ -1,72 +1,81 @@
 """Two mixers: the first beside a shuffler and a bare handler, the others beside bare cryptography.
 
-Then the time and the memory of each party for some people, and what this gives for a million.
+Then the time and the memory of each party, and what this gives for a million people.
 """
 
 import os
-import statistics
 import tempfile
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from unittest import mock
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
-from cryptography.hazmat.primitives.hashes import SHA384
-from cryptography.hazmat.primitives.serialization import load_der_private_key
 
 import incrowd
-from bench import services
+from bench import many_primes, services
 from bench.load import Senders
 from bench.measure import Row, medians
+from bench.services import NEVER
+from incrowd.collection import parties
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.opening import Opener
-from incrowd.collection.collector.places import Places, load_private
+from incrowd.collection.collector.places import Places, load_private, new_key
 from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.inviter import setup as inviting
 from incrowd.collection.inviter.app import signed
 from incrowd.collection.machine import cores
-from incrowd.collection.mixer import keeper, setup
+from incrowd.collection.mixer import app, keeper, setup
 from incrowd.collection.mixer.second.keeper import load_keys, releases_in
 from incrowd.collection.mixer.second.opening import EnvelopeOpener
 from incrowd.collection.mixer.second.releasing import make_releases
 from incrowd.collection.parties import PARTIES
-from incrowd.collection.protocol.blind import SALT_BYTES, verify
+from incrowd.collection.protocol.blind import verify
 from incrowd.collection.protocol.bundle import NONCE_BYTES, OUTER_LABEL, Bundle
 from incrowd.collection.protocol.mixing import Batch
-from incrowd.collection.protocol.sealed import HEADER, info, seal
+from incrowd.collection.protocol.sealed import HEADER, X25519, X_WING, info, seal
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.tokens import (
     TokenReport,
     TokenRequest,
     entry_text,
+    has_entry,
     sealed_slots,
     slot_text,
 )
-from incrowd.collection.protocol.upload import Upload, code_field
+from incrowd.collection.protocol.upload import Upload, code_field, parse_upload, upload_length
 from incrowd.collection.service import serve
-from incrowd.collection.settings import FirstMixerSettings, InviterSettings, SecondMixerSettings
+from incrowd.collection.settings import (
+    FirstMixerSettings,
+    InviterSettings,
+    SecondMixerSettings,
+    ShufflerSettings,
+)
 from incrowd.sampling.keystream import Keystream
 
 SLOTS = 6  # of a person: a report for each of so many yes/no questions
 CROWD = 1_000
-UPLOADS, CONNECTIONS, ROUNDS = 3_000, 256, 3
+UPLOADS, CONNECTIONS, ROUNDS = 3_000, 256, 5
 OPENED = 2_000  # envelopes, or reports with tokens
-PEOPLE, MILLION = (2_000, 5_000), 1_000_000
-PADDING = PSS(MGF1(SHA384()), SALT_BYTES)
-SHUFFLER, FIRST = "the shuffler", "the first mixer"
+REQUESTS = 500  # to the inviter
+PEOPLE, MILLION = 20_000, 1_000_000
+PARTS = 20  # files with what they send
+SHUFFLER, LONG = "shuffler", "shuffler, X-Wing"
+FIRST, TWO = "first mixer, SQLite", "first mixer, PostgreSQL, two processes"
+BARE = "bare"
 
 
 def rows():
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         folder = Path(folder)
-        yield from uploads(folder)
-        prepared, root = _prepared(folder / "opened"), folder / "opened"
-        sent = _uploads(root, OPENED // SLOTS)
-        yield second(root, prepared.bundle, sent)
-        yield collector(root, prepared.bundle)
-        yield inviter(root, prepared.bundle)
-        yield from million(folder)
+        yield from uploads(folder, services.postgres(stack))
+        yield inviter(folder / "invited")
+        root = folder / "opened"
+        bundle = _prepared(root).bundle
+        yield second(root, bundle)
+        yield collector(root, bundle)
+        yield from million(folder / "million", PEOPLE)
 
 
 def _plan():
@@ -75,61 +84,76 @@ def _plan():
     return incrowd.plan(incrowd.Survey.of(raw | {"question": questions}))
 
 
-def _prepared(folder, mixers=2):
+def _parties(folder, mixers, kem=X25519):
+    """A collection. kem: of the layer for the collector; that for a second mixer is X-Wing."""
     folder.mkdir()
-    parties = PARTIES[mixers]
-    addresses = {name: f"http://127.0.0.1:{at}" for at, name in enumerate(parties.services, 1)}
-    prepared = parties.prepare(_plan(), folder, addresses)
+    addresses = {
+        name: f"http://127.0.0.1:{at}" for at, name in enumerate(PARTIES[mixers].services, 1)
+    }
+    with mock.patch.object(parties, "new_key", partial(new_key, kem=kem)):
+        prepared = PARTIES[mixers].prepare(_plan(), folder, addresses)
     assert prepared.bundle.places == SLOTS
     return prepared
+
+
+def _prepared(folder):
+    """A collection with two mixers, whose tokens are signed here, because its inviter cannot."""
+    return many_primes.prepared(lambda: _parties(folder, 2), folder / "primes.json")
 
 
 # --- what devices send ---------------------------------------------------------------------------
 
 
-def _keys(folder):
-    lines = InviterSettings(folder=folder / "inviter").tokens_file.read_text().split()
-    return [load_der_private_key(bytes.fromhex(line), None) for line in lines]
-
-
-def _token(key, text):
-    """A token, signed without blinding: what devices end up with."""
-    return key.sign(text, PADDING, SHA384())
+def _keys(folder, bundle):
+    return many_primes.load(folder / "primes.json", bundle)
 
 
 def _bundle(folder):
     return Bundle.parse((folder / "inviter" / "bundle.json").read_bytes())
 
 
-def _rows(folder, bundle, keys):
+def _rows(bundle, keys):
     """The reports of a person who sends dummies only, with their tokens."""
     inners = sealed_slots(bundle, 0, [bundle.shape.dummy] * SLOTS)
     for message, inner in zip(bundle.slot_messages, inners, strict=True):
         text = slot_text(bundle.digest, 0, message, inner)
-        yield TokenReport(message, _token(keys[1 + message], text), inner).encoded
+        yield TokenReport(message, keys[1 + message].sign(text), inner).encoded
 
 
 def _upload(bundle, keys, envelopes):
     nonce = os.urandom(NONCE_BYTES)
-    entry = nonce + _token(keys[0], entry_text(bundle.digest, nonce))
+    entry = nonce + keys[0].sign(entry_text(bundle.digest, nonce))
     return Upload(entry, 0, tuple(envelopes))
 
 
-def _some(folder, count):
-    """Uploads that the second mixer and the collector can open."""
-    bundle, keys = _bundle(folder), _keys(folder)
+def _write(folder, count, path):
+    """Write uploads that the second mixer and the collector can open, one after the other."""
+    bundle = _bundle(folder)
+    keys = _keys(folder, bundle)
     sealed = partial(
         seal, configuration=bundle.second_key, binding=bundle.binding(0), label=OUTER_LABEL
     )
-    return [_upload(bundle, keys, map(sealed, _rows(folder, bundle, keys))) for _ in range(count)]
+    with path.open("wb") as file:
+        for _ in range(count):
+            upload = _upload(bundle, keys, map(sealed, _rows(bundle, keys)))
+            file.write(upload.encoded(bundle))
 
 
-def _uploads(folder, count):
-    parts = 20
-    sizes = [count * (at + 1) // parts - count * at // parts for at in range(parts)]
+def _sent(folder, people):
+    """Files with what people send."""
+    sizes = [people * (at + 1) // PARTS - people * at // PARTS for at in range(PARTS)]
+    given = [(folder, size, folder / f"{at}.sent") for at, size in enumerate(sizes)]
     with services.SPAWN.Pool(cores()) as pool:
-        found = pool.starmap(_some, [(folder, size) for size in sizes])
-    return [upload for part in found for upload in part]
+        pool.starmap(_write, given)
+    return [path for _, _, path in given]
+
+
+def _read(path, bundle):
+    """The uploads of a file, in groups."""
+    size = upload_length(bundle)
+    with path.open("rb") as file:
+        while piece := file.read(size * services.GROUP):
+            yield [parse_upload(piece[at : at + size], bundle) for at in range(0, len(piece), size)]
 
 
 def _looks_sealed(bundle):
@@ -141,47 +165,60 @@ def _looks_sealed(bundle):
 # --- uploads to the first mixer ------------------------------------------------------------------
 
 
-def _service(listening, folder, name, mixers):
-    serve(PARTIES[mixers].services[name](folder), listening)
+def _service(listening, settings):
+    store = setup.open_store(settings)
+    serve(app.application(store, store.bundle, settings), listening)
 
 
-def uploads(folder):
-    """The seconds for each upload, in turns, all to one process with SQLite."""
-    with ExitStack() as stack:
-        shuffled, mixed = _prepared(folder / "one", 1), _prepared(folder / "two")
-        parts = {
-            SHUFFLER: (_service, folder / "one" / "shuffler", "shuffler", 1),
-            FIRST: (_service, folder / "two" / "first-mixer", "first-mixer", 2),
-            "bare": (services.bare,),
-        }
-        found = {name: stack.enter_context(services.running(*part)) for name, part in parts.items()}
-        senders = stack.enter_context(Senders())
-        spent, busy = ({name: [] for name in parts} for _ in range(2))
-        keys = _keys(folder / "two")
-        for number in range(1 + ROUNDS):
-            count = UPLOADS if number else UPLOADS // 10
-            given = {SHUFFLER: _to_shuffler(shuffled, count), FIRST: _to_first(mixed, keys, count)}
-            given["bare"] = given[FIRST]
-            for name, service in found.items():
-                before = service.busy()
-                seconds = senders.seconds([service.port], given[name], CONNECTIONS)
-                if number:
-                    spent[name].append(seconds / count)
-                    busy[name].append((service.busy() - before) / count)
-    times, processor = (
-        {name: statistics.median(each) for name, each in of.items()} for of in (spent, busy)
+def uploads(folder, server):
+    """The seconds for each upload, in turns. Envelopes look sealed: no mixer opens them."""
+    folders = {name: folder / name for name in (SHUFFLER, LONG, "mixers")}
+    made = {
+        SHUFFLER: _parties(folders[SHUFFLER], 1),
+        LONG: _parties(folders[LONG], 1, X_WING),
+        FIRST: _prepared(folders["mixers"]),
+    }
+    shuffler, first = (
+        partial(ShufflerSettings, pause=NEVER),
+        partial(FirstMixerSettings, pause=NEVER),
     )
-    text = f"an upload of {SLOTS} envelopes, durable, first mixer: {1 / times[FIRST]:,.0f} a second"
-    peer = f"an upload of {SLOTS} reports to a shuffler: {1 / times[SHUFFLER]:,.0f} a second"
-    yield Row(text, times[FIRST], peer, times[SHUFFLER], "at least 1")
-    peer = f"a handler that reads it and stores nothing: {1 / times['bare']:,.0f} a second"
-    yield Row(text, times[FIRST], peer, times["bare"], "at least .60")
-    text = "processor time for it of the first mixer's own process"
-    yield Row(text, processor[FIRST], "the shuffler's", processor[SHUFFLER])
+    settings = {
+        SHUFFLER: [shuffler(folder=folders[SHUFFLER] / "shuffler")],
+        LONG: [shuffler(folder=folders[LONG] / "shuffler")],
+        FIRST: [first(folder=folders["mixers"] / "first-mixer")],
+    }
+    if server:
+        place = folders["mixers"] / "first-mixer"
+        settings[TWO] = [first(folder=place, database=server.database())] * 2
+    bundle = made[FIRST].bundle
+    to_first = partial(_to_first, bundle, _keys(folders["mixers"], bundle))
+    bodies = {SHUFFLER: partial(_to_shuffler, made[SHUFFLER])}
+    bodies |= {LONG: partial(_to_shuffler, made[LONG]), FIRST: to_first, TWO: to_first}
+    with ExitStack() as stack:
+        running = {
+            name: [stack.enter_context(services.running(_service, each)) for each in many]
+            for name, many in settings.items()
+        }
+        running[BARE] = [stack.enter_context(services.running(services.bare))]
+        senders = stack.enter_context(Senders())
+        times, processor = services.in_turns(
+            running, bodies | {BARE: to_first}, senders, UPLOADS, CONNECTIONS, ROUNDS
+        )
+    rates = {name: f"{name}: {1 / spent:,.0f} a second" for name, spent in times.items()}
+    sizes = {name: upload_length(each.bundle) / 1000 for name, each in made.items()}
+    what = f"an upload of {sizes[FIRST]:.1f} kB, durable, {rates[FIRST]}"
+    for name, bar in ((SHUFFLER, "at least 1"), (LONG, "")):
+        yield Row(what, times[FIRST], f"{sizes[name]:.1f} kB, {rates[name]}", times[name], bar)
+    for name in (SHUFFLER, LONG):
+        text = f"processor time for it, {FIRST}"
+        yield Row(text, processor[FIRST], f"the {name}'s", processor[name])
+    peer = f"a handler that reads it and stores nothing: {1 / times[BARE]:,.0f} a second"
+    for name, bar in ((FIRST, "at least .60"), (TWO, "at least .84")):
+        if name in times:
+            yield Row(f"an upload, durable, {rates[name]}", times[name], peer, times[BARE], bar)
 
 
-def _to_first(prepared, keys, count):
-    bundle = prepared.bundle
+def _to_first(bundle, keys, count):
     made = (_upload(bundle, keys, _looks_sealed(bundle)) for _ in range(count))
     return [upload.encoded(bundle) for upload in made]
 
@@ -198,8 +235,9 @@ def _to_shuffler(prepared, count):
 # --- one core ------------------------------------------------------------------------------------
 
 
-def second(folder, bundle, sent):
+def second(folder, bundle):
     keys = load_keys(SecondMixerSettings(folder=folder / "second-mixer"), bundle)
+    sent = [each for path in _sent(folder, OPENED // SLOTS) for each in chain(*_read(path, bundle))]
     envelopes = [envelope for upload in sent for envelope in upload.sealed]
     piece = bytes(2) + b"".join(envelopes)
     opener, private = EnvelopeOpener(bundle, keys.envelopes), keys.envelopes
@@ -215,8 +253,8 @@ def second(folder, bundle, sent):
 
 def collector(folder, bundle):
     private = load_private(Places(folder / "collector").private, bundle)
-    keys, count = _keys(folder), OPENED // SLOTS
-    found = [row for _ in range(count) for row in _rows(folder, bundle, keys)]
+    keys, count = _keys(folder, bundle), OPENED // SLOTS
+    found = [row for _ in range(count) for row in _rows(bundle, keys)]
     piece, opener = b"".join(found), Opener(bundle, private, 0)
     about = info(bundle.key.header, bundle.binding(0), bundle.label)
 
@@ -242,13 +280,14 @@ def _beside(what, count, ours, alone):
     )
 
 
-def inviter(folder, bundle):
-    """Requests with codes that are stored, and signatures, in one thread."""
-    count = 100
-    requests, codes = _requests(folder, bundle, count)
-    (spent,) = medians([lambda: _answered(folder, requests)], runs=1)
-    what = f"a request for {SLOTS + 1} tokens, inviter: {count / spent:,.0f} a second and core"
-    return Row(what, spent / len(codes))
+def inviter(folder):
+    """Requests with codes that are stored, and signatures, in one thread, in a process alone."""
+    requests = _requests(folder, _parties(folder, 2).bundle, REQUESTS)
+    _, spent, megabytes = services.alone(_answered, folder, requests)
+    each, tokens = spent / REQUESTS, SLOTS + 1
+    hours = f"{MILLION:,} people would take {MILLION * each / 3600:,.1f} hours of a core"
+    what = f"processor time for a request for {tokens} tokens, inviter, at most {megabytes:,.0f} MB"
+    return Row(f"{what}; {hours}", each)
 
 
 def _requests(folder, bundle, count):
@@ -258,7 +297,7 @@ def _requests(folder, bundle, count):
     store.engine.dispose()
     codes = [code_field(each.code) for each in invitations]
     below = bytes(1) + os.urandom(255)  # every modulus is larger
-    return [TokenRequest(code, (below,) * (SLOTS + 1)) for code in codes], codes
+    return [TokenRequest(code, (below,) * (SLOTS + 1)) for code in codes]
 
 
 def _answered(folder, requests):
@@ -276,12 +315,20 @@ def _answered(folder, requests):
 # --- a million people ----------------------------------------------------------------------------
 
 
-def _mixed(folder, sent):
-    """The first mixer: stored, then mixed and signed."""
+def _stored(folder, sent):
+    """The first mixer: tokens verified, and stored, without HTTP."""
+    store = setup.open_store(FirstMixerSettings(folder=folder / "first-mixer"))
+    for path in sent:
+        for group in _read(path, store.bundle):
+            assert all(has_entry(upload, store.bundle) for upload in group)
+            store.take(group)
+    store.engine.dispose()
+
+
+def _mixed(folder):
+    """The first mixer at closing."""
     settings = FirstMixerSettings(folder=folder / "first-mixer")
     store = setup.open_store(settings)
-    for at in range(0, len(sent), services.GROUP):
-        store.take(sent[at : at + services.GROUP])
     key = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
     settings.releases.mkdir()
     store.close(lambda _: ([(0,)], ()))
@@ -308,26 +355,21 @@ def _opened(folder):
     open_release(release.body, 0, release.signed, bundle, private, output, workers=cores())
 
 
-def million(folder):
-    """Each party's work in a process whose memory is measured, for two numbers of people.
+def million(folder, people):
+    """What each party does with uploads, in a process whose memory is measured.
 
-    A straight line through both gives what a million people take; it is not measured.
+    The time of a million people is proportional; it is not measured, unless so many send.
     """
+    _prepared(folder)
+    sent = _sent(folder, people)
     steps = {
-        "inviter: codes stored, tokens signed": lambda root, sent, asked: (_answered, root, asked),
-        "first mixer: stored, mixed, signed": lambda root, sent, asked: (_mixed, root, sent),
-        "second mixer: opened, checked, mixed": lambda root, sent, asked: (_released, root),
-        "collector: checked, opened, written": lambda root, sent, asked: (_opened, root),
+        "first mixer: checked, stored": (_stored, folder, sent),
+        "first mixer: mixed, signed": (_mixed, folder),
+        "second mixer: opened, checked, mixed": (_released, folder),
+        "collector: checked, opened, written": (_opened, folder),
     }
-    measured = {what: [] for what in steps}
-    for people in PEOPLE:
-        root = folder / str(people)
-        bundle = _prepared(root).bundle
-        sent, (asked, _) = _uploads(root, people), _requests(root, bundle, people)
-        for what, step in steps.items():
-            measured[what].append(services.alone(*step(root, sent, asked)))
-    few, many = PEOPLE
-    for what, ((short, _), (long, megabytes)) in measured.items():
-        yield Row(f"{many:,} people, {SLOTS} slots, {what}; at most {megabytes:,.0f} MB", long)
-        hours = (long + (long - short) / (many - few) * (MILLION - many)) / 3600
-        yield Row(f"extrapolated to {MILLION:,} people, {what}: {hours:,.1f} hours", 3600 * hours)
+    for what, step in steps.items():
+        spent, processor, megabytes = services.alone(*step)
+        minutes = f"{MILLION:,} people would take {spent / people * MILLION / 60:,.1f} minutes"
+        text = f"{people:,} people, {SLOTS} slots, {what}, at most {megabytes:,.0f} MB; {minutes}"
+        yield Row(f"{text} ({processor / spent:.2f} cores in use)", spent)

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import resource
+import statistics
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -31,6 +32,7 @@ from incrowd.collection.protocol.upload import NO_CODE, Upload
 from incrowd.collection.service import serve
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.sampling.keystream import Keystream
+from tests.oracles import postgresql
 
 SPAWN = multiprocessing.get_context("spawn")
 GROUP = 2_000  # uploads stored at once
@@ -114,6 +116,36 @@ def running(target, *args):
         process.terminate()
         process.join()
         listening.close()
+
+
+def postgres(stack):
+    """A server for the time of a stack, or None."""
+    try:
+        return stack.enter_context(postgresql.running())
+    except postgresql.Missing:
+        return None
+
+
+def in_turns(running, bodies, senders, count, connections, rounds):
+    """Medians for an upload to each service: seconds by the clock, and of its processes' own.
+
+    running: the processes of each. bodies: makes uploads for each, given their number. The first
+    round, with a tenth of the uploads, is not counted.
+    """
+    times, busy = ({name: [] for name in running} for _ in range(2))
+    for number in range(1 + rounds):
+        for name, many in running.items():
+            given = bodies[name](count if number else count // 10)
+            before = _busy(many)
+            spent = senders.seconds([each.port for each in many], given, connections)
+            if number:
+                times[name].append(spent / count)
+                busy[name].append((_busy(many) - before) / count)
+    return [{name: statistics.median(each) for name, each in of.items()} for of in (times, busy)]
+
+
+def _busy(running):
+    return sum(each.busy() for each in running)
 
 
 # --- sealing and opening -------------------------------------------------------------------------
@@ -207,13 +239,21 @@ def estimate(folder, encoded):
 
 
 def alone(step, *args):
-    """Seconds of a step in a process of its own, and the most memory of it and its children."""
+    """Seconds of a step in a process of its own, processor time, and the most memory of one.
+
+    Processor time includes that of its children.
+    """
     with ProcessPoolExecutor(1, SPAWN) as pool:
         return pool.submit(_measured, step, args).result()
 
 
 def _measured(step, args):
-    spent = seconds(lambda: step(*args))
-    whose = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    most = max(resource.getrusage(each).ru_maxrss for each in whose)
-    return spent, most * KIBIBYTE / MEGABYTE
+    before, spent = _usage(), seconds(lambda: step(*args))
+    after = _usage()
+    processor = sum(each.ru_utime + each.ru_stime for each in after)
+    processor -= sum(each.ru_utime + each.ru_stime for each in before)
+    return spent, processor, max(each.ru_maxrss for each in after) * KIBIBYTE / MEGABYTE
+
+
+def _usage():
+    return [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

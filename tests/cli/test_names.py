@@ -9,9 +9,9 @@ import pytest
 
 import incrowd
 from incrowd.cli.app import guarded
-from incrowd.cli.console import OPTIONS, as_typed
+from incrowd.cli.console import OPTIONS, as_typed, problems_as_typed
 from incrowd.cli.later import COMMANDS, Later
-from incrowd.errors import Problem, UsageError
+from incrowd.errors import Problem, ProtocolError, UsageError
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.tally_files import save_tally
 from tests.cli.conftest import said
@@ -76,6 +76,14 @@ def test_every_option_of_the_list_exists():
 )
 def test_arguments_become_options(allowed, typed):
     assert as_typed(Problem("crowd", 1, allowed)) == Problem("crowd", 1, typed)
+
+
+def test_problem_types_of_the_protocol_are_no_options():
+    """`method` is an option of `regress`, and `stratum` one of `send`."""
+    refusal = ProtocolError.of("method", "POST", "ask the people who run this collection")
+    assert problems_as_typed(refusal) == [*refusal.problems]
+    mistake = UsageError.of("method", "POST", "use one of pairs, table")
+    assert [problem.field for problem in problems_as_typed(mistake)] == ["--method"]
 
 
 # A call of the library that is refused, what it says, and what the command line says of it.

@@ -112,7 +112,7 @@ def files(folder):
     about = terms.model_dump(exclude_none=True, exclude={"questions"})
     toml = "".join(f"{name} = {json.dumps(value)}\n" for name, value in about.items())
     (folder / "terms.toml").write_text(f'{toml}[questions]\nkept = "How often did you cough?"\n')
-    run("shuffler", "init", second, folder / "terms.toml", folder / "shuffler")
+    run("shuffler", "init", folder / "shuffler", second, folder / "terms.toml")
     bundle = Bundle.parse((folder / "shuffler" / "bundle.json").read_bytes())
     keys = [path.read_bytes() for path in (folder / "shuffler").iterdir()]
     signing = next(

@@ -314,7 +314,7 @@ def test_whoever_answers_was_told_the_same(case, collected, call, folder, tmp_pa
         toml = "".join(f"{name} = {json.dumps(value)}\n" for name, value in about.items())
         asked = "".join(f'{id} = "{text}"\n' for id, text in WORDS["questions"].items())
         (tmp_path / "terms.toml").write_text(f"{toml}[questions]\n{asked}")
-        init = ("init", folder / "plan.json", tmp_path / "terms.toml", tmp_path / "shuffler")
+        init = ("init", tmp_path / "shuffler", folder / "plan.json", tmp_path / "terms.toml")
         words = {
             "page": ("page", folder / "bundle.json", "-o", tmp_path / "public"),
             "card": ("card", folder / "bundle.json"),

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.collection import parties, rehearsal
+from incrowd.collection import in_node, parties, rehearsal
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.protocol.signed import Signed
 from incrowd.encoding.records import EncodedAnswers
+from incrowd.errors import ProtocolError
 from tests.conftest import cells_survey, run
 
 PEOPLE = 120
@@ -79,8 +80,11 @@ def mixed(tmp_path_factory):
     """A rehearsal with two mixers: what came of it, and its folder."""
     plan = incrowd.plan(cells_survey(list("ab"), crowd=30, epsilon=4.0, delta=1e-3))
     people = EncodedAnswers.of(plan.survey, pa.table({"home": ["a", "b"] * 26}))
-    folder = tmp_path_factory.mktemp("mixed")
-    found = rehearsal.rehearse(plan, people, folder, advance=lambda _: None, mixers=2)
+    folder, program, ticks = tmp_path_factory.mktemp("mixed"), in_node.node(), []
+    last = program and rehearsal.InNode(program, [{"home": each} for each in "ababab"])
+    options = {"advance": ticks.append, "mixers": 2, "in_node": last}
+    found = rehearsal.rehearse(plan, people, folder, **options)
+    assert len(ticks) == 52
     return found, folder
 
 
@@ -93,6 +97,37 @@ def test_two_mixers_count_everybody_once(mixed):
     assert receipt.tokens == [52 * slots for slots in found.bundle.slots]
     assert sum(receipt.tokens) == receipt.reports == receipt.accepted == 52 * places
     assert receipt.issued == receipt.used == 52 and not any(receipt.rejected.values())
+
+
+def test_both_clients_send_if_node_is_installed(mixed):
+    found, _ = mixed
+    both = {"Python": 46, "TypeScript": 6} if in_node.node() else {"Python": 52}
+    assert found.clients == both and found.crowd.people == 52
+
+
+@pytest.mark.parametrize("version", ["v19.9.0", "v20.0.0", "x"])
+def test_node_is_used_from_version_20_on(tmp_path, monkeypatch, version):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert in_node.node() is None
+    program = tmp_path / "node"
+    program.write_text(f"#!/bin/sh\necho {version}\n")
+    program.chmod(0o755)
+    assert in_node.node() == (str(program) if version == "v20.0.0" else None)
+
+
+def test_a_client_that_stops_is_said(mixed, tmp_path):
+    """It sends nothing and writes what is no outcome; the demonstration does not go on."""
+    found, _ = mixed
+    program = tmp_path / "node"
+    program.write_text("#!/bin/sh\necho closed; exit 1\n")
+    program.chmod(0o755)
+    answers, codes = [{"home": "a"}] * 3, [b"0" * 16] * 3
+    given = str(program), found.bundle, answers, codes, [0] * 3, lambda _: None
+    with in_node.sending_in_node(*given) as sent:
+        crowd = sent()
+    assert crowd.refused == {"closed": 1, in_node.STOPPED: 2} and crowd.stored == 0
+    with pytest.raises(ProtocolError, match="were refused"):
+        rehearsal._check_all_came(crowd)
 
 
 def test_four_services_destroy_their_keys_and_know_no_invitation(mixed):
@@ -129,6 +164,8 @@ def test_a_thousand_people_send_through_two_mixers(tmp_path):
     assert facts["people"] == receipt["people"] == 1000 and receipt["signatures_valid"]
     assert sum(receipt["tokens"]) == facts["sealed_reports"] and facts["rejected"] == 0
     assert facts["uploads_per_second"] > 0 and len(facts["tables"]) > 1
+    both = {"Python": 800, "TypeScript": 200}
+    assert facts["clients"] == (both if in_node.node() else {"Python": 1000})
     for table in facts["tables"]:
         for cell in table["cells"]:
             assert abs(cell["estimate"] - cell["truth"]) < 6 * cell["standard_error"]

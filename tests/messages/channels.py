@@ -15,7 +15,6 @@ from incrowd.accountant.channels.rappor import Rappor, TwoStage
 from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.one_bit import one_bit_at
 from incrowd.accountant.schema import Domain
-from incrowd.accountant.seat import _nearest_joined
 from incrowd.plans.message import fixed_channel
 from tests.messages.shared import options, survey
 
@@ -69,6 +68,12 @@ def fixed(flip):
 def many_relations(_):
     with mock.patch("incrowd.accountant.pairs.MOST_CANDIDATES", 3):
         incrowd.certify("outlier", sent(FREE, CHOICE), 10, 1.0)
+
+
+def many_classes(_):
+    with mock.patch("incrowd.accountant.seat.MOST_CLASSES", 9):
+        channel = KAry.from_probabilities(0.7, 3)
+        incrowd.certify("seat", sent(CHOICE, CHOICE, channel=channel), 10, 1.0)
 
 
 def curve_of(delta):
@@ -135,8 +140,6 @@ CASES = {
     "eta that no noise keeps": lambda _: smallest_noise_for_eta(
         "blanket", lambda flip: sent(FREE, channel=flip), 2, 0.0, 1e-12
     ),
-    "many classes of records": lambda _: _nearest_joined(
-        {KAry.from_probabilities(0.7, 3): ((CHOICE, 1),)}
-    ),
+    "many classes of records": many_classes,
     "Warner's device of a tiny epsilon": lambda _: Warner.from_epsilon(1e-12),
 }

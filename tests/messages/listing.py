@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from incrowd.cli.console import as_typed
+from incrowd.cli.console import problems_as_typed
 from tests.messages import (
     answers,
     channels,
@@ -59,7 +59,9 @@ def lines() -> Iterator[str]:
     """Every message as the library says it, and as the command line does where that differs."""
     for said in heard():
         yield f"\n[{said.name}] {type(said.error).__name__}"
-        for problem in problems(said.error):
+        found = problems(said.error)
+        typed = problems_as_typed(said.error) if found else ()
+        for problem, as_option in zip(found, typed, strict=True):
             yield f"    {problem}"
-            if as_typed(problem) != problem:
-                yield f"    (typed) {as_typed(problem)}"
+            if as_option != problem:
+                yield f"    (typed) {as_option}"

@@ -1,20 +1,31 @@
 """What is said of what two mixers and the inviter sign."""
 
+import json
+
 import numpy as np
 
+import incrowd
 from incrowd.collection.collector.collections import check_rows
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.signed import Signed
+from incrowd.plans.digests import canonical
 from tests.messages.wire import HEADER, vectors
+from tests.oracles import mixers
 from tests.oracles.make_vectors import INVITED
 
+YESNO = {"id": "sick", "type": "yesno"}
 GIVEN = vectors("mixers")
 BATCH = bytes.fromhex(GIVEN["batch"]["start"])
 
 
 def bundle():
     return Bundle.parse(GIVEN["bundle"].encode())
+
+
+def disposed_at_closing(_):
+    content = json.loads(GIVEN["bundle"])
+    Bundle.parse(canonical(content | {"disposes": content["closes"]}).encode())
 
 
 def cut(kind, length=0):
@@ -41,7 +52,16 @@ def one_report_less(_):
     check_rows(header, rows.reshape(-1, bundle().row_length)[1:])
 
 
+def merged_strata(_):
+    faculty = {"id": "faculty", "type": "choice", "options": ["law", "arts"], "open": True}
+    raw = {"name": "F", "crowd": 55, "small_strata": "merge", "question": [YESNO, faculty]}
+    privacy = {"epsilon": 6.0, "delta": 1e-3}
+    mixers.bundle(incrowd.plan(incrowd.Survey.of(raw | {"privacy": privacy})))
+
+
 CASES = {
+    "bundle: merged strata": merged_strata,
+    "bundle: disposed of at closing": disposed_at_closing,
     "batch: cut": cut(Batch),
     "batch: cut in its strata": cut(Batch, 100),
     "batch: for one shuffler": lambda _: Signed.parse(Batch, BATCH)[0].header.signer(INVITED),

@@ -37,14 +37,15 @@ def pending(code=CODES[0]):
 class Inviter:
     """A folder, and the process that runs on it; `start` it again after a kill."""
 
-    def __init__(self, folder, invitations=3, **settings):
-        self.bundle, self.heard, self.away = bundle(), [], False
+    def __init__(self, folder, codes=CODES[:3], of=None, **settings):
+        self.bundle, self.heard, self.away = of or bundle(), [], False
         self.now = as_time(self.bundle.opens)
         self.settings = InviterSettings(folder=folder / "inviter", **settings)
-        setup.install(self.settings, self.bundle, KEYS)
+        tokens = mixers.token_keys()[: 1 + len(self.bundle.plan.messages)]
+        setup.install(self.settings, self.bundle, InviterKeys(mixers.INVITER, tuple(tokens)))
         self.runner, self.store = asyncio.Runner(), None
         self.start()
-        self.store.invite(CODES[:invitations])
+        self.store.invite(codes)
 
     def start(self):
         if self.store:

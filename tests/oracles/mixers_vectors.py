@@ -133,10 +133,25 @@ def wrong_bundles(content):
         "slots as with one shuffler": {"slots": [sum(content["slots"])]},
         "no invitations": {"codes": False},
         "small strata merged": {"small_strata": "merge"},
+        "less than a day to deliver": {"disposes": "2026-12-01T23:59:58Z"},
         "a release before it closes": {"wanted": 10_000},
         "a key too many": {"first": {"more": 1}},
         "the format with one shuffler": {"format": "incrowd bundle 1"},
     }
+
+
+# Names of the inviter and of the collector, and whether a bundle is refused because of them.
+ORGANIZATIONS = [
+    ("Works council", "works\u00a0COUNCIL ", True),
+    ("Data\u3000Office", "dataoffice", True),
+    ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", True),
+    ("\u00c4rztekammer", "\u00e4rztekammer", False),  # only A to Z
+    ("Stra\u00dfe", "STRASSE", False),  # one in upper case, and when case is folded
+    ("\u212aammer", "kammer", False),  # the sign of kelvin, in lower case a k
+    ("\u0130stanbul", "i\u0307stanbul", False),
+    ("Caf\u00e9", "Cafe\u0301", False),
+    ("Works council", "Works-council", False),
+]
 
 
 def cases():
@@ -166,6 +181,10 @@ def cases():
         },
         "token_keys": [key.encoded.hex() for key in mixers.token_keys()[: 1 + len(of.slots)]],
         "wrong_bundles": wrong_bundles(json.loads(of.encoded)),
+        "organizations": [
+            {"inviter": inviter, "collector": collector, "same": same}
+            for inviter, collector, same in ORGANIZATIONS
+        ],
         "person": drawn[0],
         "batch": {"start": first.encoded.hex(), "body": envelopes.hex()},
         "release": {"start": released(), "body": every.hex()},

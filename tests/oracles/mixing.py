@@ -89,18 +89,24 @@ def content(folder):
     return b"\0".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
-def found(needles, hay):
-    """How many of them begin somewhere with the same bytes; in one pass, whatever their number."""
+def present(needles, hay):
+    """The first bytes of those needles of which they are somewhere; in one pass, whatever their
+    number."""
     first = np.unique(np.frombuffer(b"".join(needle[:PIECE] for needle in needles), "<u8"))
     seen, low = np.zeros(first.size, bool), np.uint64((1 << LOW_BITS) - 1)
     begins = np.zeros(1 << LOW_BITS, bool)
     begins[first & low] = True
-    for shift in range(PIECE):
+    for shift in range(min(PIECE, len(hay) + 1)):
         words = np.frombuffer(hay, "<u8", (len(hay) - shift) // PIECE, shift)
         words = words[begins[words & low]]
         at = np.minimum(np.searchsorted(first, words), first.size - 1)
         seen[at[first[at] == words]] = True
-    return int(seen.sum())
+    return {each.tobytes() for each in first[seen]}
+
+
+def found(needles, hay):
+    """How many of them begin somewhere with the same bytes."""
+    return len(present(needles, hay))
 
 
 class Collector:

@@ -294,6 +294,9 @@ class Killed(BaseException):
 class Faults:
     """Counts the points at which a process can end, and ends it at one of them."""
 
+    # Names and contents of files reach the disk in steps, too.
+    steps = ((os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "posix_fallocate"))
+
     def __init__(self):
         self.left, self.full = None, False
 
@@ -323,11 +326,10 @@ class Faults:
 
     @contextmanager
     def armed(self, after):
-        """Names and contents of files reach the disk in steps, too."""
+        """It ends the process after so many points of a block, or never."""
         self.left = after
-        steps = [(os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "posix_fallocate")]
         with ExitStack() as stack:
-            for owner, name in steps:
+            for owner, name in self.steps:
                 stack.enter_context(mock.patch.object(owner, name, self.around(owner, name)))
             try:
                 yield

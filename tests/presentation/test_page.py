@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import ClassVar
 
@@ -35,6 +36,7 @@ from incrowd.presentation.sentences import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
+    warnings,
 )
 from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
@@ -398,3 +400,15 @@ def _unquoted(tags: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("'", "&#39;")
+
+
+def test_warnings_of_a_promise_are_sentences():
+    """Without mixing, cells have little protection; page and notebook say it in one way."""
+    ill = {"id": "ill", "type": "choice", "options": ["no", "yes", "both"]}
+    privacy = {"epsilon": 1.0, "delta": 1e-7}
+    raw = {"name": "Cells", "crowd": 10**6, "privacy": privacy, "question": [ill]}
+    estimates = estimated(Survey.of(raw), ("ill",), truth=False)
+    (text,) = warnings(estimates.guarantee)
+    assert text.startswith("without mixing, almost no protection remains")
+    for html in (page(estimates), estimates.plan._repr_html_()):
+        assert f"Warning: {text}." in unescape(html)

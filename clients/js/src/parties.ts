@@ -27,6 +27,8 @@ export async function checksOfShuffler(bundle: ShufflerBundle): Promise<Checks> 
   }
 }
 
+const TO_DELIVER = 24 * 60 * 60 * 1000
+
 /** Checks what a bundle with two mixers says about the four parties, and the proofs of the token keys. */
 export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
   const { runs, inviter, first, second, collector, plan } = bundle
@@ -38,6 +40,7 @@ export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
   const keys = [inviter.key, first.key, second.key]
   const tokenKeys = [inviter.entry, ...(Array.isArray(inviter.messages) ? inviter.messages : [])]
   const checks: Checks = {
+    disposes: Date.parse(bundle.disposes) - Date.parse(bundle.closes) >= TO_DELIVER,
     small_strata: bundle.small_strata === "delete",
     codes: bundle.codes === true,
     runs: hasKeys(runs, [...ROLES].sort().join(" ")) && Object.values(runs).every(isName) && !isSame(runs.inviter, runs.collector),
@@ -52,10 +55,10 @@ export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
   return checks
 }
 
-/** Whether two names are of one organization: letter case and white space do not count. */
+/** Whether two names are of one organization: white space and the case of A to Z do not count. */
 const isSame = (one: string, other: string): boolean => plain(one) === plain(other)
 
-const plain = (name: string): string => name.trim().split(/\s+/).join(" ").toUpperCase()
+const plain = (name: string): string => name.replace(/\s/g, "").replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 const keyOf = (configuration: string): string => configuration.slice(6, -12)
 

@@ -53,6 +53,7 @@ const REASONS = {
   "slots as with one shuffler": "slots",
   "no invitations": "codes",
   "small strata merged": "small_strata",
+  "less than a day to deliver": "disposes",
   "a release before it closes": "canonical JSON",
   "a key too many": "what it says about a party",
   "the format with one shuffler": "canonical JSON",
@@ -65,6 +66,13 @@ for (const [why, patch] of Object.entries(given.wrong_bundles))
   test(`refused: ${why}`, async () => {
     const text = canonical(merged(JSON.parse(given.bundle), patch))
     await assert.rejects(read(text), (error) => error.code === "bundle-refused" && error.message.includes(REASONS[why]))
+  })
+
+for (const { inviter, collector, same } of given.organizations)
+  test(`${inviter} and ${collector} are ${same ? "one organization" : "different organizations"}`, async () => {
+    const reading = read(canonical(merged(JSON.parse(given.bundle), { runs: { inviter, collector } })))
+    if (same) await assert.rejects(reading, (error) => error.code === "bundle-refused" && error.message.includes("runs"))
+    else assert.equal((await reading).bundle.runs.inviter, inviter)
   })
 
 // --- one person ------------------------------------------------------------------------------------------------------

@@ -328,7 +328,10 @@ def _nearest_joined(groups: Groups) -> Groups:
     """
     flips = sorted(channel for channel in groups if is_flip(channel))
     if len(flips) < 2:
-        allowed = f"at most {MOST_CLASSES:,} can be tried; use fewer channels"
+        allowed = (
+            f"at most {MOST_CLASSES:,} can be tried; use the analysis blanket, or randomize fewer "
+            "questions of a report as whole answers"
+        )
         raise PrivacyError.of(
             "questions", InWords(f"{_number(groups):,} classes of records"), allowed
         )

@@ -93,7 +93,8 @@ def run(
         say("everything is opened and the private key is destroyed; there is nothing left to do")
         return
     protect()
-    private = load_private(places.private, collected)
+    # Nothing here may refer to the private key: the service forgets it when everything is open.
+    service = application(folder, collected, load_private(places.private, collected), settings)
     log_discreetly("incrowd.collector")
     with (
         exclusive(folder, "collector"),
@@ -103,7 +104,6 @@ def run(
         lines = [f"bundle {collected.digest.hex()}; listening on {host}, port {port}"]
         if settings.token:
             lines.append(f"dashboard at {DASHBOARD}; it asks for the token")
-        service = application(folder, collected, private, settings)
         serve(service, door, lambda: say("\n".join(lines)))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.characters import visible
-from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, InWords, Problem
+from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, InWords, Problem, ProtocolError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,6 +47,16 @@ def as_typed(problem: Problem) -> Problem:
     """A problem of the library, with options in the place of its parameters."""
     field = OPTIONS.get(problem.field, problem.field)
     return Problem(field, problem.value, _ARGUMENT.sub(_option, problem.allowed))
+
+
+def problems_as_typed(error: IncrowdError) -> list[Problem]:
+    """The problems of an error, with options in the place of the library's parameters.
+
+    The fields of a ProtocolError are parts and problem types of the protocol, not parameters.
+    """
+    if isinstance(error, ProtocolError):
+        return [*error.problems]
+    return [as_typed(problem) for problem in error.problems]
 
 
 def _option(match: re.Match[str]) -> str:
@@ -99,7 +109,7 @@ def line(kind: str, text: str, /, **more: Any) -> str:
 
 def error_lines(error: IncrowdError) -> list[str]:
     """Format an error: a line for each problem; as JSON, one object with all of them."""
-    problems = [as_typed(problem) for problem in error.problems]
+    problems = problems_as_typed(error)
     if not wants_json():
         return [line("error", str(problem)) for problem in problems]
     name, code = type(error).__name__, error.exit_code

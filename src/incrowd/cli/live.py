@@ -24,14 +24,24 @@ import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import make_folder
 from incrowd.collection.collector.receipt import received
-from incrowd.collection.rehearsal import Rehearsed, Visit, crowd_of, rehearse, what_each_saw
+from incrowd.collection.in_node import OLDEST, node
+from incrowd.collection.rehearsal import (
+    InNode,
+    Rehearsed,
+    Visit,
+    crowd_of,
+    rehearse,
+    what_each_saw,
+)
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
 from incrowd.files import write_text
 from incrowd.presentation import terminal
 from incrowd.presentation.data import as_json
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.views import with_and
 
+IN_NODE = 5  # one person in so many sends with the client in TypeScript, which takes longer
 POLL = 0.2  # seconds between two checks whether the person has answered
 
 
@@ -128,9 +138,14 @@ def live(
     with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:
         with progress("sending, people", people) as advance:
             everybody = EncodedAnswers.of(survey, chosen)
-            guest = None if wait is None else AtBrowser(wait)
             rehearsal = rehearse(
-                plan, everybody, Path(folder), advance=advance, mixers=mixers, guest=guest
+                plan,
+                everybody,
+                Path(folder),
+                advance=advance,
+                mixers=mixers,
+                guest=None if wait is None else AtBrowser(wait),
+                in_node=_in_node(chosen),
             )
         reports = _copied(rehearsal.opened[0], output / "reports")
     [receipt] = rehearsal.receipts
@@ -148,8 +163,22 @@ def live(
         out.print(f"{who}: {what}", markup=False, highlight=False)
     if rehearsal.guests:
         say(f"the estimates include {rehearsal.guests} at the browser; the true shares do not")
+    senders = with_and(
+        [f"{n:,} with the client in {name}" for name, n in rehearsal.clients.items()]
+    )
+    say(f"sent: {senders}")
     say(f"{rehearsal.crowd.uploads_per_second:,.0f} uploads per second, including sealing them")
     say(f"wrote {output / 'report.html'}, {reports}")
+
+
+def _in_node(answers: pa.Table) -> InNode | None:
+    """The last of the people, who send with the client in TypeScript if Node is installed."""
+    if (program := node()) is None:
+        say(f"Node {OLDEST} or newer is not installed: everybody sends with the client in Python")
+        return None
+    return InNode(
+        program, answers.slice(answers.num_rows - answers.num_rows // IN_NODE).to_pylist()
+    )
 
 
 def _copied(opened: Path, folder: Path) -> Path:
@@ -164,6 +193,7 @@ def _facts(rehearsal: Rehearsed, receipt: dict[str, Any]) -> dict[str, Any]:
     return {
         "people": rehearsal.crowd.people,
         "guests": rehearsal.guests,
+        "clients": dict(rehearsal.clients),
         "uploads_per_second": rehearsal.crowd.uploads_per_second,
         "sealed_reports": sum(each.reports for each in rehearsal.receipts),
         "rejected": sum(sum(each.rejected.values()) for each in rehearsal.receipts),

@@ -31,7 +31,7 @@ app = typer.Typer(
 
     \b
     Example:
-      incrowd shuffler init plan.json collection.toml shuffler
+      incrowd shuffler init shuffler plan.json collection.toml
       incrowd shuffler check shuffler
       incrowd shuffler run shuffler""",
 )
@@ -43,11 +43,11 @@ Folder = Annotated[
 
 @app.command()
 def init(
+    folder: Folder,
     plan: PlanFile,
     collection: Annotated[
         Path, typer.Argument(metavar="COLLECTION", help="Terms of the collection, a TOML file.")
     ],
-    folder: Folder,
     json: AsJson = False,
 ) -> None:
     """Create the bundle of a collection, and the shuffler's keys.
@@ -56,7 +56,7 @@ def init(
 
     \b
     Example:
-      incrowd shuffler init plan.json collection.toml shuffler
+      incrowd shuffler init shuffler plan.json collection.toml
     """
     from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
     from incrowd.collection.mixer.setup import install

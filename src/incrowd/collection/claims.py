@@ -39,7 +39,7 @@ _SERVICES: dict[Service, Role] = {
 def organizations_of(bundle: Bundle) -> dict[Service, str]:
     """Return the organization that runs each service, with two mixers; otherwise nothing.
 
-    Names that differ only in letter case and white space become the same.
+    Names of one organization (`Runs.same`) become the same.
     """
     if not isinstance(bundle, MixersBundle):
         return {}

@@ -14,11 +14,11 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from starlette.applications import Starlette
@@ -36,6 +36,7 @@ from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import Line, Promise, promised
 from incrowd.collection.device.sending import fetch
+from incrowd.collection.in_node import sending_in_node
 from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.mixer.store.store import Store
@@ -75,7 +76,7 @@ class Rehearsed:
     codes_found: number of invitations that can be read in the files of all services.
     key_destroyed: whether every key is destroyed that could link people to what they sent: the
     shuffler's, without which its files are unreadable; with two mixers, those of all services.
-    guests: people who sent in addition to the crowd.
+    guests: people who sent in addition to the crowd. clients: people of the crowd by client.
     """
 
     bundle: Bundle
@@ -86,6 +87,18 @@ class Rehearsed:
     codes_found: int
     key_destroyed: bool
     guests: int
+    clients: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class InNode:
+    """People of a crowd whose devices run the client in TypeScript.
+
+    program: Node. answers: of each of them, by question, as in a file of answers.
+    """
+
+    program: str
+    answers: Sequence[Mapping[str, Any]]
 
 
 def crowd_of(people: int) -> int:
@@ -107,13 +120,15 @@ def rehearse(
     advance: Callable[[int], None],
     mixers: Literal[1, 2] = 1,
     guest: Guest | None = None,
+    in_node: InNode | None = None,
 ) -> Rehearsed:
     """Make the keys and the bundle, invite, let everybody send, release, open.
 
     folder: empty, for the files of all services. advance: called with 1 for every upload. mixers:
     1 for a shuffler and a collector; 2 for an inviter, two mixers and a collector. guest: waits for
-    one more person, at the survey page. Raises ProtocolError if an upload is refused,
-    ReportsError if a release is not opened within minutes, or nothing can be released.
+    one more person, at the survey page. in_node: the last of the people; all others use the client
+    in Python. Raises ProtocolError if an upload is refused, ReportsError if a release is not opened
+    within minutes, or nothing can be released.
     """
     parties = PARTIES[mixers]
     with ExitStack() as running:
@@ -129,11 +144,9 @@ def rehearse(
             running.enter_context(_process(service, folder / name, doors[name]))
             for name, service in parties.services.items()
         ]
-        connection = Connection()
-        fetched = fetch(Link(bundle.link_address, bundle.digest), connection)
+        fetched = fetch(Link(bundle.link_address, bundle.digest), Connection())
         promise = promised(fetched)
-        given = {"codes": codes, "strata": strata.tolist()}
-        crowd = send_each(fetched, people, connection, **given, progress=advance)
+        crowd = _sent(fetched, people, codes[: people.number], strata.tolist(), in_node, advance)
         _check_all_came(crowd)
         if guest:
             door = running.enter_context(_door())
@@ -150,7 +163,38 @@ def rehearse(
     receipts = tuple(load_receipt(each, plan)[0] for each in opened)
     guests = sum(receipt.people for receipt in receipts) - crowd.people if guest else 0
     readable, gone = _readable(codes, folder), not _left(prepared)
-    return Rehearsed(fetched, promise, crowd, receipts, opened, readable, gone, guests)
+    others = len(in_node.answers) if in_node else 0
+    clients = {"Python": people.number - others} | ({"TypeScript": others} if others else {})
+    return Rehearsed(fetched, promise, crowd, receipts, opened, readable, gone, guests, clients)
+
+
+def _sent(
+    bundle: Bundle,
+    people: EncodedAnswers,
+    codes: Sequence[bytes],
+    strata: Sequence[int],
+    in_node: InNode | None,
+    advance: Callable[[int], None],
+) -> Crowd:
+    """Let everybody send, the people of both clients at the same time."""
+    first = people.number - len(in_node.answers if in_node else ())
+
+    def of_python() -> Crowd:
+        some = people.take(np.arange(first))
+        return send_each(
+            bundle,
+            some,
+            Connection(),
+            codes=codes[:first],
+            strata=strata[:first],
+            progress=advance,
+        )
+
+    if not in_node:
+        return of_python()
+    others = in_node.program, bundle, in_node.answers, codes[first:], strata[first:], advance
+    with sending_in_node(*others) as of_typescript:
+        return of_python().with_others(of_typescript())
 
 
 def _invited(store: Store | InviterStore, people: int) -> list[bytes]:

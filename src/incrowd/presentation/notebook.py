@@ -58,7 +58,7 @@ def plan_html(plan: Plan) -> str:
             sentences.guarantee_heading(promise),
             sentences.guarantee_sentence(promise),
             sentences.guarantee_symbols(promise),
-            *sentences.warnings(promise),
+            *(f"Warning: {text}." for text in sentences.warnings(promise)),
         ],
         "Crowd": [_crowd(plan.survey)],
         "Noise": message_texts(plan),

@@ -500,7 +500,7 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
         )
     if analysis(guarantee.analysis).shuffled and guarantee.local_epsilon > 10:
         texts.append(
-            f"without mixing almost no protection remains: epsilon "
+            f"without mixing, almost no protection remains: epsilon "
             f"{written_out(guarantee.local_epsilon)} lets odds change by a factor of "
             f"{factor(guarantee.local_epsilon)}"
         )

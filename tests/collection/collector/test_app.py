@@ -1,7 +1,9 @@
 """The collector as a service: what it answers, what it keeps, when the key goes."""
 
 import asyncio
+import gc
 import json
+import weakref
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from incrowd.collection.collector.places import load_private, new_key
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Header
+from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
 from incrowd.errors import IncrowdError, UsageError
@@ -73,6 +76,35 @@ def test_a_release_is_acknowledged_opened_and_the_key_is_gone(keyed, sealed):
     receipt, bundle = load_receipt(folder, INVITED.plan)
     assert (receipt.opened_people, bundle.digest) == (PEOPLE, INVITED.digest)
     assert not keyed.releases(INVITED).body(signed).exists()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_process_forgets_the_key_as_well(keyed, sealed, kept):
+    """The incorrect variant refers to it elsewhere."""
+    private = PrivateKey(RECEIVER.kem, RECEIVER.secret)
+    forgotten = weakref.ref(private)
+    settings = CollectorSettings(workers=1)
+    service = application(keyed.root, INVITED, private, settings, lambda: BEFORE)
+    if kept:
+        service.state.private = private
+    del private
+
+    async def conversation():
+        transport = httpx.ASGITransport(service)
+        async with (
+            service.router.lifespan_context(service),
+            httpx.AsyncClient(transport=transport, base_url="http://collector") as client,
+        ):
+            assert forgotten()
+            await post(release(sealed))(client)
+            await until(lambda: not keyed.private.exists())
+            await asyncio.sleep(0.1)
+            gc.collect()
+            assert bool(forgotten()) == kept
+            answer = await post(release(sealed))(client)
+            assert answer.status_code == 200, "a repetition is acknowledged without it"
+
+    asyncio.run(conversation())
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from incrowd.collection.collector.app import application
 from incrowd.collection.collector.collections import check_body_file, open_release
 from incrowd.collection.collector.keeper import (
     check_machine,
+    forget,
     is_complete,
     missing_strata,
     note_later,
@@ -413,6 +414,20 @@ def test_the_batch_tells_which_strata_can_come(places, reports, uploads):
 
 
 # --- the inviter's statement ---------------------------------------------------------------------
+
+
+def test_a_statement_that_comes_last_is_in_the_receipt_before_the_key_is_gone(
+    places, reports, uploads
+):
+    """It arrives between the opening of releases and the end, after which no collector starts."""
+    alone = mixers.batch(OF, uploads[:PEOPLE])[0]
+    taken_and_opened(places, mixers.release(OF, reports, alone))
+    with Taking(OF, places.invitations) as taking:
+        taking.add(mixers.invitations(OF, 60, PEOPLE).encoded)
+        taking.done()
+    assert forget(places, OF, NOW) and not places.private.exists()
+    receipt, _ = load_receipt(places.opened_ones / "release-0")
+    assert (receipt.issued, receipt.used) == (60, PEOPLE)
 
 
 def conversation(places, *requests):

@@ -7,14 +7,16 @@ import incrowd
 from incrowd.collection.device import sending
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
-from incrowd.collection.device.sending import plaintexts
+from incrowd.collection.device.sending import pending_answers, plaintexts
+from incrowd.collection.protocol.tokens import TokenRequest, has_entry
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import remembering
 from tests.conftest import grouped
-from tests.oracles import make_vectors, permanent_vectors
+from tests.oracles import make_vectors, mixers, permanent_vectors
 
+CODE = b"0" * 16
 OPTIONS = [f"o{i:02}" for i in range(20)]
 PLAN = permanent_vectors.PERMANENT_PLAN
 
@@ -24,6 +26,13 @@ def bundle_of(plan, **changes):
     wording = {"language": "en", "title": "T", "introduction": "", "questions": ids}
     about = {"plan": plan, "slots": slots(plan), "colluding": 0, "wording": wording}
     return make_vectors.bundle(**about | changes)
+
+
+def with_mixers(plan, **changes):
+    return mixers.bundle(plan, mixers.SECOND_CLASSICAL, **changes)
+
+
+KINDS = pytest.mark.parametrize("bundle_of", [bundle_of, with_mixers], ids=["one", "two"])
 
 
 def sent(bundle, number=0, seed=1):
@@ -36,13 +45,32 @@ def sent(bundle, number=0, seed=1):
     return [[r.packed for r in found if r.message == n] for n in range(len(PLAN.messages))]
 
 
-def test_what_is_drawn_once_stands_in_every_upload():
+@KINDS
+def test_what_is_drawn_once_stands_in_every_upload(bundle_of):
     """The question beside it is drawn anew: 40 times the same has probability 1e-2 at most."""
     first, second = bundle_of(PLAN), bundle_of(PLAN, period="next week")
     rounds = [sent(first), sent(second, seed=2), *(sent(first, seed=n) for n in range(3, 43))]
     assert all(found[2:] == rounds[0][2:] for found in rounds)
     assert len({tuple(found[0]) for found in rounds}) == 2
     assert sent(first, 1)[2] != rounds[0][2]
+
+
+def test_nothing_of_a_round_can_be_recognized_in_the_next():
+    """With two mixers: the same plaintexts and the same code; everything else is new."""
+    drawn = []
+    for week in ("this week", "next week"):
+        bundle = with_mixers(PLAN, period=week)
+        person = permanent_vectors.people(permanent_vectors.ANSWERS[0])
+        memory = permanent_vectors.memory()
+        pending = pending_answers(bundle, person, code=CODE, stratum=0, memory=memory)
+        answer = mixers.answer(pending.request, bundle)
+        upload = pending.upload(answer, bundle, range(bundle.places))
+        request = TokenRequest.parse(pending.request, bundle)
+        drawn.append({*request.blinded, *pending.inners, *pending.inverses, *upload.sealed})
+        drawn[-1] |= {pending.nonce, upload.entry}
+        assert has_entry(upload, bundle)
+    assert not drawn[0] & drawn[1]
+    assert not has_entry(upload, with_mixers(PLAN, period="this week")), "a token of one round"
 
 
 @pytest.mark.parametrize("less", [1, 2])
@@ -79,7 +107,8 @@ def weekly(**changes):
     return incrowd.plan(incrowd.Survey.of(raw | grouped([{"id": "m", **asked}]) | changes))
 
 
-def test_from_the_second_round_on_the_local_guarantee_alone_is_promised(tmp_path):
+@KINDS
+def test_from_the_second_round_on_the_local_guarantee_alone_is_promised(tmp_path, bundle_of):
     """Whoever sees who sends in which weeks can match that with what is repeated."""
     once, planned = weekly(), weekly(rounds=3)
     bundle, memory = bundle_of(once), Memory(tmp_path)
@@ -92,7 +121,8 @@ def test_from_the_second_round_on_the_local_guarantee_alone_is_promised(tmp_path
         assert found.guarantee.epsilon == pytest.approx(2 * once.messages[0].noise.epsilon)
 
 
-def test_a_crowd_of_uploads_is_counted_as_any_other():
+@KINDS
+def test_a_crowd_of_uploads_is_counted_as_any_other(bundle_of):
     """Two hundred people of one answer: five standard errors of the debiased share."""
     plan = weekly()
     bundle, noise = bundle_of(plan), plan.messages[0].noise

@@ -45,7 +45,7 @@ def folder(tmp_path):
     terms = tmp_path / "collection.toml"
     terms.write_text(TERMS)
     made = tmp_path / "shuffler"
-    return made, command("shuffler", "init", VECTORS / "plan.json", terms, made)
+    return made, command("shuffler", "init", made, VECTORS / "plan.json", terms)
 
 
 def test_init_makes_a_bundle_that_its_link_pins(folder):

@@ -145,16 +145,17 @@ def suspicious(places, secrets, uploads):
     return {name for name, z in measured.items() if abs(z) > limit}
 
 
-def arrival_first(uploads, secrets):
+def arrival_first(site, uploads):
     """A wrong permutation: the order of arrival, whatever the database gives."""
-    sealed = [each for one in uploads for each in one.sealed]
-    by_tag = sorted(range(len(sealed)), key=lambda at: secrets.tag(sealed[at]))
-    return lambda count, _: np.array(by_tag)
+    arrived = [each for one in uploads for each in one.sealed]
+    place = {sealed: at for at, sealed in enumerate(arrived)}
+    in_database = [place[sealed] for sealed in site.store.sealed((0,))]
+    return lambda count, _: np.array(in_database)
 
 
-def in_blocks(uploads, secrets):
+def in_blocks(site, uploads):
     """A wrong one: uploads are mixed with each other, and each stays together."""
-    order = arrival_first(uploads, secrets)
+    order = arrival_first(site, uploads)
 
     def blocks(count, keystream):
         moved = permutation(count // INVITED.places, keystream)
@@ -164,8 +165,14 @@ def in_blocks(uploads, secrets):
     return blocks
 
 
-def by_tags(uploads, secrets):
-    """A wrong one: the order of the database, which its files keep."""
+def by_tags(site, uploads):
+    """A wrong one: the order of the tags, which the index of the database keeps."""
+    tags = [site.store.secrets.tag(sealed) for sealed in site.store.sealed((0,))]
+    return lambda count, _: np.argsort(np.argsort(tags))
+
+
+def as_stored(site, uploads):
+    """A wrong one: the order of the database; each of these uploads had its own transaction."""
     return lambda count, _: np.arange(count)
 
 
@@ -184,11 +191,17 @@ def test_the_order_of_a_release_says_nothing_of_arrival(arrived):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "seen"), [(arrival_first, "arrival"), (in_blocks, "uploads"), (by_tags, "tags")]
+    ("wrong", "seen"),
+    [
+        (arrival_first, "arrival"),
+        (in_blocks, "uploads"),
+        (by_tags, "tags"),
+        (as_stored, "uploads"),
+    ],
 )
 def test_a_wrong_order_is_seen(arrived, wrong, seen):
     site, uploads, secrets = arrived
-    places = released_order(site, uploads, wrong(uploads, secrets))
+    places = released_order(site, uploads, wrong(site, uploads))
     assert seen in suspicious(places, secrets, uploads)
 
 
@@ -204,7 +217,7 @@ def z_of_physical_order(site, uploads, make=None):
     lain = sorted(place, key=place.__getitem__)
     sealed = [each for one in uploads for each in one.sealed]
     physical = np.array([lain.index(secrets.tag(each)) for each in sealed])
-    places = released_order(site, uploads, make and make(uploads, secrets)).ravel()
+    places = released_order(site, uploads, make and make(site, uploads)).ravel()
     return z_of_ranks(physical, np.arange(len(sealed))), z_of_ranks(physical, places)
 
 

@@ -89,7 +89,7 @@ def seen(tmp_path_factory):
 def visit(folder, shots=None):
     """What a person saw at the page, and at one that stores nothing."""
     now = datetime.now(UTC)
-    times = [(now + timedelta(days=days)).strftime(TIME) for days in (-1, 1, 1)]
+    times = [(now + timedelta(days=days)).strftime(TIME) for days in (-1, 1, 2)]
     times = dict(zip(("opens", "closes", "disposes"), times, strict=True))
     bundle = mixers.bundle(incrowd.plan(incrowd.Survey.of(SURVEY)), **times)
     (folder / "bundle.json").write_bytes(bundle.encoded)

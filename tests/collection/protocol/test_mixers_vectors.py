@@ -79,6 +79,17 @@ def test_a_wrong_bundle(why):
         Bundle.parse(canonical(content).encode())
 
 
+@pytest.mark.parametrize("names", GIVEN["organizations"], ids=lambda names: names["inviter"])
+def test_one_organization_does_not_invite_and_count(names):
+    runs = {role: names[role] for role in ("inviter", "collector")}
+    content = canonical(merged(json.loads(GIVEN["bundle"]), {"runs": runs})).encode()
+    if names["same"]:
+        with pytest.raises(ProtocolError, match=r"runs\.collector"):
+            Bundle.parse(content)
+    else:
+        assert Bundle.parse(content).runs.inviter == names["inviter"]
+
+
 def test_a_request_its_answer_and_the_tokens():
     """What a device computes from the randomness that is written down."""
     inners = [hexed(each) for each in PERSON["inners"]]

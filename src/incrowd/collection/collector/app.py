@@ -153,7 +153,10 @@ def application(
 
 
 class _Service:
-    """The state of an application: whether releases wait, and whether the last opening failed."""
+    """The state of an application: whether releases wait, and whether the last opening failed.
+
+    private: None after the key was destroyed.
+    """
 
     def __init__(
         self,
@@ -163,8 +166,8 @@ class _Service:
         settings: CollectorSettings,
         clock: Clock,
     ) -> None:
-        self.places, self.bundle, self.private = places, bundle, private
-        self.settings, self.clock = settings, clock
+        self.places, self.bundle, self.settings, self.clock = places, bundle, settings, clock
+        self.private: PrivateKey | None = private
         self.came, self.failed, self.stopping = asyncio.Event(), False, False
         self.arriving = Arriving(settings.piece_seconds, _log, self.came.set, self.note)
         self.measured = Measured(places, bundle, self.arriving.refused)
@@ -194,12 +197,16 @@ class _Service:
                     await self.came.wait()
 
     def open_all(self) -> None:
-        """Open waiting releases; destroy the key after the last one."""
+        """Open waiting releases; destroy the key after the last one, also in this process."""
+        if self.private is None:
+            note_later(self.places, self.bundle)
+            return
         given = self.places, self.bundle, self.private, self.settings.workers
         with self.measured.opening():
             for folder in open_waiting(*given, self.go_on):
                 _log.info("opened %s", folder)
         if forget(self.places, self.bundle, self.clock()):
+            self.private = None
             _log.info("all releases are open; the private key was destroyed")
 
     def go_on(self, _: int) -> None:

@@ -84,8 +84,12 @@ def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:
 
 
 def forget(places: Places, bundle: Bundle, now: datetime) -> bool:
-    """Destroy the private key if nothing is left to open; return whether it is destroyed."""
+    """Destroy the private key if nothing is left to open; return whether it is destroyed.
+
+    First, the receipts get what arrived since they were written: no process starts again later.
+    """
     if is_complete(places, bundle, now) and places.private.exists():
+        note_later(places, bundle)
         destroy(places.private)
     return not places.private.exists()
 

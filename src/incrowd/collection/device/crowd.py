@@ -46,6 +46,18 @@ class Crowd:
         """Accepted uploads per second."""
         return (self.stored + self.repeated) / max(self.seconds, 1e-9)
 
+    def with_others(self, other: Crowd) -> Crowd:
+        """Return the results of both, which sent to one collection at the same time."""
+        return Crowd(
+            people=self.people + other.people,
+            stored=self.stored + other.stored,
+            repeated=self.repeated + other.repeated,
+            refused=Counter(self.refused) + Counter(other.refused),
+            sealed_reports=self.sealed_reports + other.sealed_reports,
+            bytes=self.bytes,
+            seconds=max(self.seconds, other.seconds),
+        )
+
 
 def send_each(
     bundle: Bundle,

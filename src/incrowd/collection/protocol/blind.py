@@ -34,6 +34,7 @@ EXPONENT = 65537
 BITS = 2048
 SIGNATURE_BYTES = BITS // 8
 SALT_BYTES = HASH_BYTES = 48
+PADDING = PSS(MGF1(SHA384()), SALT_BYTES)
 SMALLEST_FACTOR = 1 << 16
 
 ROOTS = 16
@@ -205,7 +206,7 @@ def finalize(message: bytes, blind_signature: bytes, inverse: int, key: TokenKey
 def verify(message: bytes, signature: bytes, key: TokenKey) -> bool:
     """Return whether a signature of a message is valid (RFC 8017, section 8.1.2)."""
     try:
-        key.public.verify(signature, message, PSS(MGF1(SHA384()), SALT_BYTES), SHA384())
+        key.public.verify(signature, message, PADDING, SHA384())
     except InvalidSignature:
         return False
     return True

@@ -6,7 +6,7 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
@@ -455,6 +455,7 @@ INNER_LABEL = b"incrowd inner 2\x00"
 OUTER_LABEL = b"incrowd outer 2\x00"
 NONCE_BYTES = 32
 MESSAGE_BYTES = 2
+TO_DELIVER = timedelta(days=1)
 Role = Literal["inviter", "first", "second", "collector"]
 
 
@@ -520,15 +521,20 @@ class Runs(_Frozen):
     collector: Name
 
     def same(self, one: Role, other: Role) -> bool:
-        """Return whether one organization runs two services, as far as their names tell."""
-        names = (" ".join(getattr(self, role).casefold().split()) for role in (one, other))
-        return len(set(names)) == 1
+        """Return whether one organization runs two services, as far as their names tell.
+
+        White space and the case of A to Z do not count; docs/protocol.md, "Bundle with two mixers".
+        """
+        names = ("".join(getattr(self, role).split()) for role in (one, other))
+        return len({name.encode().lower() for name in names}) == 1  # lower() of bytes is ASCII
 
 
 class MixersBundle(Bundle):
     """A collection with an inviter, two mixers and a collector. Every person needs an invitation,
     and strata that are too small are deleted.
 
+    disposes: when everything is deleted that was not delivered, at least a day after closing. A
+    mixer that reaches nobody tries again within an hour, and an operator has time to help.
     What it guarantees depends on who works together, and so on `runs`; see `incrowd.guarantees`.
     """
 
@@ -541,8 +547,20 @@ class MixersBundle(Bundle):
     second: SecondMixer
     collector: CollectorParty
 
+    def _about_the_plan(self) -> Iterator[Check]:
+        rule = self.plan.survey.small_strata
+        allowed = 'should be "delete" in the survey: mixers do not merge strata; make another plan'
+        yield rule == self.small_strata, "plan.survey.small_strata", rule, allowed
+        yield from super()._about_the_plan()
+
     def _about_itself(self) -> Iterator[Check]:
         yield from super()._about_itself()
+        hours = TO_DELIVER // timedelta(hours=1)
+        allowed = (
+            f"should be at least {hours} hours after {self.closes}, so that mixers can deliver"
+        )
+        late = as_time(self.disposes) - as_time(self.closes) >= TO_DELIVER
+        yield late, "disposes", self.disposes, allowed
         messages, keys = len(self.plan.messages), self.inviter.messages
         allowed = f"should be {messages}, one for each message of the plan"
         yield len(keys) == messages, "inviter.messages", InWords(f"{len(keys)} keys"), allowed
@@ -656,7 +674,7 @@ class MixersBundle(Bundle):
         """The length of a report in the body of a release, in bytes."""
         return MESSAGE_BYTES + SIGNATURE_BYTES + self.sealed_length
 
-    @property
+    @cached_property
     def envelope_length(self) -> int:
         """The length of what an upload contains for each slot, in bytes."""
         return sealed_length(self.row_length, self.second_key.kem)

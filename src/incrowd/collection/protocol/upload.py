@@ -60,11 +60,15 @@ class Upload:
     stratum: int
     sealed: tuple[bytes, ...] = field(repr=False)
 
-    def encoded(self, bundle: Bundle) -> bytes:
-        """Return the bytes that are sent, of the same length for everybody."""
+    def start(self, bundle: Bundle) -> bytes:
+        """Return the bytes before the sealed reports."""
         start = self.entry, self.stratum.to_bytes(STRATUM_BYTES)
         first, second = start if _entry_first(bundle) else reversed(start)
-        return b"".join((bundle.digest, first, second, *self.sealed))
+        return bundle.digest + first + second
+
+    def encoded(self, bundle: Bundle) -> bytes:
+        """Return the bytes that are sent, of the same length for everybody."""
+        return b"".join((self.start(bundle), *self.sealed))
 
 
 def _entry_first(bundle: Bundle) -> bool:

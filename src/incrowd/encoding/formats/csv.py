@@ -111,8 +111,8 @@ def _check_cells(source: Source, laid_out: Layout) -> None:
         cells = pa.input_stream(file, compression=source.compression)
         text = io.TextIOWrapper(cells, source.encoding or "utf-8-sig", newline="")
         rows = csv.reader(_lines(text), delimiter=laid_out.separator)
-        kept = (row for row in rows if row)
-        for number, row in enumerate(islice(kept, laid_out.skipped + 1, None), start=1):
+        filled = (row for row in rows if row)
+        for number, row in enumerate(islice(filled, laid_out.skipped + 1, None), start=1):
             if len(row) != named:
                 quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
                 works = quote if len(row) > named else "add the missing cells"

@@ -111,7 +111,7 @@ class Secrets:
         return hmac.digest(self._code, code, hashlib.sha256)
 
     def upload_id(self, encoded: bytes) -> bytes:
-        """Return HMAC-SHA256 of all bytes of an upload: code, stratum, reports in order."""
+        """Return HMAC-SHA256 of bytes that no two uploads, or requests for tokens, share."""
         return hmac.digest(self._upload, encoded, hashlib.sha256)
 
     def rows(self, sealed: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
@@ -136,9 +136,13 @@ class Secrets:
             ) from (None)
 
 
-def mark(upload: bytes, tag: bytes) -> bytes:
-    """Return the mark that ties a report to the upload with an id, but not to other reports."""
-    return hmac.digest(upload, tag, hashlib.sha256)[:MARK_BYTES]
+def marks(upload: bytes, count: int) -> list[bytes]:
+    """Return the marks that tie the reports of an upload to its id, but not to each other.
+
+    The id is secret and looks random, so marks are random for everybody else (SHAKE256).
+    """
+    stream = hashlib.shake_256(upload).digest(MARK_BYTES * count)
+    return [stream[at : at + MARK_BYTES] for at in range(0, len(stream), MARK_BYTES)]
 
 
 def _derived(key: bytes, label: bytes) -> bytes:

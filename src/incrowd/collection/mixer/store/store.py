@@ -9,7 +9,7 @@ from itertools import islice
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from incrowd.collection.mixer.store import tables, writing
-from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors, mark
+from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors, marks
 from incrowd.collection.mixer.store.writing import (
     ACKNOWLEDGED,
     CLOSING,
@@ -82,9 +82,11 @@ class Store(tables.Database):
         boxed = iter(secrets.rows([report for upload in uploads for report in upload.sealed]))
         prepared = []
         for upload in uploads:
-            id = secrets.upload_id(upload.encoded(self.bundle))
-            boxes = islice(boxed, len(upload.sealed))
-            rows = tuple((tag, mark(id, tag), box) for tag, box in boxes)
+            boxes = tuple(islice(boxed, len(upload.sealed)))
+            start, tags = upload.start(self.bundle), (tag for tag, _ in boxes)
+            id = secrets.upload_id(b"".join((start, *tags)))  # a tag stands for its report
+            each = zip(boxes, marks(id, len(boxes)), strict=True)
+            rows = tuple((tag, mark, box) for (tag, box), mark in each)
             code = upload.entry[:NONCE_BYTES] if has_token else upload.entry
             is_open = not self.bundle.codes and code == NO_CODE
             tag = None if is_open else secrets.code_tag(code)
@@ -179,9 +181,9 @@ class Store(tables.Database):
             return int(number or 0)
 
     def sealed(self, numbers: Sequence[int]) -> Iterator[bytes]:
-        """Yield the sealed reports of closed strata, in the order of their tags."""
+        """Yield the sealed reports of closed strata, in the order of their places."""
         secrets, r = self._secrets(), tables.reports.c
-        query = select(r.tag, r.box).where(r.stratum.in_(numbers)).order_by(r.tag)
+        query = select(r.tag, r.box).where(r.stratum.in_(numbers)).order_by(r.place)
         with self._reading() as connection:
             rows = connection.execution_options(yield_per=TOGETHER).execute(query)
             for tag, box in rows:

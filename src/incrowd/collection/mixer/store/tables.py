@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Connection,
@@ -55,16 +56,17 @@ counts = Table(
     Column("stratum", Integer, primary_key=True, autoincrement=False),
     Column("people", Integer, nullable=False),
 )
-# mark: ties the report to its upload, for somebody who has that upload and the key.
-# One row for each sealed report, in the order of its tag: SQLite has no row numbers here.
+# One row for each sealed report. mark: ties it to its upload, for somebody who has that upload and
+# the key. place: the rows of a transaction follow each other, in the order of their tags, from a
+# random number. In the order of tags alone, SQLite would store each long box on pages of its own.
 reports = Table(
     "reports",
     metadata,
-    Column("tag", LargeBinary, primary_key=True),
+    Column("place", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("tag", LargeBinary, nullable=False, unique=True),
     Column("stratum", Integer, nullable=False),
     Column("mark", LargeBinary, nullable=False),
     Column("box", LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
 )
 # tag: of an invitation, stored before it is used; or of the nonce in an entry token, stored with
 # the upload that it admits.

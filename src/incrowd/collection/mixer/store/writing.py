@@ -6,6 +6,7 @@ stratum), so that processes that share a database cannot deadlock.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from incrowd.collection.mixer.store.tables import codes, counts, reports, strata
 # are passed as a JSON array, whose length is the number of rows.
 
 
+PLACE_BYTES = 7  # of a random number, so that all places fit into 8 with a sign
 Given = tuple[bytes, int, bytes, bytes]  # tag, stratum, mark, box
 
 # n: the index of a row, from 0; value: its number.
@@ -60,7 +62,7 @@ def _cut(**columns: str) -> dict[str, TextualSelect]:
 
 TAGS = _cut(tag=_TAG)
 MARKED = _cut(tag=_TAG, used="value <> 0")
-ROWS = _cut(tag=_TAG, stratum="value", mark=_MARK, box=_BOX)
+ROWS = _cut(place="CAST(:first AS bigint) + n", tag=_TAG, stratum="value", mark=_MARK, box=_BOX)
 
 
 def as_tags(tags: Iterable[bytes], value: int = 0) -> dict[str, Any]:
@@ -79,6 +81,7 @@ def as_rows(rows: Sequence[Given]) -> dict[str, Any]:
         "marks": b"".join(marks),
         "boxes": b"".join(boxes),
         "width": len(boxes[0]),
+        "first": int.from_bytes(os.urandom(PLACE_BYTES)),
     }
 
 

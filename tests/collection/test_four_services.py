@@ -1,0 +1,262 @@
+"""Nobody lost, nobody twice: an inviter, two mixers, a collector, and what happens to them.
+
+Random lists: people ask for tokens (some twice), send, and withdraw; answers get lost; clocks step
+over opening, closing and disposal; any service or device is killed at any step. After every list,
+the collector's reports are exactly those of the people who were confirmed. Wrong services, with
+one mistake each, are seen.
+"""
+
+import re
+from contextlib import ExitStack
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.errors import FlakyStrategyDefinition
+from hypothesis.stateful import run_state_machine_as_test as run
+
+from incrowd.collection.collector import keeper as collecting
+from incrowd.collection.device.memory import Memory
+from incrowd.collection.inviter.keeper import InviterKeeper
+from incrowd.collection.inviter.store import CodeState, InviterStore, decide, states
+from incrowd.collection.mixer import keeper
+from incrowd.collection.mixer.keeper import Keeper
+from incrowd.collection.mixer.second import keeper as second
+from incrowd.collection.mixer.second import releasing
+from incrowd.collection.mixer.second.keeper import SecondKeeper, load_keys
+from incrowd.collection.mixer.store import tables, writing
+from incrowd.collection.mixer.store.store import Store
+from incrowd.collection.mixer.store.writing import OPEN
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
+from incrowd.collection.protocol.signed import sign
+from incrowd.collection.protocol.tokens import Pending
+from incrowd.collection.taking import Taking
+from tests.conftest import slowly
+from tests.oracles import mixers
+from tests.oracles.four_services import BUNDLE, FourServices
+
+
+def quick(examples):
+    return settings(
+        max_examples=examples,
+        stateful_step_count=25,
+        deadline=None,
+        derandomize=True,
+        print_blob=False,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+class Hurried(FourServices):
+    """From the beginning, there is a crowd in one stratum, too few with tokens in another, and too
+    few in the third; and nobody hears the answers of the second mixer and the collector."""
+
+    def __init__(self):
+        super().__init__()
+        for count, stratum, spoils in ((24, 0, False), (2, 1, False), (22, 1, True)):
+            self.people_take_part(count, stratum, spoils)
+        self.parties["inviter"].deaf = True
+        self.people_take_part(2, 2, False)
+        self.parties["inviter"].deaf = False
+        self.a_service_is("second", False, True)
+        self.a_service_is("collector", False, True)
+
+
+class Late(Hurried):
+    """The second mixer has the batch, and has not looked at it yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.it_is_time("closes")
+        self.services_look(["inviter", "first"])
+
+
+def test_nobody_is_lost_and_nobody_counts_twice():
+    run(FourServices, settings=quick(6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulation", [FourServices, Hurried, Late])
+def test_nobody_is_lost_in_many_lists(simulation):
+    run(simulation, settings=settings(quick(400), stateful_step_count=50))
+
+
+# --- wrong services, each with what the simulation says of it ------------------------------------
+
+
+def inviter_forgets():
+    """Codes that got tokens are not written down."""
+
+    def wrong(store, requests):
+        unused = decide(requests, dict.fromkeys((each.tag for each in requests), CodeState()))
+        return unused[0]
+
+    return mock.patch.object(InviterStore, "take", wrong)
+
+
+def inviter_keeps_its_keys():
+    return mock.patch.object(InviterKeeper, "_end", lambda keeper: None)
+
+
+def inviter_counts_again():
+    """Nothing is closed before it is acknowledged: the statement is made when it is sent."""
+    deliver = InviterKeeper._deliver
+
+    def wrong(keeper):
+        with keeper.store._writing() as connection:
+            issued, used = keeper.store._count(connection)
+            start = sign(Invitations(BUNDLE.digest, issued, used), mixers.INVITER).encoded
+            connection.execute(states.update().values(start=start))
+        deliver(keeper)
+
+    return mock.patch.object(InviterKeeper, "_deliver", wrong)
+
+
+def first_mixer_hears_nothing():
+    """Whatever becomes of the batch, it is taken as delivered."""
+    return mock.patch.object(
+        Keeper, "_deliver", lambda keeper, group: keeper.store.acknowledge(group)
+    )
+
+
+def first_mixer_mixes_again():
+    """A batch that was not acknowledged is mixed and signed again."""
+    deliver = Keeper._deliver
+
+    def wrong(keeper, group):
+        with keeper.store._writing() as connection:
+            connection.execute(tables.releases.delete())
+        keeper._make(group)
+        deliver(keeper, group)
+
+    return mock.patch.object(Keeper, "_deliver", wrong)
+
+
+def first_mixer_releases_small_strata():
+    def wrong(strata, now, bundle):
+        closed = now >= as_time(bundle.closes)
+        group = tuple(s.number for s in strata if s.state == OPEN and s.people)
+        return [group] if closed and group else []
+
+    stack = ExitStack()
+    stack.enter_context(mock.patch.object(keeper, "due", wrong))
+    stack.enter_context(mock.patch.object(Batch, "check", lambda *_: None))
+    return stack
+
+
+def first_mixer_answers_before_it_stores():
+    """An upload is confirmed, and lost."""
+
+    def wrong(store, uploads, thorough):
+        with store._writing() as connection:
+            outcomes = writing.store(connection, uploads, thorough)
+            connection.rollback()
+            return outcomes
+
+    return mock.patch.object(Store, "_accept", wrong)
+
+
+def takes_without_storing(kind):
+    """What arrives is acknowledged before it is on disk; here, it never is."""
+    done = Taking.done
+
+    def wrong(taking):
+        if taking.shelf.kind is not kind:
+            return done(taking)
+        return taking.signed
+
+    return mock.patch.object(Taking, "done", wrong)
+
+
+def second_mixer_forgets():
+    return takes_without_storing(Batch)
+
+
+def second_mixer_keeps_its_keys():
+    return mock.patch.object(SecondKeeper, "_settle", lambda keeper: None)
+
+
+def second_mixer_destroys_early():
+    """The keys are gone before the releases are on disk: a kill between the two loses all."""
+    make = SecondKeeper._make
+
+    def wrong(keeper, batch):
+        keys = load_keys(keeper.settings, keeper.bundle)
+        keeper._destroy_keys()
+        with mock.patch.object(second, "load_keys", lambda *_: keys):
+            make(keeper, batch)
+
+    return mock.patch.object(SecondKeeper, "_make", wrong)
+
+
+def second_mixer_releases_small_strata():
+    stack = ExitStack()
+    stack.enter_context(mock.patch.object(releasing, "is_enough", lambda *_: True))
+    stack.enter_context(mock.patch.object(MixedRelease, "check", lambda *_: None))
+    return stack
+
+
+def collector_forgets():
+    return takes_without_storing(MixedRelease)
+
+
+def collector_destroys_early():
+    """As soon as a release has arrived."""
+
+    def wrong(places, bundle, now):
+        return bool(places.releases(bundle).received())
+
+    return mock.patch.object(collecting, "is_complete", wrong)
+
+
+def device_draws_again():
+    """What is sent is not stored first."""
+    keep = Memory.keep
+
+    def wrong(memory, bundle, upload):
+        if not isinstance(upload, Pending):
+            keep(memory, bundle, upload)
+
+    return mock.patch.object(Memory, "keep", wrong)
+
+
+WRONG = {
+    inviter_forgets: (Hurried, "two requests for one code|used invitations"),
+    inviter_keeps_its_keys: (Hurried, "a key outlives the first byte"),
+    inviter_counts_again: (Hurried, "two statements|used invitations|than it invited"),
+    first_mixer_hears_nothing: (Hurried, "lost|too early"),
+    first_mixer_mixes_again: (Hurried, "two statements"),
+    first_mixer_releases_small_strata: (Hurried, "too few are released"),
+    first_mixer_answers_before_it_stores: (Hurried, "is lost"),
+    second_mixer_forgets: (Hurried, "lost|too early"),
+    second_mixer_keeps_its_keys: (Hurried, "a key outlives the first byte"),
+    second_mixer_destroys_early: (Late, "too early|lost"),
+    second_mixer_releases_small_strata: (Late, "fewer than a crowd"),
+    collector_forgets: (Late, "lost|too early"),
+    collector_destroys_early: (Late, "too early|keeps a key"),
+    device_draws_again: (Hurried, "a right request is refused: code-used"),
+}
+QUICK = (inviter_forgets, first_mixer_mixes_again, second_mixer_forgets, collector_forgets)
+FOUND = AssertionError, ExceptionGroup, FlakyStrategyDefinition
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
+@pytest.mark.parametrize(
+    "wrong",
+    [*QUICK, *slowly(*(each for each in WRONG if each not in QUICK))],
+    ids=lambda wrong: wrong.__name__,
+)
+def test_a_wrong_service_is_seen(wrong):
+    once = settings(quick(200), report_multiple_bugs=False, phases=[Phase.generate])
+    simulation, why = WRONG[wrong]
+    with wrong(), pytest.raises(FOUND) as seen:
+        run(simulation, settings=once)
+    assert re.search(why, said(seen.value))
+
+
+def said(error):
+    """Also if a list of events fails in one way, and in another when it is run again."""
+    before = [error.__context__] if error.__context__ else []
+    return " ".join([str(error), *map(said, [*getattr(error, "exceptions", ()), *before])])
