@@ -34,7 +34,7 @@ from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.taking import Taking
 from tests.conftest import slowly
 from tests.oracles import mixers
-from tests.oracles.four_services import BUNDLE, FourServices
+from tests.oracles.four_services import BUNDLE, NAMES, FourServices
 
 
 def quick(examples):
@@ -73,12 +73,24 @@ class Late(Hurried):
         self.services_look(["inviter", "first"])
 
 
+class Swept(Hurried):
+    """After closing, each service is killed at its first step, then at the second, and so on."""
+
+    def __init__(self):
+        super().__init__()
+        self.it_is_time("closes")
+        for name in NAMES:
+            for step in range(40):
+                self.kill = step
+                self.services_look([name])
+
+
 def test_nobody_is_lost_and_nobody_counts_twice():
     run(FourServices, settings=quick(6))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("simulation", [FourServices, Hurried, Late])
+@pytest.mark.parametrize("simulation", [FourServices, Hurried, Late, Swept])
 def test_nobody_is_lost_in_many_lists(simulation):
     run(simulation, settings=settings(quick(400), stateful_step_count=50))
 
@@ -232,7 +244,7 @@ WRONG = {
     first_mixer_answers_before_it_stores: (Hurried, "is lost"),
     second_mixer_forgets: (Hurried, "lost|too early"),
     second_mixer_keeps_its_keys: (Hurried, "a key outlives the first byte"),
-    second_mixer_destroys_early: (Late, "too early|lost"),
+    second_mixer_destroys_early: (Swept, "too early|lost|cannot start again"),
     second_mixer_releases_small_strata: (Late, "fewer than a crowd"),
     collector_forgets: (Late, "lost|too early"),
     collector_destroys_early: (Late, "too early|keeps a key"),

@@ -149,7 +149,7 @@ class Party:
     def __init__(self, folder, simulation):
         self.folder, self.simulation = folder, simulation
         self.now, self.away, self.deaf = as_time(BUNDLE.opens), False, False
-        self.latest, self.store = self.now, None
+        self.latest, self.store, self.is_over = self.now, None, False
 
     def clock(self):
         return self.now
@@ -160,14 +160,19 @@ class Party:
     def start(self):
         if self.store:
             self.store.engine.dispose()
-        self.run()
+        try:
+            self.run()
+        except IncrowdError as error:  # its clock was wrong: everything is gone
+            assert self.latest >= as_time(BUNDLE.disposes), f"it cannot start again: {error}"
+            self.is_over = self.away = True
         if self.store:
             self.simulation.faults.watch(self.store.engine)
 
     def work(self):
         """All that is due; whether the process lives."""
         with self.living(), suppress(IncrowdError, OSError):
-            self.look()
+            if not self.is_over:
+                self.look()
             return True
         return False
 
@@ -314,9 +319,8 @@ class Collector(Party):
         self.private = private
 
     def look(self):
-        if not self.is_over:
-            collecting.open_waiting(self.places, BUNDLE, self.private, 1)
-            collecting.forget(self.places, BUNDLE, self.now)
+        collecting.open_waiting(self.places, BUNDLE, self.private, 1)
+        collecting.forget(self.places, BUNDLE, self.now)
 
     @property
     def secrets(self):
@@ -510,7 +514,7 @@ class FourServices(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NAMES), away=st.booleans(), deaf=st.booleans())
     def a_service_is(self, name, away, deaf):
         party = self.parties[name]
-        party.away = away or getattr(party, "is_over", False)
+        party.away = away or party.is_over
         party.deaf = deaf
 
     # --- how it is watched -----------------------------------------------------------------------
@@ -613,12 +617,13 @@ class FourServices(RuleBasedStateMachine):
     def until(self, moment, after=timedelta(0)):
         at = max(as_time(getattr(BUNDLE, moment)) + after, *(p.now for p in self.parties.values()))
         for party in self.parties.values():
-            party.deaf, party.away = False, getattr(party, "is_over", False)
+            party.deaf, party.away = False, party.is_over
         for hours in range(0, 8, 2):
             for party in self.parties.values():
                 party.set(at + timedelta(hours=hours))
                 try:
-                    party.look()
+                    if not party.is_over:
+                        party.look()
                 except StoreError:
                     assert self.ever("disposes")
 

@@ -12,15 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import incrowd
 from incrowd.collection.collector import on_spark
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.on_spark import Rows, Sealed
+from incrowd.collection.collector.places import load_private
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.mixing import release_kind
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ReportsError
+from incrowd.estimation.estimate import count, count_on_spark
 from incrowd.reports.collection import load_collection
 from incrowd.reports.spark import started
-from tests.collection.collector.conftest import INVITED, RECEIVER, release
+from incrowd.reports.tally_files import as_text
+from tests.collection.collector.conftest import INVITED, PEOPLE, PLAN, release
+from tests.oracles import mixers
 
 MESSAGES = range(len(INVITED.plan.messages))
 
@@ -41,9 +48,26 @@ def told(keyed, mixed, tmp_path):
 
 
 def opened(told, folder, **engine):
-    path = Path(told.release)
-    signed, start = Signed.parse(Header, path.read_bytes())
-    return open_release(path, start, signed, INVITED, RECEIVER, folder, workers=1, **engine)
+    path, bundle = Path(told.release), Bundle.parse(told.bundle)
+    signed, start = Signed.parse(release_kind(bundle), path.read_bytes())
+    private = load_private(Path(told.key), bundle)
+    return open_release(path, start, signed, bundle, private, folder, workers=1, **engine)
+
+
+@pytest.fixture
+def told_of_two_mixers(tmp_path):
+    """A stratum that is not the first; one report has no token, and one stands there twice."""
+    bundle = mixers.bundle(strata=("north", "south"), second=mixers.SECOND_CLASSICAL)
+    sent = [mixers.upload(bundle, mixers.person(bundle, n), stratum=1) for n in range(PEOPLE)]
+    signed, _ = mixers.batch(bundle, sent)
+    rows = mixers.opened(bundle, sent, 1, mixers.SECOND_CLASSICAL)
+    rows[3] = replace(rows[3], token=bytes(256))
+    rows[-1] = next(each for each in rows if each.message == rows[-1].message)
+    header, body = mixers.release(bundle, rows, signed, stratum=1)
+    path, key = tmp_path / "1.release", tmp_path / "collector.key"
+    path.write_bytes(header.encoded + body)
+    key.write_bytes(mixers.COLLECTOR_KEY.secret)
+    return Sealed(str(path), len(header.encoded), bundle.encoded, str(key), 1)
 
 
 def reports(folder):
@@ -110,6 +134,19 @@ def test_tasks_give_the_collections_and_the_receipt_of_one_machine(told, in_arro
     assert session.waves > 1 and sum(done) == there.reports
 
 
+def test_tasks_open_a_release_of_two_mixers(told_of_two_mixers, in_arrow, tmp_path, monkeypatch):
+    monkeypatch.setattr(on_spark, "ROWS_EACH", 100)
+    told = told_of_two_mixers
+    there = opened(told, tmp_path / "there", engine=on_spark.engine(Session(), told, abs))
+    here = opened(told, tmp_path / "here")
+    assert same(told, here, there, tmp_path)
+    assert there.rejected["token"] == there.rejected["repeated"] == 1
+    assert there.opened_people == PEOPLE - 1
+    wrong = on_spark.engine(Session(), replace(told, stratum=0), abs)
+    receipt = opened(told, tmp_path / "wrong", engine=wrong)
+    assert receipt.rejected["token"] == receipt.reports - 1, "a token is for its stratum"
+
+
 def test_a_part_that_does_not_come_is_missed(told, in_arrow, tmp_path):
     with pytest.raises(ReportsError, match=r"3 of 4 parts arrived"):
         opened(told, tmp_path / "there", engine=on_spark.engine(Session(1), told, abs))
@@ -129,6 +166,21 @@ def test_spark_opens_what_one_machine_opens(told, tmp_path, monkeypatch):
             opened(told, tmp_path / "no", engine=on_spark.engine(session, lost, lambda _: None))
     assert same(told, opened(told, tmp_path / "here"), there, tmp_path)
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_spark_opens_a_release_of_two_mixers(told_of_two_mixers, tmp_path, monkeypatch):
+    monkeypatch.setattr(on_spark, "ROWS_EACH", 100)
+    told = told_of_two_mixers
+    with started("local[2]") as session:
+        engine = on_spark.engine(session, told, lambda _: None)
+        there = opened(told, tmp_path / "there", engine=engine)
+    assert same(told, opened(told, tmp_path / "here"), there, tmp_path)
+    folder = tmp_path / "there"
+    files = [folder / f"message-{n + 1}.parquet" for n in MESSAGES]
+    counted = count_on_spark(PLAN, files, master="local[2]")
+    assert as_text(counted) == as_text(count(PLAN, incrowd.load_reports(folder)))
 
 
 @pytest.mark.spark
