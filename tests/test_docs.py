@@ -29,7 +29,7 @@ MANUAL = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *MANUAL]
 # Each of these takes many seconds.
 LONG = {"README.md", "afternoon.md", "first-survey.md", "mixers.md", "regression.md", "running.md"}
-LONG |= {"strata.md"}
+LONG |= {"questions.md", "strata.md", "survey-page.md"}
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",

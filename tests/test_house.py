@@ -4,9 +4,8 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import incrowd
 import reproduction
@@ -49,6 +48,11 @@ def imported_modules(tree: ast.AST) -> list[str]:
     return [name for name in found if name.split(".")[0] in ("incrowd", "reproduction")]
 
 
+@cache
+def imports_of(file: Path) -> list[str]:
+    return imported_modules(ast.parse(file.read_text()))
+
+
 def room(module: str) -> str:
     parts = module.split(".")
     if parts[0] == "reproduction":
@@ -84,10 +88,9 @@ def test_every_room_has_a_level():
     assert rooms - {"__init__", "__init__.pyi", "__pycache__", "py.typed"} <= set(LEVEL)
 
 
-@pytest.mark.parametrize("file", module_files(), ids=module_name)
-def test_imports_go_downwards(file):
-    imported = imported_modules(ast.parse(file.read_text()))
-    assert violations(module_name(file), imported) == []
+def test_imports_go_downwards():
+    for file in module_files():
+        assert violations(module_name(file), imports_of(file)) == []
 
 
 def test_the_rule_rejects_upward_sideways_and_hidden_imports():
@@ -106,7 +109,7 @@ def test_no_cycles_between_modules():
     graph = {
         name: {
             target
-            for imported in imported_modules(ast.parse(file.read_text()))
+            for imported in imports_of(file)
             if (target := imported if imported in names else imported.rpartition(".")[0]) in names
             and target != name
         }

@@ -9,6 +9,8 @@ const browser = await launch()
 /** One person. link: the page's, with the invitation. checked: the answers, as selectors. */
 async function visit({ link, checked, locale }) {
   const page = await opened(browser, link, { locale })
+  await page.waitForSelector("#all, .notice")
+  if (await page.locator(".notice").count()) throw new Error(await page.innerText("main"))
   for (const selector of checked) await page.check(selector)
   await page.click("#all > button")
   await page.waitForSelector("#review td")

@@ -44,10 +44,10 @@ def of_a_problem(tree):
             yield from (text for text in texts if isinstance(text, str))
 
 
-@pytest.mark.parametrize("file", LIBRARY, ids=lambda file: str(file.relative_to(SOURCE)))
-def test_no_error_of_the_library_names_an_option(file):
-    texts = of_a_problem(ast.parse(file.read_text()))
-    assert [text for text in texts if OPTION.search(text)] == []
+def test_no_error_of_the_library_names_an_option():
+    for file in LIBRARY:
+        texts = of_a_problem(ast.parse(file.read_text()))
+        assert [text for text in texts if OPTION.search(text)] == [], file
 
 
 def test_an_option_would_be_seen():

@@ -32,6 +32,7 @@ name = "A survey of some habits"
 crowd = {crowd}
 rounds = {rounds}
 [privacy]
+analysis = "blanket"
 epsilon = {epsilon}
 delta = 0.01
 [[question]]

@@ -18,7 +18,7 @@ from incrowd.reports.collection import write_reports
 from tests.oracles.terms import stated
 
 FACULTIES = ["law", "arts", "music"]
-SIZES = (90, 80, 20)
+SIZES = (80, 78, 5)
 
 
 def plan(rule="delete", sizes=FACULTIES):

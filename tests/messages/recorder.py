@@ -54,13 +54,14 @@ def sites() -> tuple[Site, ...]:
 
 def made_in(tree: ast.AST) -> Iterator[ast.AST]:
     """The raises of a file that carry a message, and the problems made outside of them."""
-    raises = [node for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.exc]
+    nodes = list(ast.walk(tree))
+    raises = [node for node in nodes if isinstance(node, ast.Raise) and node.exc]
     inside = {id(node) for one in raises for node in ast.walk(one)}
     for node in raises:
         made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         if ast.unparse(made) not in NO_MESSAGES:
             yield node
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and id(node) not in inside and _makes_one(node.func):
             yield node
 

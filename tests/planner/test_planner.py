@@ -111,7 +111,7 @@ def test_several_messages_end_to_end(tmp_path):
     groups = [{"questions": ["q0", "q1"], "copies": 2}, {"questions": ["q1", "q2"]}]
     made = incrowd.plan(
         yes_no_survey(
-            3, crowd=20_000, message=groups, privacy={"epsilon": 3.0, "analysis": "blanket"}
+            3, crowd=20_000, message=groups, privacy={"epsilon": 3.0, "analysis": "local"}
         )
     )
     generator = np.random.default_rng(1)
@@ -232,7 +232,7 @@ def test_other_ways_side_by_side():
     best = smallest_sample(made)
     joint = [[f"q{i}" for i in range(4)]]
     each = [[f"q{i}", f"q{j}"] for i, j in pairs]
-    found = {way.code: way for way in alternatives(incrowd.plan(survey))}
+    found = {way.code: way for way in alternatives(made)}
     spent = found["table-messages-copies"]
     assert 6 < spent.reports_per_person <= 18
     assert spent.effective_sample_size <= best * 1.001

@@ -74,9 +74,12 @@ def test_every_other_way_of_sending_holds_the_regression():
     assert each.messages == 2
 
 
-def test_a_plan_that_tears_a_regression_apart_is_refused(free):
-    apart = free["none"].messages
-    plan = free["logistic"]
+def test_a_plan_that_tears_a_regression_apart_is_refused():
+    privacy = PRIVACY | {"analysis": "local"}
+    changes = FREE | {"privacy": privacy}
+    apart = incrowd.plan(yes_no_survey(4, **changes | {"table": ()})).messages
+    plan = incrowd.plan(yes_no_survey(4, regression=[LOGISTIC], **changes))
+    assert not together(plan.model_copy(update={"messages": apart})) and together(plan)
     with pytest.raises(PlanError, match="no message contains the table q0, q1, q2"):
         incrowd.Plan.loads(plan.model_copy(update={"messages": apart}).dumps())
 

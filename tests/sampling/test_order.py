@@ -42,11 +42,11 @@ def order(count, batches, buckets, folder, keystream, choose=spread):
 
 
 def uniform(folder, choose):
-    """Chi-square over all 24 orders of four reports, 960 draws: whether they look uniform."""
+    """Chi-square over all 24 orders of four reports, 480 draws: whether they look uniform."""
     stream, seen = Keystream.for_simulation(1), dict.fromkeys(permutations(range(4)), 0)
-    for _ in range(960):
+    for _ in range(480):
         seen[tuple(order(4, 2, 2, folder, stream, choose).tolist())] += 1
-    statistic = sum((count - 40) ** 2 / 40 for count in seen.values())
+    statistic = sum((count - 20) ** 2 / 20 for count in seen.values())
     return statistic < chi2.isf(ALARM, 23)
 
 

@@ -41,7 +41,7 @@ def receipt_sentences(receipt: Received) -> Iterator[str]:
     """The receipt of one release, then anything unusual about it."""
     yield _received(receipt)
     if receipt.contradicted:
-        yield f"{_CHEATED if receipt.mixers == 1 else _MIXER_CHEATED}."
+        yield cheating_sentence(receipt.mixers)
     filled = "some senders filled slots that were meant for other messages, or " * (
         receipt.mixers == 1  # tokens are of a message
     )
@@ -50,6 +50,11 @@ def receipt_sentences(receipt: Received) -> Iterator[str]:
             f"Message {message + 1} has {reports:,} reports, more than the {most:,} that "
             f"{receipt.opened_people:,} people send: {filled}other reports were lost."
         )
+
+
+def cheating_sentence(mixers: int) -> str:
+    """What contradicting signatures prove. mixers: 1 for a shuffler, 2 for two mixers."""
+    return f"{_CHEATED if mixers == 1 else _MIXER_CHEATED}."
 
 
 def unaccounted(received: Iterable[Received]) -> Iterator[str]:

@@ -19,8 +19,11 @@ from incrowd.reports.collection import Collection, load_collection, parts, write
 # Reports that wait on disk, in unnamed files that disappear with the process.
 
 
+IN_MEMORY = 1 << 16  # bytes of a bucket before it has a file: small collections need none
+
+
 class Bucket:
-    """Packed reports in a temporary file; `len` counts them.
+    """Packed reports, in a temporary file if they are many; `len` counts them.
 
     The file has no name, so that no other process can open it, and it disappears however the
     process ends. On systems without unnamed files it has a name and mode 0600 until it is closed.
@@ -30,7 +33,7 @@ class Bucket:
         """Create an empty bucket for reports of `width` bytes, on the disk of the folder."""
         self.width = width
         self._reports = 0
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (`close` does)
+        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, dir=str(folder))  # noqa: SIM115 (closed by `close`)
 
     def __len__(self) -> int:
         return self._reports

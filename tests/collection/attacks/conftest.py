@@ -20,7 +20,7 @@ from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Gate
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.mixer.second.keeper import SecondKeeper
-from incrowd.collection.protocol.bundle import OUTER_LABEL, as_time
+from incrowd.collection.protocol.bundle import OUTER_LABEL, Bundle, as_time
 from incrowd.collection.protocol.mixing import Batch
 from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.signed import sign
@@ -64,6 +64,17 @@ ONE = make_vectors.bundle(
 )
 CROWD, PEOPLE = PLAN.survey.crowd, OF.least_people
 NOW = as_time(OF.closes)
+
+
+read_once = cache(Bundle.parse)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def bundles_are_read_once():
+    """Proving that the token keys of a bundle are permutations takes most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bundle, "parse", staticmethod(read_once))
+        yield
 
 
 # --- honest people -------------------------------------------------------------------------------

@@ -127,18 +127,20 @@ def people_by_stage(records, parties):
     return whose
 
 
+@cache
+def power(row):
+    """The number whose root a token is."""
+    key = OF.inviter.messages[row.message].key
+    return pow(int.from_bytes(row.token), EXPONENT, key.modulus).to_bytes(256)
+
+
 def by_token(records):
     """The person of every report whose token the inviter recognizes.
 
-    Without blinding, it was asked for the signature's power: the number that it signed.
+    Without blinding, it was asked for the root of the token's power.
     """
     asked = {value: n for n, each in enumerate(records.requests) for value in each.blinded}
-    keys = [key.modulus for key in OF.token_keys[1:]]
-    powers = {
-        row.inner: pow(int.from_bytes(row.token), EXPONENT, keys[row.message]).to_bytes(256)
-        for row in records.rows
-    }
-    return {inner: asked[value] for inner, value in powers.items() if value in asked}
+    return {row.inner: asked[power(row)] for row in records.rows if power(row) in asked}
 
 
 def reports_by_stage(records, parties):

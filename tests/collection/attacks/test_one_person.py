@@ -21,6 +21,7 @@ from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.tokens import TokenReport
 from incrowd.collection.protocol.upload import Upload
 from incrowd.errors import ProtocolError
+from incrowd.guarantees import is_undone
 from tests.collection.attacks.conftest import (
     CROWD,
     MESSAGES,
@@ -235,3 +236,19 @@ def test_reports_that_exchange_their_tokens_are_dropped(people, tmp_path, monkey
     rejected = load_receipt(folder)[0].rejected["token"]
     assert rejected == (0 if without else OF.places * PEOPLE)
     assert bool(published(places, OF)) == bool(without)
+
+
+# --- an inviter that invents people --------------------------------------------------------------
+
+
+def test_an_inviter_that_invents_everybody_else_reads_one_person(people, tmp_path):
+    """Tokens do not help: it signs them. It needs nobody, if the reports are published, and its
+    requests and uploads are right. This is why the claims say that it can cheat if it plans to."""
+    second = Second(tmp_path / "second")
+    second.take(mixers.batch(OF, [each.upload for each in people]))
+    folders = published(opened(tmp_path / "collector", OF, *second.sent), OF)
+    assert audit(folders), "nothing shows it"
+    invented = [each.reports for each in people[1:]]
+    assert read(left(counted(folders), invented)) == dict(enumerate(people[0].reports))
+    assert is_undone({"inviter"}, cells=False, planned=True)
+    assert not is_undone({"first mixer", "collector"}, cells=False, planned=True)

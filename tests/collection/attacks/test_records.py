@@ -134,14 +134,18 @@ def has_no_key(patch):
     patch.setattr(Secrets, "code_tag", lambda self, code: code)
 
 
+def slow(*given):
+    return pytest.param(*given, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("party", "wrong", "more"),
     [
-        (of_inviter, keeps_its_key(inviter_keeper), [set(), {"key"}, {"key"}]),
-        (of_inviter, has_no_key, [{"code"}, set(), set()]),
-        (of_first_mixer, keeps_its_key(keeper), [set(), set(), {"key"}]),
+        slow(of_inviter, keeps_its_key(inviter_keeper), [set(), {"key"}, {"key"}]),
+        slow(of_inviter, has_no_key, [{"code"}, set(), set()]),
+        slow(of_first_mixer, keeps_its_key(keeper), [set(), set(), {"key"}]),
         (of_first_mixer, has_no_key, [{"nonce"}, {"nonce"}, set()]),
-        (of_second_mixer, keeps_its_key(second_keeper), [set(), {"key"}, {"key"}]),
+        slow(of_second_mixer, keeps_its_key(second_keeper), [set(), {"key"}, {"key"}]),
         (of_second_mixer, keeps_the_batch, [set(), {"envelope"}, {"envelope"}]),
         (of_collector, keeps_its_key(collector_keeper), [set(), set(), {"key"}]),
     ],

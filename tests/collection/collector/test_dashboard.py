@@ -11,7 +11,7 @@ import pytest
 import incrowd
 from incrowd.collection.collector import dashboard
 from incrowd.collection.collector.keeper import GRACE
-from incrowd.collection.collector.progress import main_part
+from incrowd.collection.collector.progress import Progress, main_part
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import load_collector_settings
@@ -28,7 +28,7 @@ from tests.collection.collector.conftest import (
     plaintexts,
     release,
 )
-from tests.oracles import make_vectors
+from tests.oracles import make_vectors, mixers_vectors
 from tests.oracles.watching import (
     BEFORE,
     ESTIMATES,
@@ -228,8 +228,24 @@ class TestPeople:
 
     def test_before_the_shuffler_answers_nothing_is_promised(self, keyed):
         facts = served(keyed, asking(STATE), shuffler=Shuffler({}, 500)).json()
-        assert facts["guarantee"] is None and facts["shuffler_away"] and facts["as_of"] is None
+        assert facts["guarantee"] is None and facts["counter_away"] and facts["as_of"] is None
         assert facts["strata"][0]["people"] is None
+
+    @pytest.mark.parametrize(
+        ("bundle", "counting", "cheat"),
+        [
+            (INVITED, "shuffler", "The shuffler signed two different releases"),
+            (mixers_vectors.bundle(), "first mixer", "A mixer signed two statements"),
+        ],
+        ids=["shuffler", "mixers"],
+    )
+    def test_who_counts_and_who_cheated_is_named(self, keyed, monkeypatch, bundle, counting, cheat):
+        """With two mixers there is no shuffler, and either mixer can contradict itself."""
+        facts = served(keyed, asking(STATE), bundle=bundle).json()
+        assert facts["counted_by"] == counting and facts["cheating"] is None
+        monkeypatch.setattr(Progress, "_contradicted", True)
+        facts = served(keyed, asking(STATE), bundle=bundle).json()
+        assert facts["cheating"].startswith(cheat)
 
 
 @pytest.mark.parametrize(

@@ -397,6 +397,42 @@ def test_a_first_mixer_that_mixes_again_after_a_kill_is_seen(tmp_path):
     site.close()
 
 
+# --- the space that envelopes take ---------------------------------------------------------------
+
+LONG = mixers.bundle()  # envelopes are sealed with X-Wing
+BY_TAG = """CREATE TABLE by_tag (tag BLOB PRIMARY KEY, stratum INTEGER, mark BLOB, box BLOB)
+WITHOUT ROWID"""
+
+
+def pages(connection):
+    """The bytes of all pages of an SQLite database that are in use."""
+    names = "page_count", "freelist_count", "page_size"
+    all_pages, free, size = (
+        connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names
+    )
+    return (all_pages - free) * size
+
+
+def test_envelopes_are_stored_in_little_more_than_their_length(tmp_path):
+    """The wrong variant is a table in the order of tags: long rows then take pages of their own."""
+    site = Site(tmp_path, LONG)
+    with site.store.engine.begin() as connection:
+        empty = pages(connection)
+    number = 300 // LONG.places
+    uploads = [upload(LONG, n, 0, n) for n in range(number)]
+    assert set(site.post(*uploads)) == {201}
+    sent = sum(len(envelope) for one in uploads for envelope in one.sealed)
+    with site.store.engine.begin() as connection:
+        full = pages(connection)
+        connection.exec_driver_sql(BY_TAG)
+        wrong = "INSERT INTO by_tag SELECT tag, stratum, mark, box FROM reports"
+        connection.exec_driver_sql(wrong)
+        copied = pages(connection)
+    assert sent < full - empty < 1.5 * sent
+    assert copied - full > 2 * sent
+    site.close()
+
+
 # --- the order in the batch ----------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """What stays: nothing links once the key is gone, and no order tells who came when."""
 
+from itertools import count
 from unittest import mock
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.special import ndtri
 from sqlalchemy import text
 
 from incrowd.collection.mixer import keeper
+from incrowd.collection.mixer.store import writing
 from incrowd.collection.mixer.store.keys import Secrets, load_secret
 from incrowd.collection.protocol.release import Header
 from incrowd.sampling.keystream import Keystream
@@ -19,8 +21,8 @@ PEOPLE = 50
 FALSE_ALARM = 1e-9  # of each test of an order
 
 
-def people(count):
-    return [upload(INVITED, n, 0, n) for n in range(count)]
+def people(number):
+    return [upload(INVITED, n, 0, n) for n in range(number)]
 
 
 def marks(uploads):
@@ -203,6 +205,39 @@ def test_a_wrong_order_is_seen(arrived, wrong, seen):
     site, uploads, secrets = arrived
     places = released_order(site, uploads, wrong(site, uploads))
     assert seen in suspicious(places, secrets, uploads)
+
+
+# --- the order in which SQLite stores rows ---------------------------------------------------
+
+
+def z_of_storage(site, uploads):
+    """Of the places of uploads with their arrival: the first report of each stands for it."""
+    with site.store.engine.connect() as connection:
+        places = {
+            bytes(t): at for t, at in connection.execute(text("SELECT tag, place FROM reports"))
+        }
+    tags = [site.store.secrets.tag(one.sealed[0]) for one in uploads]
+    return z_of_ranks([places[tag] for tag in tags], np.arange(len(tags)))
+
+
+def test_places_in_the_database_say_nothing_of_arrival(arrived):
+    site, uploads, _ = arrived
+    assert abs(z_of_storage(site, uploads)) < -ndtri(FALSE_ALARM / 2)
+
+
+def test_places_that_count_are_seen(tmp_path):
+    """A wrong store: each transaction's places follow those of the one before."""
+    site, uploads, counter = Site(tmp_path, invitations=PEOPLE), people(PEOPLE), count(1)
+
+    def counting(rows):
+        return as_rows(rows) | {"first": next(counter) << 20}
+
+    as_rows = writing.as_rows
+    with mock.patch.object(writing, "as_rows", counting):
+        for one in uploads:
+            assert site.post(one) == [201]
+    assert z_of_storage(site, uploads) > -ndtri(FALSE_ALARM / 2)
+    site.close()
 
 
 # --- the order in which PostgreSQL lays rows down ------------------------------------------------

@@ -28,6 +28,7 @@ from incrowd.estimation.estimate import count, estimate
 from incrowd.plans.digests import read_json
 from incrowd.plans.strata import releases
 from incrowd.presentation.page import page
+from incrowd.presentation.receipts import cheating_sentence
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence, guarantee_symbols
 from incrowd.reports.folder import stream_reports
 
@@ -98,7 +99,8 @@ def _version(passed: Sequence[Opened]) -> str:
     return hashlib.sha256(receipts.encode()).hexdigest()[:16]
 
 
-# The number of people that the shuffler reports: requested once an hour, for all viewers.
+# The number of people that the shuffler or the first mixer reports: requested once an hour, for all
+# viewers.
 
 
 PATIENCE = Patience(whole=0.0, one=5.0)
@@ -108,7 +110,7 @@ MOST_BYTES, MOST_PEOPLE = 1 << 25, 1 << 53
 
 
 class PeopleCount:
-    """People in each stratum, by name, as of some hour; empty until the shuffler responds."""
+    """People in each stratum, by name, as of some hour; empty until the service responds."""
 
     def __init__(self, bundle: Bundle, clock: Clock, connection: Connection | None = None) -> None:
         self.bundle, self.clock = bundle, clock
@@ -120,7 +122,7 @@ class PeopleCount:
         self._asking = Lock()
 
     def look(self) -> None:
-        """Request the count, unless the shuffler responded in this hour."""
+        """Request the count, unless the service responded in this hour."""
         with self._asking:
             now = self.clock()
             if self.next and now < self.next <= now + HOUR:  # later only if the clock was set back
@@ -156,14 +158,14 @@ MOST_STRATA = 100  # listed at most
 
 
 class Progress:
-    """The progress of a collection: counts of the shuffler, and releases."""
+    """The progress of a collection: counts of people, and releases."""
 
     def __init__(self, bundle: Bundle, gate: Gate, count: PeopleCount, clock: Clock) -> None:
         self.bundle, self.gate, self.count, self.clock = bundle, gate, count, clock
         self._promises: dict[tuple[int, bool], dict[str, Any]] = {}
 
     def facts(self) -> dict[str, Any]:
-        """Return all facts, JSON-ready. Until the release, request the count from the shuffler."""
+        """Return all facts, JSON-ready. Until the release, request the count of people."""
         bundle, now = self.bundle, self.clock()
         taken = self.gate.places.releases(bundle).received()
         whole = not missing_strata(taken, bundle)
@@ -182,7 +184,8 @@ class Progress:
             "disposes": bundle.disposes,
             "as_of": self.count.hour and self.count.hour.strftime(TIME),
             "next_count": following and following.strftime(TIME),
-            "shuffler_away": self.count.away,
+            "counted_by": "shuffler" if bundle.mixers == 1 else "first mixer",
+            "counter_away": self.count.away,
             "crowd": bundle.plan.survey.crowd,
             "least_people": bundle.least_people,
             **self._strata(taken),
@@ -220,7 +223,7 @@ class Progress:
                 kind: sum(each.rejected[kind] for each in receipts)
                 for kind in kinds_of(self.bundle)
             },
-            "contradicted": self._contradicted,
+            "cheating": cheating_sentence(self.bundle.mixers) if self._contradicted else None,
         }
 
     def _guarantee(self) -> dict[str, Any] | None:

@@ -102,7 +102,7 @@ function facts(state) {
     ["Crowd in the plan", `${number(state.crowd)} people`],
     ...(state.next_count ? [["Next count of people", time(state.next_count)]] : []),
     ...(state.sealed_reports ? [opened, ["Sealed reports", number(state.sealed_reports)], ["Rejected reports", rejected]] : []),
-    ...(state.contradicted ? [["Proof of cheating", "The shuffler signed two releases that contradict each other. Keep the folder contradictions."]] : []),
+    ...(state.cheating ? [["Proof of cheating", state.cheating]] : []),
   ]
 }
 
@@ -111,11 +111,11 @@ function duration(minutes) {
   return parts.filter(([count]) => count).slice(0, 2).map(([count, unit]) => `${count} ${unit}${count === 1 ? "" : "s"}`).join(" ") || "less than a minute"
 }
 
-function counted({ as_of, shuffler_away, opened_people }) {
-  if (opened_people && !shuffler_away) return ""
-  const away = shuffler_away ? "The shuffler does not respond; this page asks again in a minute. " : ""
+function counted({ as_of, counted_by, counter_away, opened_people }) {
+  if (opened_people && !counter_away) return ""
+  const away = counter_away ? `The ${counted_by} does not respond; this page asks again in a minute. ` : ""
   const asked = as_of ? ` The latest count is from ${time(as_of)}.` : ""
-  return `${away}Once an hour, the shuffler reports how many people have sent, rounded down.${asked}`
+  return `${away}Once an hour, the ${counted_by} reports how many people have sent, rounded down.${asked}`
 }
 
 /** The guarantee for the people so far; hidden once the estimates, which include it, are shown. */
