@@ -16,7 +16,6 @@ import incrowd
 from incrowd.collection.collector import on_spark
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.on_spark import Rows, Sealed
-from incrowd.collection.collector.places import load_private
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import release_kind
 from incrowd.collection.protocol.release import Header
@@ -26,7 +25,7 @@ from incrowd.estimation.estimate import count, count_on_spark
 from incrowd.reports.collection import load_collection
 from incrowd.reports.spark import started
 from incrowd.reports.tally_files import as_text
-from tests.collection.collector.conftest import INVITED, PEOPLE, PLAN, release
+from tests.collection.collector.conftest import INVITED, PEOPLE, PLAN, RECEIVER, release
 from tests.oracles import mixers
 
 MESSAGES = range(len(INVITED.plan.messages))
@@ -50,7 +49,7 @@ def told(keyed, mixed, tmp_path):
 def opened(told, folder, **engine):
     path, bundle = Path(told.release), Bundle.parse(told.bundle)
     signed, start = Signed.parse(release_kind(bundle), path.read_bytes())
-    private = load_private(Path(told.key), bundle)
+    private = RECEIVER if told.bundle == INVITED.encoded else mixers.COLLECTOR_KEY
     return open_release(path, start, signed, bundle, private, folder, workers=1, **engine)
 
 
