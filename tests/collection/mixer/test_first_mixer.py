@@ -418,8 +418,7 @@ def test_envelopes_are_stored_in_little_more_than_their_length(tmp_path):
     site = Site(tmp_path, LONG)
     with site.store.engine.begin() as connection:
         empty = pages(connection)
-    number = 300 // LONG.places
-    uploads = [upload(LONG, n, 0, n) for n in range(number)]
+    uploads = [upload(LONG, n, 0, n) for n in range(2 * writing.MANY)]
     assert set(site.post(*uploads)) == {201}
     sent = sum(len(envelope) for one in uploads for envelope in one.sealed)
     with site.store.engine.begin() as connection:

@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from scipy.stats import poisson
 from sqlalchemy import text
 
 from incrowd.collection.mixer import keeper
@@ -173,11 +174,6 @@ def by_tags(site, uploads):
     return lambda count, _: np.argsort(np.argsort(tags))
 
 
-def as_stored(site, uploads):
-    """A wrong one: the order of the database; each of these uploads had its own transaction."""
-    return lambda count, _: np.arange(count)
-
-
 @pytest.fixture
 def arrived(tmp_path):
     site, uploads = Site(tmp_path, invitations=PEOPLE), people(PEOPLE)
@@ -198,7 +194,6 @@ def test_the_order_of_a_release_says_nothing_of_arrival(arrived):
         (arrival_first, "arrival"),
         (in_blocks, "uploads"),
         (by_tags, "tags"),
-        (as_stored, "uploads"),
     ],
 )
 def test_a_wrong_order_is_seen(arrived, wrong, seen):
@@ -223,6 +218,34 @@ def z_of_storage(site, uploads):
 def test_places_in_the_database_say_nothing_of_arrival(arrived):
     site, uploads, _ = arrived
     assert abs(z_of_storage(site, uploads)) < -ndtri(FALSE_ALARM / 2)
+
+
+def neighbors(site, uploads):
+    """How many pairs of neighbors in the database are of one upload."""
+    with site.store.engine.connect() as connection:
+        tags = [
+            bytes(tag)
+            for (tag,) in connection.execute(text("SELECT tag FROM reports ORDER BY place"))
+        ]
+    sender = {
+        site.store.secrets.tag(sealed): n for n, u in enumerate(uploads) for sealed in u.sealed
+    }
+    stored = np.array([sender[tag] for tag in tags])
+    return int((stored[1:] == stored[:-1]).sum())
+
+
+@pytest.mark.parametrize("many", [writing.MANY, 1])
+def test_places_do_not_show_which_reports_came_together(tmp_path, many):
+    """At random, a pair is of one upload with probability (places - 1) / (rows - 1); the number is
+    nearly Poisson, and the bound has a false-alarm rate below 1e-6. Wrong: rows of few uploads in
+    one piece, of which all but one in each upload are such neighbors."""
+    site, uploads = Site(tmp_path, invitations=PEOPLE), people(PEOPLE)
+    with mock.patch.object(writing, "MANY", many):
+        for one in uploads:
+            assert site.post(one) == [201]
+    expected = INVITED.places - 1
+    assert (neighbors(site, uploads) > poisson.isf(1e-6, expected)) == (many == 1)
+    site.close()
 
 
 def test_places_that_count_are_seen(tmp_path):

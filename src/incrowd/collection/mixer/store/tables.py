@@ -57,8 +57,8 @@ counts = Table(
     Column("people", Integer, nullable=False),
 )
 # One row for each sealed report. mark: ties it to its upload, for somebody who has that upload and
-# the key. place: the rows of a transaction follow each other, in the order of their tags, from a
-# random number. In the order of tags alone, SQLite would store each long box on pages of its own.
+# the key. place: a random number; the rows of a transaction of many uploads follow each other from
+# one, in the order of their tags, since SQLite would otherwise store long boxes on separate pages.
 reports = Table(
     "reports",
     metadata,

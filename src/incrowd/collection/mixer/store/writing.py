@@ -36,6 +36,7 @@ from incrowd.collection.mixer.store.tables import codes, counts, reports, strata
 
 
 PLACE_BYTES = 7  # of a random number, so that all places fit into 8 with a sign
+MANY = 32  # uploads in one transaction, among whose rows nobody's can be told from their places
 Given = tuple[bytes, int, bytes, bytes]  # tag, stratum, mark, box
 
 # n: the index of a row, from 0; value: its number.
@@ -293,7 +294,11 @@ def _remember(connection: Connection, upload: Prepared) -> None:
 
 
 def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
-    """Insert reports; return whether all are new. Errors would make PostgreSQL log the keys."""
+    """Insert reports; return whether all are new. Errors would make PostgreSQL log the keys.
+
+    The rows of many uploads are neighbors, which is fast. The rows of few are each on their own, so
+    that no place shows which reports came together.
+    """
     rows = [
         (tag, upload.stratum, mark, box) for upload in uploads for tag, mark, box in upload.rows
     ]
@@ -301,10 +306,12 @@ def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
         return True
     given = ROWS[connection.dialect.name]
     statement = insert_into(connection, reports).from_select(list(reports.c.keys()), given)
-    result = connection.execution_options(preserve_rowcount=True).execute(
-        statement.on_conflict_do_nothing(), as_rows(sorted(rows))
-    )
-    return bool(result.rowcount == len(rows))
+    statement = statement.on_conflict_do_nothing()
+    counting = connection.execution_options(preserve_rowcount=True)
+    rows.sort()
+    pieces = [rows] if len(uploads) >= MANY else [[row] for row in rows]
+    inserted = (counting.execute(statement, as_rows(piece)).rowcount for piece in pieces)
+    return sum(inserted) == len(rows)
 
 
 def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> bool:
