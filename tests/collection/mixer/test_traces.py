@@ -17,6 +17,7 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import mixed, permutation
 from tests.collection.mixer.conftest import INVITED, PIECE, Site, content, found, upload
 from tests.oracles.make_vectors import SHUFFLER
+from tests.oracles.mixing import MERGED
 
 PEOPLE = 50
 FALSE_ALARM = 1e-9  # of each test of an order
@@ -245,6 +246,22 @@ def test_places_do_not_show_which_reports_came_together(tmp_path, many):
             assert site.post(one) == [201]
     expected = INVITED.places - 1
     assert (neighbors(site, uploads) > poisson.isf(1e-6, expected)) == (many == 1)
+    site.close()
+
+
+@pytest.mark.parametrize("many", [writing.MANY, 1])
+def test_few_of_a_stratum_are_not_shown_by_many_of_another(tmp_path, many):
+    """In one transaction with many uploads of a stratum, one of another. Wrong: all are neighbors,
+    so that those of this stratum stay together in the order of the places."""
+    site = Site(tmp_path, MERGED)
+    uploads = [upload(MERGED, n, int(n == writing.MANY)) for n in range(writing.MANY + 1)]
+    with mock.patch.object(writing, "MANY", many):
+        site.store.take(uploads)
+    with site.store.engine.connect() as connection:
+        query = "SELECT place FROM reports WHERE stratum = 1 ORDER BY place"
+        places = [place for (place,) in connection.execute(text(query))]
+    assert len(places) == MERGED.places
+    assert (max(places) - min(places) < 1 << 20) == (many == 1)
     site.close()
 
 

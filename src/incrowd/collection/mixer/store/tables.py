@@ -57,8 +57,8 @@ counts = Table(
     Column("people", Integer, nullable=False),
 )
 # One row for each sealed report. mark: ties it to its upload, for somebody who has that upload and
-# the key. place: a random number; the rows of a transaction of many uploads follow each other from
-# one, in the order of their tags, since SQLite would otherwise store long boxes on separate pages.
+# the key. place: a random number. If a transaction has many uploads, their rows follow each other,
+# in the order of their tags: SQLite would otherwise store each long box on pages of its own.
 reports = Table(
     "reports",
     metadata,

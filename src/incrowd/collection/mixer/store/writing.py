@@ -36,7 +36,7 @@ from incrowd.collection.mixer.store.tables import codes, counts, reports, strata
 
 
 PLACE_BYTES = 7  # of a random number, so that all places fit into 8 with a sign
-MANY = 32  # uploads in one transaction, among whose rows nobody's can be told from their places
+MANY = 32  # uploads of a stratum in one transaction: their rows may be neighbors
 Given = tuple[bytes, int, bytes, bytes]  # tag, stratum, mark, box
 
 # n: the index of a row, from 0; value: its number.
@@ -296,8 +296,8 @@ def _remember(connection: Connection, upload: Prepared) -> None:
 def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     """Insert reports; return whether all are new. Errors would make PostgreSQL log the keys.
 
-    The rows of many uploads are neighbors, which is fast. The rows of few are each on their own, so
-    that no place shows which reports came together.
+    Neighbors are fast, but show which reports came together. So the rows are neighbors only if each
+    stratum has many of these uploads; otherwise, each row has a random place of its own.
     """
     rows = [
         (tag, upload.stratum, mark, box) for upload in uploads for tag, mark, box in upload.rows
@@ -309,7 +309,8 @@ def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     statement = statement.on_conflict_do_nothing()
     counting = connection.execution_options(preserve_rowcount=True)
     rows.sort()
-    pieces = [rows] if len(uploads) >= MANY else [[row] for row in rows]
+    fewest = min(Counter(upload.stratum for upload in uploads).values())
+    pieces = [rows] if fewest >= MANY else [[row] for row in rows]
     inserted = (counting.execute(statement, as_rows(piece)).rowcount for piece in pieces)
     return sum(inserted) == len(rows)
 
