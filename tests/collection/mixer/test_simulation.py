@@ -5,17 +5,13 @@ collector holds each acknowledged, not withdrawn upload exactly once, and repeat
 the same bytes. Wrong shufflers, with one mistake each, are found.
 """
 
-import gc
-import re
 from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.errors import FlakyStrategyDefinition
+from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test as run
 from sqlalchemy import update
 
-from incrowd.collection.mixer.keeper import Keeper
 from incrowd.collection.mixer.store import tables, writing
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store
@@ -24,8 +20,7 @@ from tests.conftest import slowly
 from tests.oracles.mixing import MERGED, two_mixers
 from tests.oracles.simulation import Simulation
 from tests.oracles.simulation_on_postgresql import OnPostgres
-
-LISTS = 30
+from tests.oracles.wrong_services import hears_nothing, mixes_again, quick, see
 
 
 class OpenSimulation(Simulation):
@@ -45,18 +40,6 @@ class Hurried(Simulation):
         super().__init__()
         self.arrive(30, 0)
         self.site.collector.answers_get_lost = True
-
-
-def quick(examples=LISTS):
-    return settings(
-        max_examples=examples,
-        stateful_step_count=25,
-        deadline=None,
-        derandomize=True,
-        print_blob=False,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
 
 
 @pytest.mark.parametrize("simulation", [Simulation, OpenSimulation, MixersSimulation])
@@ -136,19 +119,6 @@ def code_marked_outside():
     return mock.patch.object(Store, "_accept", wrong)
 
 
-def made_anew():
-    """A release that was not acknowledged is mixed and signed again."""
-    deliver = Keeper._deliver
-
-    def wrong(keeper, group):
-        with keeper.store._writing() as connection:
-            connection.execute(tables.releases.delete())
-        keeper._make(group)
-        deliver(keeper, group)
-
-    return mock.patch.object(Keeper, "_deliver", wrong)
-
-
 def withdrawn_in_two_steps():
     """The rows go first, in a transaction of their own; a kill leaves the counter as it was."""
 
@@ -160,13 +130,6 @@ def withdrawn_in_two_steps():
         return open_
 
     return mock.patch.object(Store, "withdraw", wrong)
-
-
-def acknowledged_unheard():
-    """Whatever becomes of a release, it is taken as delivered."""
-    return mock.patch.object(
-        Keeper, "_deliver", lambda keeper, group: keeper.store.acknowledge(group)
-    )
 
 
 def some_are_dropped():
@@ -185,18 +148,14 @@ WRONG = {
     counter_outside: "the counter is wrong",
     answered_before_commit: "lost, or not|nobody sent|too few were",
     code_marked_outside: "a right upload is refused",
-    made_anew: "repeated with other bytes",
+    mixes_again: "repeated with other bytes",
     withdrawn_in_two_steps: "the counter is wrong",
-    acknowledged_unheard: "too few were released",
+    hears_nothing: "too few were released",
     some_are_dropped: "a report is there twice",
 }
 
 
-# What a race breaks may not break, or draw as much, when the same events are run again.
-FOUND = AssertionError, ExceptionGroup, FlakyStrategyDefinition
-
-
-LONG = (counter_outside, made_anew, withdrawn_in_two_steps)  # several seconds each
+LONG = (counter_outside, mixes_again, withdrawn_in_two_steps)  # several seconds each
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
@@ -206,16 +165,4 @@ LONG = (counter_outside, made_anew, withdrawn_in_two_steps)  # several seconds e
     ids=lambda wrong: wrong.__name__,
 )
 def test_a_wrong_shuffler_is_found(wrong):
-    thorough = settings(quick(300), report_multiple_bugs=False, phases=[Phase.generate])
-    with wrong(), pytest.raises(FOUND) as found:
-        run(Hurried, settings=thorough)
-    text = said(found.value)
-    del found  # with it go the sites that were left as they stood
-    gc.collect()
-    assert re.search(WRONG[wrong], text)
-
-
-def said(error):
-    """Also if a list of events fails in one way, and in another when it is run again."""
-    before = [error.__context__] if error.__context__ else []
-    return " ".join([str(error), *map(said, [*getattr(error, "exceptions", ()), *before])])
+    see(wrong, Hurried, 300, WRONG[wrong])
