@@ -75,17 +75,17 @@ $(VENV)/.venv:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and its dependencies (a minute or two the first time)"
-	@$(PIP) -e ".[collect]"
+	@$(PIP) -e ".[studio]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and its test tools (a minute or two the first time)"
-	@$(PIP) -e ".[dev,collect]"
+	@$(PIP) -e ".[dev,studio]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd, its test tools, and Spark"
-	@$(PIP) -e ".[dev,spark,collect]"
+	@$(PIP) -e ".[dev,spark,studio]"
 	@touch $@ $(VENV)/.installed $(VENV)/.dev
 
 $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt

@@ -93,11 +93,12 @@ def bounds(extras):
     listed = [*project["dependencies"]]
     for extra in extras:
         listed += project["optional-dependencies"][extra]
+    listed = [each for each in listed if not each.startswith("incrowd[")]  # other extras
     return [re.sub(r"\[.*?\]|,.*", "", each).replace(">=", "==") for each in listed]
 
 
 WAYS = {  # what pip is bound to: the lowest versions, those of `make`, nothing
-    "lowest": lambda: "\n".join(bounds(["collect", "stats"])),
+    "lowest": lambda: "\n".join(bounds(["collect", "stats", "studio"])),
     "pinned": lambda: (ROOT / "constraints.txt").read_text(),
     "newest": lambda: "",
 }

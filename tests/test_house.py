@@ -29,6 +29,7 @@ LEVELS = [
     {"verification", "simulation"},
     {"presentation"},
     {"collection"},
+    {"studio"},
     {"cli"},
     {"__main__"},
     {"reproduction"},

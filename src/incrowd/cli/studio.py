@@ -1,0 +1,35 @@
+"""The command that opens the studio: `studio`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.options import make_folder
+
+
+def studio(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of the surveys; created if missing.")
+    ] = Path("surveys"),
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")
+    ] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the address in a browser.")] = True,
+) -> None:
+    """Open the studio. Design a survey, publish it, watch it and read its results in a browser.
+
+    The first line is the address, with a token that works once. Only this machine can reach it.
+    The studio reads and writes the files of the other commands. Ctrl-C ends it.
+
+    \b
+    Examples:
+      incrowd studio surveys
+      incrowd studio surveys --no-browser --port 8080
+    """
+    from incrowd.studio.serving import run
+
+    make_folder(folder)
+    run(folder, port=port, browser=browser, print_line=typer.echo)

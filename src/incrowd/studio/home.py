@@ -1,0 +1,60 @@
+"""The first page: the surveys of a folder, and ways to begin a new one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.drafts.writing import quoted
+from incrowd.errors import IncrowdError
+from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.projects import Project
+
+
+class Summary(NamedTuple):
+    """One line of the list of surveys. problem: why the survey cannot be used, or ""."""
+
+    name: str
+    title: str
+    questions: int
+    crowd: int
+    problem: str
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the first page."""
+    return [
+        route(studio, "/", show, methods=("GET",)),
+        route(studio, "/new", create, methods=("POST",)),
+    ]
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """List the surveys."""
+    surveys = [summary(studio.projects.open(name)) for name in studio.projects.names()]
+    return render(request, "home.html", surveys=surveys, folder=studio.projects.folder)
+
+
+async def create(studio: Studio, request: Request) -> Response:
+    """Begin an empty survey."""
+    form = await request.form()
+    title = str(form.get("title", "")).strip()
+    project = studio.projects.create(title, empty(title))
+    return RedirectResponse(f"/p/{project.name}/design", 303)
+
+
+def summary(project: Project) -> Summary:
+    """The line of a survey."""
+    try:
+        survey = project.survey()
+    except IncrowdError as error:
+        return Summary(project.name, project.name, 0, 0, str(error).splitlines()[0])
+    return Summary(project.name, survey.name, len(survey.questions), survey.crowd, "")
+
+
+def empty(title: str) -> str:
+    """The text of a survey without questions."""
+    return f"name = {quoted(title)}\ncrowd = 1000\n\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n"

@@ -1,0 +1,70 @@
+"""The studio's own texts, in English and German.
+
+The English sentence is the key of its translation. Templates write `_("Save")`; functions return
+a `Phrase`, which is translated where it is shown. A value in a sentence is named in braces.
+Sentences of the engine (errors, guarantees) are English, and marked as such on a German page.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+LANGUAGES = {"en": "English", "de": "Deutsch"}
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A sentence in English, and the values of the names in its braces."""
+
+    english: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return in_language(self, "en")
+
+
+def phrase(english: str, **values: Any) -> Phrase:
+    """A sentence that is translated where it is shown. A value can be a phrase itself."""
+    return Phrase(english, tuple(values.items()))
+
+
+def in_language(text: str | Phrase, language: str, **values: Any) -> str:
+    """The text in a language; a sentence without a translation stays English."""
+    if isinstance(text, Phrase):
+        return in_language(text.english, language, **dict(text.values) | values)
+    translated = german().get(text, text) if language == "de" else text
+    shown = {name: _shown(value, language) for name, value in values.items()}
+    return translated.format(**shown) if shown else translated
+
+
+def _shown(value: Any, language: str) -> Any:
+    """Phrases translated, whole numbers with separators; everything else as it is."""
+    if isinstance(value, Phrase):
+        return in_language(value, language)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    separated = f"{value:,}"
+    return separated.replace(",", ".") if language == "de" else separated
+
+
+@cache
+def german() -> dict[str, str]:
+    """The German texts by their English ones, from one file for each area of the studio."""
+    texts: dict[str, str] = {}
+    for file in (files(__package__) / "german").iterdir():
+        if file.name.endswith(".json"):
+            texts |= json.loads(file.read_text(encoding="utf-8"))
+    return texts
+
+
+def preferred(accept_language: str) -> str:
+    """The language of the studio for a browser's header `Accept-Language`."""
+    for each in accept_language.lower().split(","):
+        tag = each.split(";")[0].strip().split("-")[0]
+        if tag in LANGUAGES:
+            return tag
+    return "en"

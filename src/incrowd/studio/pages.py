@@ -1,0 +1,105 @@
+"""What every page of the studio needs: the projects, the jobs, and the frame around its content."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from incrowd.errors import IncrowdError
+from incrowd.presentation.shell import templates
+from incrowd.studio.language import LANGUAGES, in_language, phrase, preferred
+from incrowd.studio.projects import ConflictError, Project, Projects
+from incrowd.studio.work import Jobs
+
+LANGUAGE_COOKIE = "incrowd-studio-language"
+# The steps of a survey: the last part of the address, and the name of the step.
+STEPS = (
+    ("design", phrase("Design")),
+    ("precision", phrase("Precision and privacy")),
+    ("publish", phrase("Publish")),
+    ("watch", phrase("Watch")),
+    ("results", phrase("Results")),
+)
+
+
+@dataclass(frozen=True)
+class Studio:
+    """One run of the studio."""
+
+    projects: Projects
+    jobs: Jobs
+
+    def project(self, request: Request) -> Project:
+        """The project that the address names. Raises UsageError if there is none."""
+        return self.projects.open(request.path_params["name"])
+
+
+Handler = Callable[[Studio, Request], Awaitable[Response]]
+
+
+def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ...]) -> Route:
+    """A route whose errors are shown as text, never as a traceback."""
+
+    async def handling(request: Request) -> Response:
+        try:
+            return await handler(studio, request)
+        except (IncrowdError, OSError) as error:
+            return error_response(request, error)
+
+    return Route(path, handling, methods=list(methods))
+
+
+def language_of(request: Request) -> str:
+    """The language of the studio: the chosen one, or the browser's."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+    if chosen in LANGUAGES:
+        return chosen
+    return preferred(request.headers.get("accept-language", ""))
+
+
+def render(request: Request, template: str, *, status: int = 200, **parts: Any) -> Response:
+    """A page or a fragment of one, from a template.
+
+    Templates have `_` for texts, `language`, `languages`, `steps` and `path` beside their parts.
+    """
+    language = language_of(request)
+    html = (
+        templates(__package__)
+        .get_template(template)
+        .render(
+            parts
+            | {
+                "_": partial(_translate, language),
+                "language": language,
+                "languages": LANGUAGES,
+                "steps": STEPS,
+                "path": request.url.path,
+            }
+        )
+    )
+    return HTMLResponse(html, status)
+
+
+def _translate(language: str, text: Any, **values: Any) -> str:
+    return in_language(text, language, **values)
+
+
+def error_response(request: Request, error: Exception) -> Response:
+    """The response to a mistake: a page, or an alert in the page that sent the request."""
+    problems = getattr(error, "problems", ()) or (str(error),)
+    if isinstance(error, OSError):
+        problems = (error.strerror or str(error),)
+    status = 409 if isinstance(error, ConflictError) else 422
+    template = "problems.html" if is_fragment(request) else "error.html"
+    return render(request, template, status=status, problems=[str(each) for each in problems])
+
+
+def is_fragment(request: Request) -> bool:
+    """Whether the response replaces a part of the page that sent the request."""
+    return "hx-request" in request.headers

@@ -1,0 +1,55 @@
+"""Run the studio on this machine until it is interrupted."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from incrowd.collection.service import listening
+from incrowd.studio.access import Keys
+from incrowd.studio.app import application
+from incrowd.studio.pages import Studio
+from incrowd.studio.projects import Projects
+from incrowd.studio.work import Jobs
+
+LOOPBACK = "127.0.0.1"
+
+
+def run(
+    folder: Path, *, port: int = 0, browser: bool = True, print_line: Callable[[str], None]
+) -> None:
+    """Serve the studio for the surveys of a folder. port: 0 for any free one.
+
+    print_line: receives the address first, and a new address whenever one was used. Raises
+    UsageError if the port is taken.
+    """
+    door = listening("studio", LOOPBACK, port)
+    keys = Keys(door.getsockname()[1], lambda address: print_line(f"another window: {address}"))
+    print_line(keys.address)
+    if browser:
+        threading.Thread(target=webbrowser.open, args=(keys.address,), daemon=True).start()
+    serve(Studio(Projects(folder), Jobs()), keys, door)
+
+
+def serve(studio: Studio, keys: Keys, door: socket.socket) -> None:
+    """Serve until the process is interrupted."""
+    config = uvicorn.Config(
+        application(studio, keys),
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,
+        ws="none",
+    )
+    server = uvicorn.Server(config)
+    try:
+        server.run([door])
+    except KeyboardInterrupt:
+        if not server.started:
+            raise

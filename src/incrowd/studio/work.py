@@ -1,0 +1,120 @@
+"""Long work in processes of its own: it reports progress, and can be stopped at any time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any, Literal
+
+from incrowd.errors import IncrowdError
+
+State = Literal["running", "done", "failed", "stopped"]
+# Modules that a process would otherwise import each time: a second, most of it for scipy.
+PRELOADED = ["incrowd.planner.plan", "incrowd.planner.forecast"]
+Work = Callable[..., Any]  # work(progress, *arguments), at the top of a module
+
+
+@dataclass
+class Job:
+    """One piece of work. progress: its last message. result: what it returned; error: its error."""
+
+    state: State = "running"
+    progress: str = ""
+    result: Any = None
+    error: Exception | None = None
+    process: Any = field(default=None, repr=False)
+    ended: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def stop(self) -> None:
+        """End the process; does nothing if it has ended."""
+        if self.state == "running":
+            self.state = "stopped"
+            self.process.terminate()
+            self.ended.set()
+
+
+class Jobs:
+    """The jobs of a studio, each under a key; starting a job stops the one before it."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[Any, Job] = {}
+        self._lock = threading.Lock()
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+
+    def start(self, key: Any, work: Work, *arguments: Any) -> Job:
+        """Start work in a process. It receives a function that reports progress, then arguments."""
+        with self._lock:
+            if before := self._jobs.get(key):
+                before.stop()
+            receiver, sender = self._context.Pipe(duplex=False)
+            process = self._context.Process(target=_run, args=(sender, work, arguments))
+            job = Job(process=process)
+            process.start()
+            sender.close()
+            self._jobs[key] = job
+        threading.Thread(target=_follow, args=(job, receiver), daemon=True).start()
+        return job
+
+    def get(self, key: Any) -> Job | None:
+        """The last job that was started under a key."""
+        return self._jobs.get(key)
+
+    def stop_all(self) -> None:
+        """Stop everything."""
+        for job in list(self._jobs.values()):
+            job.stop()
+
+
+def _run(sender: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        result = work(lambda text: sender.send(("progress", str(text))), *arguments)
+    except IncrowdError as error:
+        sender.send(("failed", _portable(error)))
+    except OSError as error:
+        sender.send(("failed", OSError(error.errno, error.strerror or str(error))))
+    except Exception as error:  # a fault of ours: the window names it, and the studio goes on
+        fault = IncrowdError.of("studio", type(error).__name__, f"this is a bug: {error}")
+        sender.send(("failed", _portable(fault)))
+    else:
+        sender.send(("done", result))
+
+
+def _portable(error: IncrowdError) -> Any:
+    """An error that can be sent to another process."""
+    return type(error), error.problems
+
+
+def _end_with_parent() -> None:
+    import os
+
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
+
+
+def _follow(job: Job, receiver: Connection) -> None:
+    """Take messages of a process until it ends."""
+    try:
+        while job.state == "running":
+            kind, content = receiver.recv()
+            if kind == "progress":
+                job.progress = content
+            elif kind == "done":
+                job.result, job.state = content, "done"
+            else:
+                job.error = content[0](*content[1]) if isinstance(content, tuple) else content
+                job.state = "failed"
+    except EOFError:
+        if job.state == "running":
+            job.error = IncrowdError.of("studio", "a process", "it ended; try again")
+            job.state = "failed"
+    finally:
+        receiver.close()
+        job.ended.set()
+        job.process.join()

@@ -1,0 +1,75 @@
+"""Every text of the studio has a German twin with the same names in braces, and no twin is left."""
+
+import ast
+import re
+from pathlib import Path
+
+from jinja2.ext import extract_from_ast
+
+import incrowd.studio
+from incrowd.presentation.shell import templates
+from incrowd.studio.language import german, in_language, phrase, preferred
+
+HOME = Path(incrowd.studio.__file__).parent
+
+
+def texts_of_template(source):
+    tree = templates(incrowd.studio.__name__).parse(source)
+    return {text for _, _, (text, *_) in extract_from_ast(tree, ("_",), babel_style=False) if text}
+
+
+def texts_of_module(source):
+    return {
+        node.args[0].value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "phrase"
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def all_texts():
+    texts = set()
+    for file in (HOME / "templates").iterdir():
+        texts |= texts_of_template(file.read_text())
+    for file in HOME.glob("*.py"):
+        texts |= texts_of_module(file.read_text())
+    return texts
+
+
+def names(text):
+    return sorted(re.findall(r"{(\w+)[^}]*}", text))
+
+
+def test_every_text_has_a_german_twin():
+    assert sorted(all_texts() - german().keys()) == []
+
+
+def test_no_twin_is_left_over():
+    assert sorted(german().keys() - all_texts()) == []
+
+
+def test_twins_have_the_same_names():
+    assert [text for text, twin in german().items() if names(text) != names(twin)] == []
+
+
+def test_texts_are_found():
+    assert texts_of_template('<p title="{{ _("a b") }}">{{ _("{n} c", n=_("d")) }}') == {
+        "a b",
+        "{n} c",
+        "d",
+    }
+    assert texts_of_module('x = phrase("e", n=phrase("f"))') == {"e", "f"}
+
+
+def test_phrases_are_nested_and_numbers_separated():
+    outer = phrase("{questions} questions, {crowd} people", questions=2, crowd=20_000)
+    assert str(outer) == "2 questions, 20,000 people"
+    assert in_language(outer, "de") == "2 Fragen, 20.000 Personen"
+    assert in_language("{a}", "de", a=phrase("Design")) == "Entwurf"
+
+
+def test_the_language_of_the_browser():
+    assert preferred("de-DE,de;q=0.9,en;q=0.8") == "de"
+    assert preferred("fr-FR,fr;q=0.9,de;q=0.8") == "de"
+    assert preferred("fr") == preferred("") == "en"
