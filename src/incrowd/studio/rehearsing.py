@@ -106,7 +106,7 @@ def summary(project: Project) -> dict[str, Any] | None:
 
 def percent(share: float, language: str) -> str:
     """A share in percent, with the decimal mark of the language."""
-    text = f"{100 * share:.1f}"
+    text = f"{100 * share:.1f}".replace("-", "−")
     return text.replace(".", ",") if language == "de" else text
 
 
