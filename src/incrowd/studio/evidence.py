@@ -30,6 +30,12 @@ from incrowd.survey import Survey
 
 PlanState = Literal["missing", "stale", "current", "unreadable"]
 State = Literal["done", "next", "waits", "later"]
+STATES: dict[State, Phrase] = {
+    "done": phrase("Done"),
+    "next": phrase("Next"),
+    "waits": phrase("Waits for a colleague"),
+    "later": phrase("Later"),
+}
 PAGE, CARD, CODES, PRINTED = "public", "card.html", "codes.csv", "codes.html"
 PACKAGE = "for-"  # folders of files for colleagues
 

@@ -136,6 +136,8 @@ def _package(project: Project, publication: Publication, language: str) -> None:
     survey, certified = project.survey(), checked_plan(project)
     text = terms_text(publication, survey, key_of(project, publication))
     write_text(project.path / TERMS, text)
+    if publication.mixers == 1 and key_of(project, publication).get("collector"):
+        make_bundle(certified, ShufflerTerms.load(project.path / TERMS))  # would it be accepted?
     for service in publication.theirs:
         folder = _made(package(project, service))
         for copy in package_copies(project, publication, service):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -292,6 +293,7 @@ def fetched(address: str, token: str, transport: httpx.BaseTransport | None = No
     """
     headers = {"Authorization": f"Bearer {token}"}
     url, body = f"{address}{DASHBOARD}/state", bytearray()
+    end = time.monotonic() + SECONDS
     try:
         with (
             open_client(transport) as client,
@@ -299,8 +301,8 @@ def fetched(address: str, token: str, transport: httpx.BaseTransport | None = No
         ):
             for piece in answer.iter_raw():
                 body += piece
-                if len(body) > MOST_BYTES:
-                    raise _unusable("its response is too large", "check the address")
+                if len(body) > MOST_BYTES or time.monotonic() > end:
+                    raise _unusable("its response is too large or too slow", "check the address")
             status = answer.status_code
     except (httpx.HTTPError, OSError) as error:
         why = f"it did not respond ({type(error).__name__})"
