@@ -182,13 +182,13 @@ def _before_bundle(
     planned: PlanFile,
     bundle: Bundle | None,
 ) -> list[_Item]:
-    folder, made = project.path, bundle is not None
+    folder, agreed = project.path, bundle is not None
     key = _Item(
         "collector-key",
         ("collector",),
         phrase("Create the collector's key"),
         "incrowd collector init collector",
-        made or bool(key_of(project, publication).get("collector")),
+        agreed or bool(key_of(project, publication).get("collector")),
         action=True,
     )
     choices = _Item(
@@ -207,7 +207,7 @@ def _before_bundle(
                 ("first",),
                 phrase("Create the first mixer's key, and send its line to the inviter"),
                 "incrowd first-mixer init first-mixer",
-                made or _made(folder, publication, "first"),
+                agreed or _has_keys(folder, publication, "first"),
                 action=True,
             ),
             _Item(
@@ -215,7 +215,7 @@ def _before_bundle(
                 ("second",),
                 phrase("Create the second mixer's keys, and send their lines to the inviter"),
                 "incrowd second-mixer init second-mixer",
-                made or _made(folder, publication, "second"),
+                agreed or _has_keys(folder, publication, "second"),
                 action=True,
             ),
         ]
@@ -228,7 +228,7 @@ def _before_bundle(
             (),
             phrase("Write the terms and the files for colleagues"),
             "",
-            made or _packed(project, survey, publication, planned),
+            agreed or _packed(project, survey, publication, planned),
             ("plan", "choices", *(each for each in keys if each == "collector-key")),
             action=True,
             note=phrase("Writes collection.toml, and for each colleague a folder with a sheet."),
@@ -238,7 +238,7 @@ def _before_bundle(
             (maker,),
             phrase("Create the bundle"),
             _maker_command(publication),
-            made,
+            agreed,
             (*keys, "package"),
             action=True,
             note=phrase(
@@ -259,7 +259,7 @@ def _maker_command(publication: Publication) -> str:
     )
 
 
-def _made(folder: Path, publication: Publication, service: Service) -> bool:
+def _has_keys(folder: Path, publication: Publication, service: Service) -> bool:
     """Whether the keys of a mixer exist here, or were sent."""
     place = folder / FOLDERS[service]
     if service == "first":

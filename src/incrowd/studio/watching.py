@@ -96,16 +96,6 @@ class Facts(_Facts):
         counted = [each.people for each in self.strata if each.people is not None]
         return sum(counted) if counted else None
 
-    @property
-    def rejected_reports(self) -> int:
-        """Sealed reports that could not be opened."""
-        return sum(self.rejected.values())
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a release was opened, so that there are results."""
-        return self.opened_people > 0
-
 
 PHASES: dict[Phase, Phrase] = {
     "not-open": phrase("Not open yet"),
