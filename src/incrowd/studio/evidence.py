@@ -384,11 +384,14 @@ def who(publication: Publication, service: Service) -> str | Phrase:
     return publication.organizations.get(service) or NAMES[service]
 
 
+_RECEIVES: dict[int, Service] = {1: "shuffler", 2: "first"}  # the service that uploads go to
+
+
 def check_bundle(project: Project, publication: Publication, data: bytes) -> Bundle:
     """The bundle that a colleague sent, checked against this project.
 
     Raises ProtocolError if it is not a bundle, UsageError if it is for another plan, another key,
-    or other services.
+    other services, or other terms than were chosen.
     """
     bundle = Bundle.parse(data)
     plan = Plan.load(project.plan_path)
@@ -402,4 +405,16 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
     if "collector" in publication.mine and bundle.key.encoded.hex() != key:
         allowed = f"should be {key}, the key in the folder collector; send your colleague that"
         raise UsageError.of("bundle.key_configuration", bundle.key.encoded.hex(), allowed)
+    addresses = publication.addresses
+    for field, value, chosen in (
+        ("period", bundle.period, publication.period),
+        ("opens", bundle.opens, publication.opens),
+        ("closes", bundle.closes, publication.closes),
+        ("codes", bundle.codes, publication.invitations > 0),
+        ("collector", bundle.collector_address, addresses.get("collector", "")),
+        ("uploads", bundle.upload_address, addresses.get(_RECEIVES[publication.mixers], "")),
+    ):
+        if value != chosen:
+            allowed = f"should be {chosen}, as you chose; ask your colleague, or change the choice"
+            raise UsageError.of(f"bundle.{field}", value, allowed)
     return bundle

@@ -48,7 +48,7 @@ class _Facts(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
 
-class Stratum(_Facts):
+class StratumFacts(_Facts):
     """One stratum: its people as last counted, or None."""
 
     name: Text
@@ -81,7 +81,7 @@ class Facts(_Facts):
     counter_away: bool
     crowd: Count
     least_people: Count
-    strata: list[Stratum] = Field(max_length=1000)
+    strata: list[StratumFacts] = Field(max_length=1000)
     more_strata: Count
     opened_people: Count
     sealed_reports: Count
