@@ -447,6 +447,17 @@ def _in_the_limit(survey: Survey, unknown: str, error: float, target: Target) ->
     return math.exp(root(excess, low, high, close=1e-4))
 
 
+def crowd_in_the_limit(
+    survey: Survey, *, error: float | None = None, margin: float | None = None
+) -> int:
+    """The crowd that gives a target error in the large-N limit, which is not certified.
+
+    error, margin, exceptions: as for `solve`.
+    """
+    target = Target.of(error, margin)
+    return math.ceil(_in_the_limit(survey, "crowd", target.error, target))
+
+
 def limit_error(survey: Survey) -> float:
     """The error of the wanted tables in the large-N limit; infinite if no plan is possible."""
     groupings = ways(survey)
