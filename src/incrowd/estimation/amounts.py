@@ -113,7 +113,9 @@ class Evidence:
         return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
 
 
-def evidence(plan: Outline, question: WithEdges, readings: Readings, places: Places = ()) -> Evidence:
+def evidence(
+    plan: Outline, question: WithEdges, readings: Readings, places: Places = ()
+) -> Evidence:
     """The shares of a question's answers, weighted over messages like those of its table.
 
     places: that a malicious sender can fill, from `incrowd.estimation.readings.places_of`.

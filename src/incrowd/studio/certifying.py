@@ -84,7 +84,10 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
         "delta": _localized(bound(privacy.delta), language),
         "crowd": _localized(f"{survey.honest:,}", language),
     }
-    left = {"collector": in_language(COUNTS, language), "factor": _localized(factor(local_epsilon), language)}
+    left = {
+        "collector": in_language(COUNTS, language),
+        "factor": _localized(factor(local_epsilon), language),
+    }
     colluding = texts["colluding" if survey.colluding else "no_colluding"]
     rests = {**values, "colluding": colluding.format(colluding=survey.colluding)}
     sentences = (texts["promise"].format(**values), texts["promise_rests"].format(**rests))

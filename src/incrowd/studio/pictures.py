@@ -117,9 +117,7 @@ def _scale(highest: Sequence[float]) -> float:
     return next(end for end in SCALES if end >= most)
 
 
-def _row(
-    survey: Survey, ids: Sequence[str], cell: CellOutlook, end: float, language: str
-) -> Row:
+def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, end: float, language: str) -> Row:
     labels = [
         survey.label_of(id, answer, language) if answer else "…"
         for id, answer in zip(ids, cell.answers, strict=True)

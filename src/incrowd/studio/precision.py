@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData
@@ -31,6 +32,7 @@ from incrowd.studio.projects import ConflictError, Project, version
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
+Parts = dict[str, Any]
 PATH = "/p/{name}/precision"
 WAIT = 30.0  # seconds for a certificate, if the page has no script
 MOST_MARGIN = 50.0  # points
@@ -159,6 +161,7 @@ async def _page(
         fields=FIELDS,
         shares=share_fields(shown.raw),
         questions=_questions(shown.raw),
+        pair=_pair(shown.raw),
         failed=[str(each) for each in problems],
         conflict=isinstance(problem, ConflictError),
         answer=answers.get("answer"),
@@ -180,6 +183,14 @@ def _questions(raw: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
         for question in raw.get("question", ())
         if not question.get("open")
     ]
+
+
+def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
+    """The first two questions whose table is not requested yet; empty if there are none."""
+    ids = [id for id, _ in _questions(raw)]
+    requested = [set(table.get("questions", ())) for table in raw.get("table", ())]
+    pairs = (pair for pair in combinations(ids, 2) if set(pair) not in requested)
+    return next(pairs, ("", ""))
 
 
 async def keep(studio: Studio, request: Request) -> Response:
@@ -214,7 +225,7 @@ async def begin(studio: Studio, request: Request) -> Response:
     if not is_fragment(request):
         await asyncio.to_thread(job.ended.wait, WAIT)
         return await _page(studio, request, shown, job=job)
-    parts = {"project": shown.project, "digest": digest(survey), "job": job}
+    parts: Parts = {"project": shown.project, "digest": digest(survey), "job": job}
     return render(request, "precision_certificate.html", **parts)
 
 
@@ -229,7 +240,7 @@ async def poll(studio: Studio, request: Request) -> Response:
     if job and job.state == "done":
         shown = screen(project, request.query_params)
         return await _figures(request, shown, job)
-    parts = {"project": project, "digest": of, "job": job}
+    parts: Parts = {"project": project, "digest": of, "job": job}
     response = render(request, "precision_certificate.html", **parts)
     response.headers["HX-Retarget"] = "#certificate"
     return response
@@ -333,9 +344,7 @@ async def compare(studio: Studio, request: Request) -> Response:
             return error_response(request, error)
         return await _page(studio, request, shown, problem=error, status=422)
     if is_fragment(request):
-        return render(
-            request, "precision_what_if.html", project=shown.project, comparison=change
-        )
+        return render(request, "precision_what_if.html", project=shown.project, comparison=change)
     return await _page(studio, request, shown, comparison=change)
 
 

@@ -201,6 +201,11 @@ def _joined(texts: Sequence[Any]) -> Any:
     if len(tables) < len(texts):
         return MERGED.join(next(iter(t.values())) if t in tables else t for t in texts)
     joined = tomlkit.inline_table()
-    joined.update({tag: MERGED.join(t[tag] for t in tables) for tag in tables[0]
-                   if all(tag in t for t in tables)})
+    joined.update(
+        {
+            tag: MERGED.join(t[tag] for t in tables)
+            for tag in tables[0]
+            if all(tag in t for t in tables)
+        }
+    )
     return joined
