@@ -13,7 +13,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import one_of, questions
-from incrowd.cli.console import working
+from incrowd.cli.console import say, working
 from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import UsageError
@@ -21,6 +21,7 @@ from incrowd.files import is_stream
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import Source
+    from incrowd.presentation.write import Document
 
 STANDARD_OUTPUT = 1
 
@@ -129,6 +130,24 @@ def keep(output: Path, *inputs: Path) -> None:
             raise UsageError.of(
                 "-o", str(output), "it is an input of this command; name another file"
             )
+
+
+def check_output(output: Path | None, *inputs: Path) -> None:
+    """Raise UsageError, before any work is done, for an output that cannot be written."""
+    if output:
+        from incrowd.presentation.write import check_ending  # slow to load
+
+        check_ending(output)
+        keep(output, *inputs)
+
+
+def saved(document: Document, output: Path | None) -> None:
+    """Write a result if an output is named."""
+    if output:
+        from incrowd.presentation.write import save  # slow to load
+
+        save(document, output)
+        say(f"wrote {output}")
 
 
 def beside(output: Path | None) -> AbstractContextManager[object]:

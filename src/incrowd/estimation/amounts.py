@@ -21,7 +21,7 @@ from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import Places, Reading, Readings, false_reports
 from incrowd.estimation.tables import LEVEL, TableEstimate
-from incrowd.plans import Plan
+from incrowd.plans import Outline
 from incrowd.survey import WithEdges
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -113,7 +113,9 @@ class Evidence:
         return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
 
 
-def evidence(plan: Plan, question: WithEdges, readings: Readings, places: Places = ()) -> Evidence:
+def evidence(
+    plan: Outline, question: WithEdges, readings: Readings, places: Places = ()
+) -> Evidence:
     """The shares of a question's answers, weighted over messages like those of its table.
 
     places: that a malicious sender can fill, from `incrowd.estimation.readings.places_of`.
@@ -175,7 +177,7 @@ class _Part(NamedTuple):
 
 
 def _read(
-    plan: Plan, question: WithEdges, reading: Reading | CellsReading, places: Places
+    plan: Outline, question: WithEdges, reading: Reading | CellsReading, places: Places
 ) -> _Part:
     if isinstance(reading, CellsReading):
         return _read_cells(plan, question, reading, places)
@@ -189,7 +191,7 @@ def _read(
     return _Part(np.append(1.0, mean), noise, people, reports * _swing(question, reading))
 
 
-def _read_cells(plan: Plan, question: WithEdges, reading: CellsReading, places: Places) -> _Part:
+def _read_cells(plan: Outline, question: WithEdges, reading: CellsReading, places: Places) -> _Part:
     """A false report adds to one answer what it subtracts from the others, in any message."""
     table = reading.combined((question.id,))
     size = table.shares.size

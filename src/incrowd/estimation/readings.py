@@ -33,7 +33,7 @@ from incrowd.estimation.tables import (
     estimate_table,
     everybody,
 )
-from incrowd.plans import JointReport, Message, Plan
+from incrowd.plans import JointReport, Message, Outline, Plan
 from incrowd.plans.claims import Release
 from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.plans.strata import releases_by_answer
@@ -91,7 +91,7 @@ class Source(NamedTuple):
     weight: float
 
 
-def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
+def sources(plan: Outline, ids: Ids) -> tuple[Source, ...]:
     """The messages that hold all questions of a table. Raises TableError if there are none."""
     holding = tuple(
         Source(number, message, weight(plan.survey, message, ids))
@@ -107,7 +107,7 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
     return holding
 
 
-def joint_sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
+def joint_sources(plan: Outline, ids: Ids) -> tuple[Source, ...]:
     """The messages of joint reports among `sources`. Raises TableError as `sources` does."""
     return tuple(source for source in sources(plan, ids) if not source.message.cells)
 
@@ -127,7 +127,7 @@ def readings(plan: Plan, counted: Tally, ids: Ids) -> Readings:
 
 
 def expected_readings(
-    plan: Plan,
+    plan: Outline,
     ids: Ids,
     people: int,
     counts_of: Callable[[JointReport], np.ndarray],
@@ -147,7 +147,7 @@ def expected_readings(
 
 
 def _with_cells(
-    plan: Plan, ids: Ids, reports: Sequence[Reading], cells: Callable[[], CellsReading]
+    plan: Outline, ids: Ids, reports: Sequence[Reading], cells: Callable[[], CellsReading]
 ) -> Readings:
     """The joint reports, and the cells if one of their messages holds the table."""
     if not any(source.message.cells for source in sources(plan, ids)):
@@ -187,7 +187,7 @@ def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
 
 
 def expected_cells_reading(
-    plan: Plan, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
+    plan: Outline, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellsReading:
     """The average of `cells_reading`, if the answers to different questions are independent."""
     cells = [message for message in plan.messages if message.cells]
@@ -199,7 +199,7 @@ def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
     return max(joint_readings(plan, counted, ids), key=lambda reading: reading.weight)
 
 
-def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
+def check_tables(plan: Outline, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
     """The requested tables, by default those that the survey requests.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
@@ -279,7 +279,7 @@ def table(
     return across(parts, open_axis(plan.survey, ids, tuple(answers), people), margin)
 
 
-def false_reports(plan: Plan, places: Places) -> FalseReports:
+def false_reports(plan: Outline, places: Places) -> FalseReports:
     """What one malicious sender can send at most.
 
     Without places, as many copies as an honest person, or as many cells as an upload has slots, for

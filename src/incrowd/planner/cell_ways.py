@@ -29,6 +29,7 @@ from incrowd.survey import Survey
 
 Ids = frozenset[str]
 Names = tuple[str, ...]
+QUICK = 1e5  # the work of a search whose errors are shown with two digits
 ALIKE = 1.01  # leaks within this factor get the same noise
 
 
@@ -194,6 +195,21 @@ def ways(survey: Survey, progress: Progress | None = None, work: float = WORK) -
     if survey.reports_per_person is None:
         return [*cells, fixed_way(survey, default_groups(survey))]
     return [*cells, *joint_ways(survey, survey.reports_per_person, progress)]
+
+
+def likely_ways(survey: Survey) -> list[Grouping]:
+    """The groupings that `ways` would most likely choose from, in a fraction of its time.
+
+    The search is shorter, and joint reports are only searched if cells do not fit: where both fit,
+    cells are nearly always more precise. Raises PrivacyError as `ways` does.
+    """
+    plannable(survey.privacy.analysis)
+    if grouping(survey) is not None or survey.tables == "any":
+        return ways(survey)
+    cells = list(cell_ways(survey, QUICK))
+    if cells and survey.reports_per_person is None and _capped(survey):
+        return [*cells, fixed_way(survey, default_groups(survey))]
+    return cells or ways(survey, work=QUICK)
 
 
 def sends_cells(survey: Survey) -> bool:

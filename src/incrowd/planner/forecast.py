@@ -15,11 +15,11 @@ from incrowd.estimation.amounts import Evidence, evidence, mean
 from incrowd.estimation.precision import assumed_shares, table_variances
 from incrowd.estimation.readings import Ids, check_tables, expected_readings
 from incrowd.planner.wanted import wanted_tables
-from incrowd.plans import JointReport, Plan
+from incrowd.plans import JointReport, Outline
 from incrowd.survey import WithEdges, takes_numbers
 
 
-def expected(plan: Plan, question: WithEdges, even: bool) -> Evidence:
+def expected(plan: Outline, question: WithEdges, even: bool) -> Evidence:
     """The expected evidence about an amount from a plan's crowd. even: as in `assumed_shares`."""
     crowd, bits = plan.survey.crowd, question.domain.bits
     record = np.append(1.0, assumed_shares(question, even)[-bits:])
@@ -70,7 +70,7 @@ class TableForecast:
     mean_error: float | None = None
 
 
-def forecast(plan: Plan) -> tuple[TableForecast, ...]:
+def forecast(plan: Outline) -> tuple[TableForecast, ...]:
     """Forecast the requested tables of a plan for exactly its crowd, colluding people included.
 
     They are followed by the tables from which the wanted regressions are fitted. A table that
@@ -80,7 +80,7 @@ def forecast(plan: Plan) -> tuple[TableForecast, ...]:
     return tuple(_forecast(plan, ids) for ids in wanted_tables(plan.survey))
 
 
-def _forecast(plan: Plan, ids: Ids) -> TableForecast:
+def _forecast(plan: Outline, ids: Ids) -> TableForecast:
     survey, people = plan.survey, plan.survey.crowd
     cells = math.prod(len(assumed_shares(survey.question(id), even=True)) for id in ids)
     both = table_variances(survey, plan.messages, ids)
@@ -101,14 +101,14 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
     )
 
 
-def _mean_error(plan: Plan, ids: Ids) -> float | None:
+def _mean_error(plan: Outline, ids: Ids) -> float | None:
     question = plan.survey.question(ids[0])
     if len(ids) > 1 or not (question.rounded and takes_numbers(question)):
         return None
     return max(mean(expected(plan, question, even)).standard_error for even in (True, False))
 
 
-def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
+def people_needed(plan: Outline, ids: Sequence[str], *, standard_error: float) -> int:
     """The number of people needed, with the plan's noise, for a standard error of a table.
 
     standard_error: of the table's largest cell, a proportion, under the less favorable assumption

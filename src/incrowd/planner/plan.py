@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from incrowd.accountant.analyses import analysis, plannable
+from incrowd.accountant.analyses.base import Analysis
 from incrowd.accountant.certificates import certify, clearly_keeps, smallest_epsilon, smallest_noise
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
@@ -16,10 +17,10 @@ from incrowd.accountant.schema import AnyContribution, Part
 from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.guarantees import planned
-from incrowd.planner.cell_ways import ways
+from incrowd.planner.cell_ways import likely_ways, ways
 from incrowd.planner.groups import Grouping, Progress
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
-from incrowd.plans import Cells, EarlierPlan, JointReport, Message, Plan
+from incrowd.plans import Cells, EarlierPlan, JointReport, Message, Outline, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.plan import smallest_crowd
@@ -41,10 +42,7 @@ def make_plan(
     noise of each suggestion that meets the guarantee; the most precise one becomes the plan. Raises
     PrivacyError if none meets it, or if the analysis cannot be planned with.
     """
-    by = plannable(survey.privacy.analysis)
-    if (cap := survey.privacy.local_epsilon) is not None and not by.shuffled:
-        allowed = f"the analysis {by.name} guarantees epsilon without a shuffler; leave it out"
-        raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
+    by = _checked_analysis(survey)
     crowd = smallest_crowd(survey, earlier)
     _check_spent(survey, earlier, crowd)
     messages: tuple[Message, ...] = ()
@@ -60,6 +58,16 @@ def make_plan(
         raise PrivacyError.of("upload_bytes", survey.upload_bytes, allowed)
     guarantee = planned(survey, messages, earlier)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
+
+
+def _checked_analysis(survey: Survey) -> Analysis:
+    """The analysis of a survey. Raises PrivacyError if it, or its local epsilon, cannot be planned
+    with."""
+    by = plannable(survey.privacy.analysis)
+    if (cap := survey.privacy.local_epsilon) is not None and not by.shuffled:
+        allowed = f"the analysis {by.name} guarantees epsilon without a shuffler; leave it out"
+        raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
+    return by
 
 
 def _uploadable(survey: Survey, messages: Sequence[Message]) -> bool:
@@ -262,6 +270,39 @@ def limit_messages(survey: Survey, way: Grouping) -> tuple[Message, ...]:
     return _with_noise(survey, way, noises)
 
 
+def limit_outline(survey: Survey) -> Outline:
+    """The messages of a survey with the noise of the large-N limit, as they would be planned.
+
+    They are not certified: a plan for a small crowd can need more noise. A local epsilon is kept.
+    Raises PrivacyError if no messages meet the guarantee in the limit.
+    """
+    _checked_analysis(survey)
+    groupings = likely_ways(survey) or _ways(survey, None)
+    possible = [way for way in groupings if way.allocation.excess < math.inf]
+    outlines = [_limit_messages_within(survey, way) for way in possible]
+    fitting = [messages for messages in outlines if _uploadable(survey, messages)]
+    if not fitting:
+        allowed = "there is no estimate for so small a crowd or guarantee, or so small an upload"
+        raise PrivacyError.of("privacy", _request(survey), allowed)
+    best = min(fitting, key=lambda messages: guessed_excess(survey, messages))
+    return Outline(survey=survey, messages=best)
+
+
+def _limit_messages_within(survey: Survey, way: Grouping) -> tuple[Message, ...]:
+    """The messages of the limit, with more noise if the local epsilon is limited, as it always is
+    without a shuffler."""
+    messages, privacy = limit_messages(survey, way), survey.privacy
+    shuffled = analysis(privacy.analysis).shuffled
+    cap, redraws = privacy.local_epsilon if shuffled else privacy.epsilon, survey.rounds * TAIL
+    if cap is None or sent(survey, messages, ()).local_epsilon + redraws <= cap:
+        return messages
+
+    def everything(reference: BitFlip) -> AnyContribution:
+        return sent(survey, _messages(survey, way, reference), ())
+
+    return _messages(survey, way, _least_local(everything, cap, redraws))
+
+
 def _with_noise(
     survey: Survey, way: Grouping, noises: Sequence[BitFlip | None]
 ) -> tuple[Message, ...]:
@@ -404,6 +445,17 @@ def _in_the_limit(survey: Survey, unknown: str, error: float, target: Target) ->
             allowed += ", for more people (unknown='crowd'), or for fewer tables"
         raise PrivacyError.of(target.name, target.value, allowed)
     return math.exp(root(excess, low, high, close=1e-4))
+
+
+def crowd_in_the_limit(
+    survey: Survey, *, error: float | None = None, margin: float | None = None
+) -> int:
+    """The crowd that gives a target error in the large-N limit, which is not certified.
+
+    error, margin, exceptions: as for `solve`.
+    """
+    target = Target.of(error, margin)
+    return math.ceil(_in_the_limit(survey, "crowd", target.error, target))
 
 
 def limit_error(survey: Survey) -> float:

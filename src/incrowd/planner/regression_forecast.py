@@ -50,7 +50,7 @@ from incrowd.estimation.regression.regress import (
 from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
-from incrowd.plans import JointReport, Plan
+from incrowd.plans import JointReport, Outline, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import strata
 from incrowd.survey.formulas import Family, Formula, Penalty, share_problems
@@ -127,10 +127,9 @@ def _forecast(
     if method == "likelihood":
         allowed = "its errors cannot be forecast; use method='table'"
         raise UsageError.of("method", method, allowed)
-    read = _from_pairs if method == "pairs" else _from_table
+    read = _READS[method]
     questions = [each.question for each in (model.outcome, *model.predictors)]
-    expected_shares = {**plan.survey.shares, **stated}
-    shares = {q.id: expected_shares[q.id] for q in questions if q.id in expected_shares}
+    shares = _shares_of(plan, model, stated)
 
     def expecting(formula: Formula, shares: Shares = shares) -> _Expected:
         other = model_of(plan.survey, formula)
@@ -156,6 +155,27 @@ def _forecast(
         enough=None if rare else _enough(plan, expected),
         uneven=_compared(fit, expecting(formula, {**uneven, **shares})) if uneven else None,
     )
+
+
+def _shares_of(plan: Outline, model: Model, stated: Shares) -> Shares:
+    """The stated shares of the answers to a model's questions."""
+    shares = {**plan.survey.shares, **stated}
+    ids = [each.question.id for each in (model.outcome, *model.predictors)]
+    return {id: shares[id] for id in ids if id in shares}
+
+
+def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> Fit:
+    """The coefficients of a regression with their expected errors, as `forecast_regression`.
+
+    `refusal` is the chance that the model cannot be fitted to the reports; without coefficients,
+    `reason` says why. Raises TableError if the table is too large or does not travel together.
+    """
+    model = model_of(plan.survey, formula)
+    merged = with_merged(plan, formula.merge)
+    method = chosen_method(merged, model, None, noise_only)
+    expected = _READS[method](merged, model, _shares_of(plan, model, {}), noise_only)
+    risk = expected.risk(1.0)
+    return replace(expected.fit(1.0), refusal=risk.chance, risk=risk.who)
 
 
 def _compared(fit: Fit, expected: _Expected) -> Uneven:
@@ -202,7 +222,7 @@ class _Expected(NamedTuple):
     left_out: float = 0.0
 
 
-def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
+def _from_table(plan: Outline, model: Model, shares: Shares, noise_only: bool) -> _Expected:
     questions = [variable.question for variable in model.randomized]
     crowd = _people(plan, model)
 
@@ -228,7 +248,7 @@ def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     )
 
 
-def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
+def _from_pairs(plan: Outline, model: Model, shares: Shares, noise_only: bool) -> _Expected:
     stratum = _cell_pairs if in_cell_pairs(plan, model) else _report_pairs
     of = partial(stratum, plan, model, shares, not noise_only)
 
@@ -243,14 +263,14 @@ def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
 
 
 def _cell_pairs(
-    plan: Plan, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
+    plan: Outline, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
 ) -> Evidence:
     reading = expected_cells_reading(plan, math.ceil(people), partial(guessed_shares, shares))
     return cell_pairs_of_stratum(model, levels, reading, sampled)
 
 
 def _report_pairs(
-    plan: Plan, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
+    plan: Outline, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
 ) -> Evidence:
     survey = plan.survey
     sent = [
@@ -260,7 +280,10 @@ def _report_pairs(
     return ExpectedPairs(people, sent, np.array(model.scores), lift_of(model, levels), sampled)
 
 
-def _people(plan: Plan, model: Model) -> int:
+_READS = {"table": _from_table, "pairs": _from_pairs}
+
+
+def _people(plan: Outline, model: Model) -> int:
     """The number of people with the same answers to the open predictors: the crowd of each stratum,
     times the number of strata that differ only in other open questions."""
     if not plan.survey.open:

@@ -1,7 +1,7 @@
 """Plans: everything a client must do and an analyst may conclude."""
 
 from incrowd.plans.message import Cells, JointReport, Message, fixed_channel
-from incrowd.plans.plan import EarlierPlan, Guarantee, Plan
+from incrowd.plans.plan import EarlierPlan, Guarantee, Outline, Plan
 
 __all__ = [
     "Cells",
@@ -9,6 +9,7 @@ __all__ = [
     "Guarantee",
     "JointReport",
     "Message",
+    "Outline",
     "Plan",
     "fixed_channel",
 ]

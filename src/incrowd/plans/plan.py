@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -188,15 +188,38 @@ def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
     return min([survey.honest, *(asked.crowd for asked in earlier if not asked.linked)])
 
 
-class Plan(views.Notebook, _Frozen):
+class Outline(_Frozen):
+    """A survey, and the messages that each person would send. Nothing is promised about them.
+
+    A plan is an outline that was certified. Forecasts need no more than an outline.
+    """
+
+    survey: Survey
+    messages: Messages
+
+    def by_cells_alone(self, ids: Iterable[str]) -> bool:
+        """Whether only cells, and no joint report, contain the randomized ones of these
+        questions."""
+        wanted = self.survey.closed(ids)
+        return bool(wanted) and all(m.cells for m in self.messages if m.holds(wanted))
+
+    def pairs_in_cells(self, ids: Iterable[str]) -> bool:
+        """Whether cells contain every pair of two or more randomized questions."""
+        pairs = list(combinations(ids, 2))
+        sent = [message for message in self.messages if message.cells]
+        return bool(pairs) and all(any(m.holds(pair) for m in sent) for pair in pairs)
+
+
+AnyOutline = TypeVar("AnyOutline", bound=Outline)
+
+
+class Plan(views.Notebook, Outline):
     """Survey, messages and guarantee.
 
     earlier: earlier rounds with the same people; the guarantee covers them as well.
     """
 
     format: Literal["incrowd plan 1"] = FORMAT
-    survey: Survey
-    messages: Messages
     guarantee: Guarantee
     earlier: tuple[EarlierPlan, ...] = ()
 
@@ -234,18 +257,6 @@ class Plan(views.Notebook, _Frozen):
     def memoized(self) -> tuple[str, ...]:
         """The questions whose permanent responses need a device key."""
         return tuple(question.id for question in self.survey.randomized if question.memoized)
-
-    def by_cells_alone(self, ids: Iterable[str]) -> bool:
-        """Whether only cells, and no joint report, contain the randomized ones of these
-        questions."""
-        wanted = self.survey.closed(ids)
-        return bool(wanted) and all(m.cells for m in self.messages if m.holds(wanted))
-
-    def pairs_in_cells(self, ids: Iterable[str]) -> bool:
-        """Whether cells contain every pair of two or more randomized questions."""
-        pairs = list(combinations(ids, 2))
-        sent = [message for message in self.messages if message.cells]
-        return bool(pairs) and all(any(m.holds(pair) for m in sent) for pair in pairs)
 
     @property
     def asked(self) -> EarlierPlan:
@@ -334,7 +345,7 @@ class Plan(views.Notebook, _Frozen):
 # Plans with merged answers: docs/estimates.md#merging-answers.
 
 
-def with_merged(plan: Plan, merge: Merge | None) -> Plan:
+def with_merged(plan: AnyOutline, merge: Merge | None) -> AnyOutline:
     """Return the same plan, whose questions are read with merged answers.
 
     Everything that was promised and sent stays equal, including the digest. merge: for each

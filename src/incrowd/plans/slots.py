@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.plans.message import Message
-from incrowd.plans.plan import Plan
+from incrowd.plans.plan import Outline, Plan
 from incrowd.survey import Survey
 
 TAIL = 1e-9  # the probability, for the whole crowd together, that anyone's reports exceed the slots
@@ -40,7 +40,7 @@ def separate(messages: Sequence[Message]) -> Pools:
     return tuple((number,) for number in range(len(messages)))
 
 
-def slots(plan: Plan) -> tuple[int, ...]:
+def slots(plan: Outline) -> tuple[int, ...]:
     """Return the number of slots of each pool of messages in an upload to one shuffler.
 
     One for each copy of a joint report. The number of reports of cells is random: they get the
@@ -49,7 +49,7 @@ def slots(plan: Plan) -> tuple[int, ...]:
     return slots_of(plan.survey, plan.messages)
 
 
-def slots_of_messages(plan: Plan) -> tuple[int, ...]:
+def slots_of_messages(plan: Outline) -> tuple[int, ...]:
     """Return the number of slots of each message in an upload to two mixers."""
     return slots_of(plan.survey, plan.messages, separate(plan.messages))
 

@@ -14,12 +14,18 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from incrowd.errors import UsageError
-from incrowd.studio import home, publishing, rehearsing, watching
+from incrowd.studio import home, precision, publishing, rehearsing, watching
 from incrowd.studio.access import Access, Keys
 from incrowd.studio.language import LANGUAGES
 from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, error_response, render, route
 
-AREAS = (home.routes, publishing.routes, rehearsing.routes, watching.routes)
+AREAS = (
+    home.routes,
+    precision.routes,
+    publishing.routes,
+    rehearsing.routes,
+    watching.routes,
+)
 MOST_BYTES = 64 << 20  # of a file that is uploaded
 
 

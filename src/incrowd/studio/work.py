@@ -19,12 +19,14 @@ Work = Callable[..., Any]  # work(progress, *arguments), at the top of a module
 
 @dataclass
 class Job:
-    """One piece of work. progress: its last message. result: what it returned; error: its error."""
+    """One piece of work, with its arguments. progress: its last message. result: what it returned;
+    error: its error."""
 
     state: State = "running"
     progress: str = ""
     result: Any = None
     error: Exception | None = None
+    arguments: tuple[Any, ...] = ()
     process: Any = field(default=None, repr=False)
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -52,7 +54,7 @@ class Jobs:
                 before.stop()
             receiver, sender = self._context.Pipe(duplex=False)
             process = self._context.Process(target=_run, args=(sender, work, arguments))
-            job = Job(process=process)
+            job = Job(process=process, arguments=arguments)
             process.start()
             sender.close()
             self._jobs[key] = job

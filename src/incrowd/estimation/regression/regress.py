@@ -43,7 +43,7 @@ from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.weighting.known_margins import Given, KnownMargin, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, weighted_levels
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Outline, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import Names, answers_in
 from incrowd.reports.acceptance import accepted
@@ -165,7 +165,7 @@ def _with_ways_out(
 # --- which method -----------------------------------------------------------------------------
 
 
-def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
+def chosen_method(plan: Outline, model: Model, method: Method | None, noise_only: bool) -> Method:
     """The requested method, or a possible one.
 
     Raises UsageError for an impossible method, TableError for a table that is too large for memory.
@@ -193,7 +193,7 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
     return method
 
 
-def _possible_method(plan: Plan, model: Model) -> Method:
+def _possible_method(plan: Outline, model: Model) -> Method:
     """The table if cells hold it, then pairs of cells, which have less noise than joint reports;
     of joint reports the table, unless it is too large."""
     if in_cell_pairs(plan, model):
@@ -203,7 +203,7 @@ def _possible_method(plan: Plan, model: Model) -> Method:
     return "pairs" if model.fits_pairs and too_many else "table"
 
 
-def _check_pairs(plan: Plan, model: Model, noise_only: bool) -> None:
+def _check_pairs(plan: Outline, model: Model, noise_only: bool) -> None:
     """Raises an error for a model that cannot be fitted to pairs of questions."""
     if not model.fits_pairs:
         allowed = (
@@ -223,7 +223,7 @@ def _check_pairs(plan: Plan, model: Model, noise_only: bool) -> None:
         raise UsageError.of("method", "pairs", allowed)
 
 
-def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
+def _check_likelihood(plan: Outline, model: Model, noise_only: bool) -> None:
     """Raises UsageError for a model that the likelihood is not implemented for."""
     holding = sources(plan, model.ids)
     fits = model.family == "logistic" and not model.optional and not noise_only
@@ -238,7 +238,7 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
         raise UsageError.of("method", "likelihood", allowed)
 
 
-def in_cell_pairs(plan: Plan, model: Model) -> bool:
+def in_cell_pairs(plan: Outline, model: Model) -> bool:
     """Whether pairs are enough for a model, and cells hold all pairs of its questions."""
     several = any(variable.question.many for variable in model.randomized)
     return model.fits_pairs and not several and plan.pairs_in_cells(model.ids)

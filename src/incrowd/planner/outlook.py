@@ -1,0 +1,180 @@
+"""Survey -> how precise its tables and regressions would be, without a certificate.
+
+The messages and their noise are those of the large-crowd limit, from which the planner starts
+(docs/mathematics.md#large-crowds). What they would lead to is computed as for a plan, so that an
+estimate and a certified forecast have the same form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from incrowd.errors import IncrowdError
+from incrowd.estimation.precision import assumed_shares, cell_variances, parts_of
+from incrowd.planner.forecast import TableForecast, forecast
+from incrowd.planner.plan import limit_outline
+from incrowd.planner.regression_forecast import expected_fit
+from incrowd.plans import Outline
+from incrowd.plans.sent import sent
+from incrowd.survey import AnyQuestion, Survey
+from incrowd.survey.formulas import Formula, meant
+
+Ids = tuple[str, ...]
+MOST_LISTED = 36  # cells of a table, the most common ones
+
+
+@dataclass(frozen=True)
+class CellOutlook:
+    """One cell of a table.
+
+    answers: one of each question. share: the stated share, or that if answers are equally common.
+    standard_error: from noise and sampling; sampling_error: from sampling alone. All are
+    proportions.
+    """
+
+    answers: tuple[str, ...]
+    share: float
+    standard_error: float
+    sampling_error: float
+
+
+@dataclass(frozen=True)
+class TableOutlook:
+    """One wanted table: its forecast, and its most common cells in the order of the answers."""
+
+    forecast: TableForecast
+    cells: tuple[CellOutlook, ...]
+
+    @property
+    def questions(self) -> Ids:
+        """The ids of its questions."""
+        return self.forecast.questions
+
+
+@dataclass(frozen=True)
+class TermOutlook:
+    """One coefficient of a regression.
+
+    standard_error: from noise and sampling, in log odds or in units of the outcome.
+    sampling_error: without the noise; None if it cannot be computed.
+    """
+
+    term: str
+    standard_error: float
+    sampling_error: float | None
+
+
+@dataclass(frozen=True)
+class RegressionOutlook:
+    """One wanted regression, if no answer depends on any other.
+
+    terms: without the intercept. refusal: the chance that the reports do not determine it; None if
+    there are no terms, and then `reason` says why.
+    """
+
+    formula: Formula
+    family: str
+    terms: tuple[TermOutlook, ...]
+    refusal: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The expected precision of an outline's wanted tables and regressions.
+
+    people: the crowd. reports: the mean number of reports that a person sends. local_epsilon: of
+    everything that one person sends, if no crowd hides it.
+    """
+
+    people: int
+    tables: tuple[TableOutlook, ...]
+    regressions: tuple[RegressionOutlook, ...]
+    reports: float
+    local_epsilon: float
+
+
+def estimate(survey: Survey) -> Outlook:
+    """The expected precision of a survey in the large-crowd limit, which is not certified.
+
+    Raises PrivacyError if no messages meet the guarantee in that limit.
+    """
+    return outlook(limit_outline(survey))
+
+
+def outlook(outline: Outline) -> Outlook:
+    """The expected precision of a plan, or of messages that are not certified, for exactly the
+    survey's crowd. If questions are open, it is that of the smallest stratum."""
+    survey, messages = outline.survey, outline.messages
+    counted = {frozenset(ids) for ids in survey.counted}
+    tables = (each for each in forecast(outline) if frozenset(each.questions) in counted)
+    return Outlook(
+        people=survey.crowd,
+        tables=tuple(TableOutlook(each, tuple(_cells(outline, each))) for each in tables),
+        regressions=tuple(_regression(outline, formula) for formula in survey.regressions),
+        reports=sum(message.reports_each for message in messages),
+        local_epsilon=sent(survey, messages, ()).local_epsilon,
+    )
+
+
+def _cells(outline: Outline, table: TableForecast) -> Iterator[CellOutlook]:
+    survey, ids = outline.survey, table.questions
+    answers = [_answers(survey.question(id)) for id in ids]
+    if math.prod(map(len, answers)) != table.cells:
+        return
+    parts = parts_of(survey, outline.messages, ids)
+    variances = cell_variances(survey, parts, ids, even=True)
+    if len(variances.share) != table.cells:  # of a very large table only some are computed
+        return
+    sampling = np.maximum(variances.share * (1 - variances.share), 0.0)
+    listed = sorted(np.argsort(-variances.share, kind="stable")[:MOST_LISTED].tolist())
+    names = list(product(*answers))
+    for place in listed:
+        yield CellOutlook(
+            names[place],
+            float(variances.share[place]),
+            math.sqrt(float(variances.total[place]) / survey.crowd),
+            math.sqrt(float(sampling[place]) / survey.crowd),
+        )
+
+
+def _answers(question: AnyQuestion) -> tuple[str, ...]:
+    """The answers to a question; of a text question, one word in place of all."""
+    shares = assumed_shares(question, even=True)
+    return question.recorded if len(question.recorded) == len(shares) else ("",) * len(shares)
+
+
+def _regression(outline: Outline, formula: Formula) -> RegressionOutlook:
+    family = meant(formula, {each.id: each for each in outline.survey.questions}).family
+    try:
+        fit = expected_fit(outline, formula)
+    except IncrowdError as error:
+        return RegressionOutlook(formula, family, (), None, str(error))
+    noise = _noise_errors(outline, formula)
+    terms = tuple(
+        TermOutlook(each.term, each.standard_error, _rest(each.standard_error, noise, place))
+        for place, each in enumerate(fit.coefficients)
+        if place
+    )
+    return RegressionOutlook(formula, family, terms, fit.refusal if terms else None, fit.reason)
+
+
+def _noise_errors(outline: Outline, formula: Formula) -> tuple[float, ...]:
+    """The standard errors from the noise alone; none if they cannot be computed."""
+    try:
+        fit = expected_fit(outline, formula, noise_only=True)
+    except IncrowdError:
+        return ()
+    return tuple(each.standard_error for each in fit.coefficients)
+
+
+def _rest(error: float, noise: tuple[float, ...], place: int) -> float | None:
+    """The error that is left without the noise: variances of noise and sampling add up."""
+    if place >= len(noise):
+        return None
+    return math.sqrt(max(error**2 - noise[place] ** 2, 0.0))

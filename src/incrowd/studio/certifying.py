@@ -1,0 +1,115 @@
+"""Certificates in the background: the plan of the values on the screen, in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import NamedTuple
+
+from incrowd.accountant.analyses import analysis
+from incrowd.plans import Plan
+from incrowd.presentation.number_text import bound, factor
+from incrowd.presentation.sentences import promise_sentence
+from incrowd.studio.language import Phrase, in_language, phrase
+from incrowd.studio.pages import Studio
+from incrowd.studio.projects import Project
+from incrowd.studio.work import Job
+from incrowd.survey import Survey
+
+Progress = Callable[[str], None]
+COUNTS = phrase("whoever counts the answers")
+
+
+def certified_plan(progress: Progress, survey: Survey) -> Plan:
+    """The plan that the command `plan` makes of a survey."""
+    from incrowd.planner.plan import make_plan
+
+    return make_plan(survey, (), progress)
+
+
+def certified_crowd(progress: Progress, survey: Survey, margin: float) -> Plan:
+    """The plan with the smallest crowd that reaches a margin, a proportion."""
+    from incrowd.planner.plan import solve
+
+    return solve(survey, "crowd", margin=margin, progress=progress)
+
+
+def digest(survey: Survey) -> str:
+    """A short name of a survey's content, by which a page asks for its certificate."""
+    return sha256(survey.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
+
+
+def certify(studio: Studio, project: Project, survey: Survey) -> Job:
+    """Start to certify a survey, unless that is already under way or done; the job before stops."""
+    job = studio.jobs.get((project.path, "certify"))
+    if job and job.state in ("running", "done") and job.arguments == (survey,):
+        return job
+    return studio.jobs.start((project.path, "certify"), certified_plan, survey)
+
+
+def certificate(studio: Studio, project: Project, survey_digest: str) -> Job | None:
+    """The job that certifies the survey with a digest; None if another one was started since."""
+    job = studio.jobs.get((project.path, "certify"))
+    return job if job and digest(job.arguments[0]) == survey_digest else None
+
+
+class Promise(NamedTuple):
+    """The guarantee in words. respondents: the texts of the survey page, in the page's language.
+
+    shuffler_fails: what is left if the shuffler fails; "" without a shuffler. experts: one English
+    sentence, only of a certified plan.
+    """
+
+    respondents: tuple[str, ...]
+    shuffler_fails: str
+    epsilon: str
+    delta: str
+    local_epsilon: str
+    chance: Phrase
+    experts: str = ""
+
+
+def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | None) -> Promise:
+    """What respondents will read, from the texts of the survey page.
+
+    local_epsilon: of everything that a person sends, rounded up. plan: once it is certified.
+    """
+    from incrowd.collection.page.files import shipped
+
+    texts, privacy = shipped()[language], survey.privacy
+    shuffled = analysis(privacy.analysis).shuffled
+    cells = any(message.cells for message in plan.messages) if plan else True
+    values = {
+        "factor": _localized(factor(privacy.epsilon), language),
+        "delta": _localized(bound(privacy.delta), language),
+        "crowd": _localized(f"{survey.honest:,}", language),
+    }
+    left = {
+        "collector": in_language(COUNTS, language),
+        "factor": _localized(factor(local_epsilon), language),
+    }
+    colluding = texts["colluding" if survey.colluding else "no_colluding"]
+    rests = {**values, "colluding": colluding.format(colluding=survey.colluding)}
+    sentences = (texts["promise"].format(**values), texts["promise_rests"].format(**rests))
+    return Promise(
+        respondents=sentences if shuffled else (texts["promise_local"].format(**values),),
+        shuffler_fails=texts[_fails(cells)].format(**left) if shuffled else "",
+        epsilon=_localized(bound(privacy.epsilon), language),
+        delta=bound(privacy.delta),
+        local_epsilon=_localized(bound(local_epsilon), language),
+        chance=one_in(privacy.delta),
+        experts=promise_sentence(plan.guarantee) if plan else "",
+    )
+
+
+def _fails(cells: bool) -> str:
+    return "cheat_both_pieces" if cells else "cheat_both"
+
+
+def one_in(delta: float) -> Phrase:
+    """A small chance in words, rounded up."""
+    return phrase("1 in {number}", number=int(1 / delta))
+
+
+def _localized(text: str, language: str) -> str:
+    return text.translate(str.maketrans(",.", ".,")) if language == "de" else text

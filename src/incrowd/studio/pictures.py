@@ -1,0 +1,193 @@
+"""What the page of precision shows: an outlook as rows of a picture, in the units that people read.
+
+Margins are half of a 95% interval. Positions in a picture are percentages of its width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.planner.outlook import CellOutlook, Outlook, RegressionOutlook, TableOutlook
+from incrowd.planner.outlook import TermOutlook as Term
+from incrowd.studio.language import Phrase, phrase
+from incrowd.survey import Survey
+
+SCALES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)  # the largest share of a picture
+ODDS_SCALES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
+PRECISE = 0.1  # margins below this many points are shown with two decimals
+SIGNIFICANT = 3  # digits of an effective sample
+
+
+class Interval(NamedTuple):
+    """An interval in a picture: where it begins, and how wide it is, in percent of the width."""
+
+    start: float
+    width: float
+
+
+class Row(NamedTuple):
+    """One line: an answer or a coefficient, its figures as text, and its two intervals.
+
+    point: the place of the share, in percent of the width.
+    """
+
+    label: str
+    value: str
+    margin: str
+    sampling: str
+    point: float
+    with_noise: Interval
+    without_noise: Interval | None
+
+
+class Figure(NamedTuple):
+    """The picture of a table or a regression. ends: the texts at the two ends of its axis.
+
+    margin: the largest margin; effective: the number of people without noise, None for a
+    regression. hidden: how many cells are not listed. note: why there is no picture, in English.
+    """
+
+    name: str
+    title: str
+    rows: tuple[Row, ...]
+    ends: tuple[str, str]
+    margin: str = ""
+    effective: int | None = None
+    mean: str = ""
+    hidden: int = 0
+    odds: bool = False
+    note: str = ""
+    advice: Phrase | None = None
+
+
+def decimal(value: float, digits: int, language: str) -> str:
+    """A number with some decimals, as a language writes it."""
+    text = f"{value:,.{digits}f}"
+    return text.translate(str.maketrans(",.", ".,")) if language == "de" else text
+
+
+def points(proportion: float, language: str) -> str:
+    """A margin in percentage points, with one decimal, or two if it is small."""
+    value = 100 * proportion
+    return decimal(value, 1 if value >= PRECISE else 2, language)
+
+
+def rounded(value: float) -> int:
+    """A number of people with three significant digits, rounded down."""
+    if not 0 < value < math.inf:
+        return 0
+    unit = 10 ** max(math.floor(math.log10(value)) + 1 - SIGNIFICANT, 0)
+    return int(value // unit * unit)
+
+
+def table_name(ids: Sequence[str]) -> str:
+    """A table as people read it: its questions with crosses."""
+    return " × ".join(ids)
+
+
+def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[Figure, ...]:
+    """The pictures of all tables, then of all regressions."""
+    tables = [_table(survey, table, language) for table in outlook.tables]
+    return (*tables, *(_regression(each, language) for each in outlook.regressions))
+
+
+def _table(survey: Survey, table: TableOutlook, language: str) -> Figure:
+    forecast, ids = table.forecast, table.questions
+    end = _scale([each.share + HALF_WIDTH * each.standard_error for each in table.cells])
+    mean = ""
+    if forecast.mean_error is not None:
+        mean = decimal(HALF_WIDTH * forecast.mean_error, 2, language)
+    return Figure(
+        name=table_name(ids),
+        title=survey.text_of(ids[0], language) if len(ids) == 1 else "",
+        rows=tuple(_row(survey, ids, cell, end, language) for cell in table.cells),
+        ends=("0%", f"{100 * end:g}%"),
+        margin=points(HALF_WIDTH * forecast.standard_error, language),
+        effective=rounded(forecast.effective_sample_size),
+        mean=mean,
+        hidden=forecast.cells - len(table.cells),
+    )
+
+
+def _scale(highest: Sequence[float]) -> float:
+    most = min(max(highest, default=1.0), 1.0)
+    return next(end for end in SCALES if end >= most)
+
+
+def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, end: float, language: str) -> Row:
+    labels = [
+        survey.label_of(id, answer, language) if answer else "…"
+        for id, answer in zip(ids, cell.answers, strict=True)
+    ]
+    reach, sampling = HALF_WIDTH * cell.standard_error, HALF_WIDTH * cell.sampling_error
+    return Row(
+        label=" × ".join(labels),
+        value=decimal(100 * cell.share, 0 if cell.share >= PRECISE else 1, language),
+        margin=points(reach, language),
+        sampling=points(sampling, language),
+        point=100 * cell.share / end,
+        with_noise=_interval(cell.share - reach, cell.share + reach, 0.0, end),
+        without_noise=_interval(cell.share - sampling, cell.share + sampling, 0.0, end),
+    )
+
+
+def _interval(low: float, high: float, start: float, end: float) -> Interval:
+    """The part of an interval between the ends of a picture."""
+    low, high = max(low, start), min(high, end)
+    width = max(high - low, 0.0)
+    return Interval(
+        round(100 * (low - start) / (end - start), 2), round(100 * width / (end - start), 2)
+    )
+
+
+def _regression(regression: RegressionOutlook, language: str) -> Figure:
+    name = str(regression.formula)
+    if not regression.terms:
+        advice = phrase("These people are too few for this regression, or the noise is too large.")
+        return Figure(name, "", (), ("", ""), note=regression.reason, advice=advice)
+    odds = regression.family == "logistic"
+    widest = HALF_WIDTH * max(each.standard_error for each in regression.terms)
+    end = widest
+    ends = (decimal(-end, 2, language), decimal(end, 2, language))
+    if odds:
+        most = next((each for each in ODDS_SCALES if math.log(each) >= widest), ODDS_SCALES[-1])
+        end = math.log(most)
+        ends = (decimal(1 / most, 2, language), decimal(most, 2, language))
+    refused = None
+    if regression.refusal and regression.refusal > OFTEN:
+        refused = phrase(
+            "In {percent}% of surveys like this one, the reports would not be enough to fit it.",
+            percent=decimal(100 * regression.refusal, 0, language),
+        )
+    rows = tuple(_term(each, end, odds, language) for each in regression.terms)
+    return Figure(name, "", rows, ends, odds=odds, advice=refused)
+
+
+OFTEN = 0.05
+
+
+def _term(term: Term, end: float, odds: bool, language: str) -> Row:
+    reach = HALF_WIDTH * term.standard_error
+    without = None if term.sampling_error is None else HALF_WIDTH * term.sampling_error
+
+    def shown(reach: float) -> str:
+        if not odds:
+            return decimal(reach, 2, language)
+        low, high = math.exp(max(-reach, -LARGE)), math.exp(min(reach, LARGE))
+        return f"{decimal(low, 2, language)} – {decimal(high, 2, language)}"
+
+    return Row(
+        label=term.term,
+        value="1" if odds else "0",
+        margin=shown(reach),
+        sampling="" if without is None else shown(without),
+        point=50.0,
+        with_noise=_interval(-reach, reach, -end, end),
+        without_noise=None if without is None else _interval(-without, without, -end, end),
+    )
+
+
+LARGE = 20.0  # log odds that are shown as a number

@@ -1,0 +1,388 @@
+"""Precision against promise: what the tables of a survey will show, and what people are promised.
+
+Each change on the page is answered from large-crowd formulas, without saving; the plan for the same
+values is certified in the background, and then takes the place of the estimate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.errors import IncrowdError, UsageError
+from incrowd.studio.chosen_values import (
+    FIELDS,
+    kept,
+    parsed,
+    share_fields,
+    survey_of,
+    typed_values,
+    with_typed,
+)
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.pages import Studio, error_response, is_fragment, language_of, render, route
+from incrowd.studio.projects import ConflictError, Project, version
+from incrowd.studio.work import Job
+from incrowd.survey import Survey
+
+Parts = dict[str, Any]
+PATH = "/p/{name}/precision"
+WAIT = 30.0  # seconds for a certificate, if the page has no script
+MOST_MARGIN = 50.0  # points
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the page."""
+    return [
+        route(studio, PATH, show, methods=("GET",)),
+        route(studio, PATH, redraw, methods=("POST",)),
+        route(studio, f"{PATH}/keep", keep, methods=("POST",)),
+        route(studio, f"{PATH}/certify", begin, methods=("POST",)),
+        route(studio, f"{PATH}/certificate", poll, methods=("GET",)),
+        route(studio, f"{PATH}/stop", stop, methods=("POST",)),
+        route(studio, f"{PATH}/people", people, methods=("POST",)),
+        route(studio, f"{PATH}/people", poll_people, methods=("GET",)),
+        route(studio, f"{PATH}/what-if", compare, methods=("POST",)),
+        route(studio, f"{PATH}/apply", apply, methods=("POST",)),
+    ]
+
+
+class Screen(NamedTuple):
+    """What a page shows: a project, the text of its survey, and the values as typed.
+
+    raw: the content of the text. expected: the version that the page showed first.
+    """
+
+    project: Project
+    text: str
+    raw: dict[str, Any]
+    typed: dict[str, str]
+    expected: str
+
+    def survey(self) -> Survey:
+        """The survey with the typed values. Raises SurveyError or UsageError."""
+        return survey_of(with_typed(self.raw, self.typed), self.project)
+
+    def kept_text(self) -> str:
+        """The text with the typed values."""
+        return kept(self.text, self.raw, self.typed)
+
+
+def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
+    """The screen of a project. form: what was sent, with the values as typed."""
+    text = project.text()
+    raw = parsed(text, project)
+    typed, expected = typed_values(raw), version(text)
+    if form is not None:
+        typed |= {name: str(form[name]) for name in typed if name in form}
+        expected = str(form.get("version", expected))
+    return Screen(project, text, raw, typed, expected)
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """The page with the values of the file."""
+    project = studio.project(request)
+    try:
+        shown = screen(project)
+    except IncrowdError as error:
+        problems = [str(each) for each in error.problems]
+        return render(
+            request, "precision_unreadable.html", status=422, project=project, problems=problems
+        )
+    return await _page(studio, request, shown)
+
+
+async def redraw(studio: Studio, request: Request) -> Response:
+    """The pictures for the values as typed; nothing is saved."""
+    shown = screen(studio.project(request), await request.form())
+    if not is_fragment(request):
+        return await _page(studio, request, shown)
+    return await _figures(request, shown)
+
+
+async def _figures(request: Request, shown: Screen, job: Job | None = None) -> Response:
+    """The fragment of all pictures, certified if a job has made their plan."""
+    parts = await asyncio.to_thread(_parts, shown, job, language_of(request))
+    status = 422 if parts["problems"] else 200
+    return render(request, "precision_figures.html", status=status, **parts)
+
+
+def _parts(shown: Screen, job: Job | None, language: str) -> dict[str, Any]:
+    """The parts of the fragment of all pictures. A mistake takes the place of the pictures."""
+    # Here, so that the studio starts without loading what plans.
+    from incrowd.planner.outlook import estimate, outlook
+    from incrowd.studio.certifying import digest, promise
+    from incrowd.studio.pictures import figures
+
+    parts: dict[str, Any] = {"project": shown.project, "problems": (), "job": job, "digest": ""}
+    try:
+        survey = shown.survey()
+        parts["digest"] = digest(survey)
+        plan = job.result if job and job.state == "done" else None
+        seen = outlook(plan) if plan else estimate(survey)
+    except IncrowdError as error:
+        return parts | {"problems": [str(each) for each in error.problems or (error,)]}
+    return parts | {
+        "figures": figures(survey, seen, language),
+        "promise": promise(survey, seen.local_epsilon, language, plan),
+        "certified": plan is not None,
+        "people": seen.people,
+        "reports": round(seen.reports, 1),
+    }
+
+
+async def _page(
+    studio: Studio,
+    request: Request,
+    shown: Screen,
+    *,
+    job: Job | None = None,
+    problem: Exception | None = None,
+    status: int = 200,
+    **answers: Any,
+) -> Response:
+    """The whole page. problem: why something was not done. answers: to questions on the page."""
+    parts = await asyncio.to_thread(_parts, shown, job, language_of(request))
+    problems = getattr(problem, "problems", ()) or ((problem,) if problem else ())
+    return render(
+        request,
+        "precision.html",
+        status=status,
+        **parts,
+        typed=shown.typed,
+        version=shown.expected,
+        fields=FIELDS,
+        shares=share_fields(shown.raw),
+        questions=_questions(shown.raw),
+        pair=_pair(shown.raw),
+        failed=[str(each) for each in problems],
+        conflict=isinstance(problem, ConflictError),
+        answer=answers.get("answer"),
+        comparison=answers.get("comparison"),
+        margin=answers.get("margin", "2"),
+        saved="kept" in request.query_params,
+    )
+
+
+def _questions(raw: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """The ids of all questions that are randomized, and the options that can be merged."""
+    return [
+        (
+            str(question.get("id", "")),
+            tuple(map(str, question.get("options", ())))
+            if question.get("type") == "choice" and len(question.get("options", ())) > 2
+            else (),
+        )
+        for question in raw.get("question", ())
+        if not question.get("open")
+    ]
+
+
+def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
+    """The first two questions whose table is not requested yet; empty if there are none."""
+    ids = [id for id, _ in _questions(raw)]
+    requested = [set(table.get("questions", ())) for table in raw.get("table", ())]
+    pairs = (pair for pair in combinations(ids, 2) if set(pair) not in requested)
+    return next(pairs, ("", ""))
+
+
+async def keep(studio: Studio, request: Request) -> Response:
+    """Write the values into the survey file. On a mistake the page shows them as typed."""
+    shown = screen(studio.project(request), await request.form())
+    return await _save(studio, request, shown, shown.kept_text)
+
+
+async def _save(
+    studio: Studio, request: Request, shown: Screen, text_of: Callable[[], str]
+) -> Response:
+    """Save a text after a check that it is a survey; if it cannot be saved, show why."""
+    try:
+        text = await asyncio.to_thread(text_of)
+        survey_of(parsed(text, shown.project), shown.project)
+        await asyncio.to_thread(shown.project.save, text, expected=shown.expected)
+    except ConflictError as error:
+        current = shown._replace(expected=version(shown.project.text()))
+        return await _page(studio, request, current, problem=error, status=409)
+    except (IncrowdError, OSError) as error:
+        return await _page(studio, request, shown, problem=error, status=422)
+    return RedirectResponse(f"/p/{shown.project.name}/precision?kept=1", 303)
+
+
+async def begin(studio: Studio, request: Request) -> Response:
+    """Start to certify the values as typed. Without script: wait, and show the page."""
+    from incrowd.studio.certifying import certify, digest
+
+    shown = screen(studio.project(request), await request.form())
+    survey = await asyncio.to_thread(shown.survey)
+    job = await asyncio.to_thread(certify, studio, shown.project, survey)
+    if not is_fragment(request):
+        await asyncio.to_thread(job.ended.wait, WAIT)
+        return await _page(studio, request, shown, job=job)
+    parts: Parts = {"project": shown.project, "digest": digest(survey), "job": job}
+    return render(request, "precision_certificate.html", **parts)
+
+
+async def poll(studio: Studio, request: Request) -> Response:
+    """Nothing while a certificate is made; then the certified pictures, or why there are none."""
+    from incrowd.studio.certifying import certificate
+
+    project, of = studio.project(request), request.query_params.get("of", "")
+    job = await asyncio.to_thread(certificate, studio, project, of)
+    if job and job.state == "running":
+        return Response(status_code=204)
+    if job and job.state == "done":
+        shown = screen(project, request.query_params)
+        return await _figures(request, shown, job)
+    parts: Parts = {"project": project, "digest": of, "job": job}
+    response = render(request, "precision_certificate.html", **parts)
+    response.headers["HX-Retarget"] = "#certificate"
+    return response
+
+
+async def stop(studio: Studio, request: Request) -> Response:
+    """Stop to certify."""
+    project = studio.project(request)
+    job = studio.jobs.get((project.path, "certify"))
+    if job:
+        job.stop()
+    if not is_fragment(request):
+        return RedirectResponse(f"/p/{project.name}/precision", 303)
+    return render(request, "precision_certificate.html", project=project, digest="", job=job)
+
+
+class People(NamedTuple):
+    """The answer to how many people are needed. certified: whether it is; reason: why there is
+    none. margin: in points, as typed."""
+
+    margin: str
+    number: int
+    certified: bool
+    reason: str = ""
+
+
+def _margin(text: str) -> float:
+    """A margin in points as a proportion. Raises UsageError."""
+    try:
+        points = float(text.replace(",", "."))
+    except ValueError:
+        points = 0.0
+    if not 0 < points <= MOST_MARGIN:
+        raise UsageError.of("margin", text, "should be a number of points, such as 2")
+    return points / 100
+
+
+async def people(studio: Studio, request: Request) -> Response:
+    """How many people a margin needs: an estimate at once, and a certificate in the background."""
+    from incrowd.planner.plan import crowd_in_the_limit
+    from incrowd.studio.certifying import certified_crowd
+
+    shown = screen(studio.project(request), form := await request.form())
+    text = str(form.get("margin", "2"))
+    try:
+        survey, margin = await asyncio.to_thread(shown.survey), _margin(text)
+        number = await asyncio.to_thread(crowd_in_the_limit, survey, margin=margin)
+    except IncrowdError as error:
+        if is_fragment(request):
+            return error_response(request, error)
+        return await _page(studio, request, shown, problem=error, status=422, margin=text)
+    key = (shown.project.path, "people")
+    job = await asyncio.to_thread(studio.jobs.start, key, certified_crowd, survey, margin)
+    answer = People(text, number, certified=False)
+    if is_fragment(request):
+        return render(request, "precision_people.html", project=shown.project, answer=answer)
+    await asyncio.to_thread(job.ended.wait, WAIT)
+    return await _page(
+        studio, request, shown, margin=text, answer=_certified_people(job, text) or answer
+    )
+
+
+async def poll_people(studio: Studio, request: Request) -> Response:
+    """Nothing while the number is certified; then the certified number."""
+    project, text = studio.project(request), request.query_params.get("margin", "")
+    job = studio.jobs.get((project.path, "people"))
+    if job and job.state == "running":
+        return Response(status_code=204)
+    answer = _certified_people(job, text) if job else None
+    if answer is None:
+        answer = People(text, 0, certified=False, reason="it was stopped; ask again")
+    return render(request, "precision_people.html", project=project, answer=answer)
+
+
+def _certified_people(job: Job, text: str) -> People | None:
+    """The certified answer of a job, or why there is none; None if it has not ended."""
+    if job.state == "done":
+        return People(text, job.result.survey.crowd, certified=True)
+    if job.state == "failed":
+        return People(text, 0, certified=False, reason=str(job.error))
+    return None
+
+
+class Change(NamedTuple):
+    """A change of the survey: its kind, what was chosen, in words, and the compared tables."""
+
+    kind: str
+    chosen: tuple[str, ...]
+    words: Phrase
+    rows: tuple[Any, ...]
+
+
+async def compare(studio: Studio, request: Request) -> Response:
+    """What a change of the survey would gain or lose, table by table; nothing is saved."""
+    shown = screen(studio.project(request), form := await request.form())
+    kind, chosen = chosen_change(form)
+    try:
+        change = await asyncio.to_thread(_compared, shown, kind, chosen, language_of(request))
+    except IncrowdError as error:
+        if is_fragment(request):
+            return error_response(request, error)
+        return await _page(studio, request, shown, problem=error, status=422)
+    if is_fragment(request):
+        return render(request, "precision_what_if.html", project=shown.project, comparison=change)
+    return await _page(studio, request, shown, comparison=change)
+
+
+def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
+    """The kind of a change in a form, and what was chosen for it."""
+    kind = str(form.get("kind", ""))
+    chosen = tuple(str(each) for each in form.getlist(f"{kind}-chosen") if each)
+    return kind, chosen
+
+
+def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> Change:
+    from incrowd.planner.outlook import estimate
+    from incrowd.studio.what_if import changed_text, compared
+
+    survey = shown.survey()
+    text = changed_text(survey, shown.kept_text(), kind, chosen)
+    after = estimate(survey_of(parsed(text, shown.project), shown.project))
+    rows = compared(estimate(survey), after, language)
+    return Change(kind, chosen, _words(kind, chosen), rows)
+
+
+def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:
+    if kind == "drop":
+        return phrase("Without the question {question}", question=chosen[0])
+    if kind == "table":
+        return phrase("With the table {table}", table=" × ".join(chosen))
+    merged = " + ".join(chosen[1:])
+    return phrase("With {answers} as one answer to {question}", answers=merged, question=chosen[0])
+
+
+async def apply(studio: Studio, request: Request) -> Response:
+    """Write a change into the survey file, with the values as typed."""
+    from incrowd.studio.what_if import changed_text
+
+    shown = screen(studio.project(request), form := await request.form())
+    kind, chosen = chosen_change(form)
+
+    def text() -> str:
+        return changed_text(shown.survey(), shown.kept_text(), kind, chosen)
+
+    return await _save(studio, request, shown, text)
