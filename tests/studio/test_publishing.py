@@ -98,7 +98,7 @@ def do(browser, *names):
 
 def colleague(project, folder):
     """What the colleague does with the files: `shuffler init`; returns the bundle's bytes."""
-    with zipfile.ZipFile(io.BytesIO(zipped(project.path / "for-shuffler"))) as archive:
+    with zipfile.ZipFile(io.BytesIO(zipped(project, "for-shuffler"))) as archive:
         archive.extractall(folder)
     place = folder / "for-shuffler"
     outcome = run("shuffler", "init", "shuffler", "plan.json", "collection.toml", cwd=place)

@@ -118,7 +118,7 @@ class TestThePage:
         opened = '[[question]]\nid = "o"\ntype = "choice"\noptions = ["a", "b"]\nopen = true\n'
         project.survey_path.write_text(text + opened)
         answer = browser.post(PAGE, data={"people": "300", "mixers": "2"})
-        assert answer.status_code == 422 and "rehearse with one shuffler" in answer.text
+        assert answer.status_code == 422 and "use one shuffler" in answer.text
 
     @pytest.mark.parametrize("content", ["", "{", "[]", '{"tables": 3}', '{"tables": [{}]}'])
     def test_a_damaged_summary_is_no_rehearsal(self, browser, project, content):

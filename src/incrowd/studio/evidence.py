@@ -396,7 +396,7 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
     bundle = Bundle.parse(data)
     plan = Plan.load(project.plan_path)
     if bundle.mixers != publication.mixers:
-        allowed = "it has another number of mixers than you chose; change the choice or the bundle"
+        allowed = f"should be {publication.mixers}, as you chose; ask your colleague, or change the choice"
         raise UsageError.of("bundle.mixers", bundle.mixers, allowed)
     if bundle.plan.digest != plan.digest:
         allowed = f"should be {plan.digest}, the plan of this survey; send your colleague plan.json"

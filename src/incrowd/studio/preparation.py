@@ -31,7 +31,7 @@ from incrowd.collection.settings import (
     load_second_mixer_settings,
     load_shuffler_settings,
 )
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import MISSING, InWords, UsageError
 from incrowd.files import PRIVATE_FOLDER, write_bytes, write_text
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
@@ -105,7 +105,7 @@ def checked_plan(project: Project) -> Plan:
     present = plan_file(project, project.survey())
     if present.plan is None or present.state != "current":
         stale = InWords("is not the one of the present survey")
-        raise UsageError.of("plan", stale, "certify the survey first")
+        raise UsageError.of("plan", stale, "make it again: certify the survey first")
     check_certificate(present.plan, str(project.plan_path))
     return present.plan
 
@@ -202,8 +202,10 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
 
     Raises ProtocolError or UsageError if it does not belong to this project.
     """
+    if not data:
+        raise UsageError.of("bundle", MISSING, "name the file bundle.json that your colleague sent")
     if len(data) > MOST_BUNDLE_BYTES:
-        allowed = "it is too large for a bundle; choose the file bundle.json"
+        allowed = "no bundle is that large; name the file bundle.json that your colleague sent"
         raise UsageError.of(
             "bundle", InWords(f"has more than {MOST_BUNDLE_BYTES:,} bytes"), allowed
         )
@@ -271,13 +273,18 @@ ACTIONS: Mapping[str, Callable[[Project, Publication, str], None]] = {
 }
 
 
-def zipped(folder: Path) -> bytes:
-    """The files of a folder as one archive. Raises UsageError if there is no such folder."""
-    if not folder.is_dir():
-        raise UsageError.of("file", folder.name, "write the files for colleagues first")
+def zipped(project: Project, name: str) -> bytes:
+    """The files for a colleague as one archive. name: of their folder in the project.
+
+    Raises UsageError if there is no such folder.
+    """
+    folders = {package(project, service).name: package(project, service) for service in FOLDERS}
+    if name not in folders or not folders[name].is_dir():
+        allowed = f"write the files for colleagues first, then use one of {', '.join(folders)}"
+        raise UsageError.of("file", name, allowed)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(folder.iterdir()):
+        for file in sorted(folders[name].iterdir()):
             if file.is_file():
-                archive.write(file, f"{folder.name}/{file.name}")
+                archive.write(file, f"{name}/{file.name}")
     return buffer.getvalue()

@@ -172,7 +172,7 @@ def save_publication(project: Project, publication: Publication, expected: str) 
     with locked(path):
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         if version(text) != expected:
-            allowed = "it was changed in another window; look at it again"
+            allowed = "it was changed in another window; check it, then save again"
             raise ConflictError.of("publication", str(path), allowed)
         if text != publication.dumps():
             write_text(path, publication.dumps(), mode=PUBLICATION_MODE)
@@ -180,7 +180,7 @@ def save_publication(project: Project, publication: Publication, expected: str) 
 
 def problems_of(publication: Publication, survey: Survey) -> list[Problem]:
     """What is missing or contradictory before the terms can be written."""
-    missing = [Problem(field, MISSING, "fill it in") for field in _missing(publication)]
+    missing = [Problem(field, MISSING, "add it in the form") for field in _missing(publication)]
     return [*missing, *_contradictions(publication), *_unfit(publication, survey)]
 
 
@@ -224,12 +224,12 @@ def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
         yield Problem("invitations", publication.invitations, allowed)
     elif not publication.invitations and not survey.colluding:
         allowed = (
-            "without invitations, anybody can answer many times; invite people, or state in the "
+            "without invitations, anybody can answer many times; make invitations, or state in the "
             "survey how many senders may be a single party (colluding)"
         )
         yield Problem("invitations", publication.invitations, allowed)
     if publication.mixers == 2 and survey.small_strata == "merge":
-        allowed = 'two mixers do not merge strata; state "delete" in the survey'
+        allowed = 'should be "delete" in the survey, since two mixers do not merge strata'
         yield Problem("small_strata", survey.small_strata, allowed)
     for question in survey.questions:
         if not question.text:

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.protocol.bundle import least_reserve
-from incrowd.errors import MISSING, IncrowdError, UsageError
+from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans import Plan
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.sentences import against_sentence, promise_sentence
@@ -36,7 +36,6 @@ from incrowd.studio.publication import (
     NAMES,
     Here,
     Publication,
-    Service,
     load_publication,
     organizations,
     parsed,
@@ -377,8 +376,6 @@ async def upload_bundle(studio: Studio, request: Request) -> Response:
         elif form.get("dropped"):
             data = await asyncio.to_thread((project.path / DROPPED).read_bytes)
     try:
-        if not data:
-            raise UsageError.of("bundle", MISSING, "choose the file bundle.json")
         await asyncio.to_thread(take_bundle, project, publication, data)
     except (IncrowdError, OSError) as error:
         return await _page(studio, request, status=422, failure=lines(error))
@@ -388,9 +385,6 @@ async def upload_bundle(studio: Studio, request: Request) -> Response:
 async def download(studio: Studio, request: Request) -> Response:
     """The files for a colleague, as one archive."""
     project, name = studio.project(request), request.path_params["folder"]
-    services: dict[str, Service] = {f"{PACKAGE}{FOLDERS[each]}": each for each in FOLDERS}
-    if name not in services:
-        raise UsageError.of("file", name, f"use one of {', '.join(services)}")
-    data = await asyncio.to_thread(zipped, project.path / name)
+    data = await asyncio.to_thread(zipped, project, name)
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
     return Response(data, media_type="application/zip", headers=headers)

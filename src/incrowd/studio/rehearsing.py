@@ -133,7 +133,7 @@ async def start(studio: Studio, request: Request) -> Response:
     typed = texts(await request.form())
     try:
         survey = await asyncio.to_thread(project.survey)
-        people, mixers = _chosen(typed, survey)
+        people, mixers = chosen(typed, survey)
     except IncrowdError as error:
         values = {"people": typed.get("people", ""), "mixers": typed.get("mixers", "1")}
         return await _page(
@@ -145,14 +145,14 @@ async def start(studio: Studio, request: Request) -> Response:
     return _back(project)
 
 
-def _chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
+def chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
     """The number of people and of mixers. Raises UsageError."""
     text = typed.get("people", "").strip()
     allowed = f"should be a whole number from {FEWEST} to {rehearsal.MOST_PEOPLE:,}"
     if not text.isdecimal() or not FEWEST <= int(text[:9]) <= rehearsal.MOST_PEOPLE:
         raise UsageError.of("people", text, allowed)
     if typed.get("mixers") == "2" and survey.small_strata == "merge":
-        merge = "with two mixers, small strata cannot be merged; rehearse with one shuffler"
+        merge = "two mixers do not merge small strata; use one shuffler"
         raise UsageError.of("small_strata", "merge", merge)
     return int(text), 2 if typed.get("mixers") == "2" else 1
 

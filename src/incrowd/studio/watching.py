@@ -272,7 +272,7 @@ def dashboard(address: str, token: str) -> tuple[str, str]:
     except ValueError as error:
         raise UsageError.of("address", base, str(error)) from None
     if not token or not token.isascii() or not token.isprintable():
-        raise UsageError.of("token", MISSING, "paste the token from collector.toml")
+        raise UsageError.of("token", MISSING, "take the token from collector.toml")
     return base, token
 
 
@@ -294,13 +294,15 @@ def fetched(address: str, token: str, transport: httpx.BaseTransport | None = No
                 if len(body) > MOST_BYTES or time.monotonic() > end:
                     raise _unusable("its response is too large or too slow", "check the address")
             status = answer.status_code
-    except (httpx.HTTPError, OSError) as error:
-        why = f"it did not respond ({type(error).__name__})"
-        raise _unusable(why, "check the address and the network") from None
+    except (httpx.HTTPError, OSError):
+        raise _unusable("it did not respond", "check the address and the network") from None
     if status == 401:
         raise _unusable("it refused the token", "use the token in the collector's collector.toml")
     if status != 200:
-        raise _unusable(f"it responded with {status}", "check the address; is the dashboard on?")
+        raise _unusable(
+            f"it responded with {status}",
+            "check the address, and that the collector has a dashboard",
+        )
     try:
         content = json.loads(bytes(body))
     except (ValueError, RecursionError):
