@@ -16,6 +16,7 @@ from incrowd.collection.inviter.init import MixersTerms
 from incrowd.collection.mixer.init import ShufflerTerms
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.files import write_private
 from incrowd.guarantees import guarantee_of
 from incrowd.plans import Plan
 from incrowd.presentation.sentences import against_sentence
@@ -104,6 +105,19 @@ def colleague(project, folder):
     outcome = run("shuffler", "init", "shuffler", "plan.json", "collection.toml", cwd=place)
     assert outcome.returncode == 0, outcome.stderr
     return (place / "shuffler" / "bundle.json").read_bytes()
+
+
+def dying(after):
+    """`write_private` that fails after so many files, as if the disk was full from then on."""
+    written = []
+
+    def write(path, content, **more):
+        if len(written) >= after:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(path)
+        write_private(path, content, **more)
+
+    return write
 
 
 class TestThePlan:
@@ -345,6 +359,23 @@ class TestTheSteps:
             "collector_key.txt",
             "private.key",
         ]
+
+    def test_a_kill_between_two_files_can_be_repeated(self, browser, planned):
+        choose(browser, choice="both")
+        for step, module in (
+            ("collector-key", "incrowd.collection.collector.places.write_private"),
+            ("bundle", "incrowd.collection.mixer.setup.write_private"),
+        ):
+            if step == "bundle":
+                do(browser, "package")
+            for number in range(3):
+                with mock.patch(module, side_effect=dying(number)):
+                    assert browser.post(f"{PAGE}/do/{step}").status_code in (303, 422)
+            do(browser, step)
+        assert states(planned)["bundle"] == "done"
+        bundle = Bundle.parse((planned.path / "collector" / "bundle.json").read_bytes())
+        key = (planned.path / "collector" / "collector_key.txt").read_text().strip()
+        assert bundle.key.encoded.hex() == key
 
     def test_unknown_steps_and_files_are_named(self, browser, planned):
         assert "unknown" in browser.post(f"{PAGE}/do/unknown").text

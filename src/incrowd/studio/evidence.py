@@ -302,7 +302,6 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
     folder, file = project.path, bundle_path(publication)
     opened = any((folder / FOLDERS["collector"] / "opened").glob("release-*"))
     running = [each for each in publication.services if each != "collector"]
-    page = f" --survey-page {publication.survey_page}" if publication.survey_page else ""
     items = [
         _Item(
             "page",
@@ -324,19 +323,8 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
             action=True,
         ),
     ]
-    if publication.mixers == 1 and publication.invitations:
-        items.append(
-            _Item(
-                "invitations",
-                ("shuffler",),
-                phrase("Create the invitations, and send each to one person"),
-                f"incrowd invitations {publication.invitations} -o {CODES} --page {PRINTED}{page}",
-                opened or (folder / CODES).exists(),
-                ("bundle",),
-                action=True,
-                note=phrase("Whoever has the file of invitations could answer for everybody."),
-            )
-        )
+    if publication.invitations:
+        items.append(_invitations(project, publication, opened))
     taken = " --bundle bundle.json"  # the first time, unless the studio copied it
     for service in running:
         name = FOLDERS[service]
@@ -363,6 +351,26 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
         )
     )
     return items
+
+
+def _invitations(project: Project, publication: Publication, opened: bool) -> _Item:
+    """The step that invites people; with two mixers, `inviter init` did it."""
+    number, printed = publication.invitations, f"-o {CODES} --page {PRINTED}"
+    page = f" --survey-page {publication.survey_page}" if publication.survey_page else ""
+    command = f"incrowd invitations {number} {printed}{page}"
+    if publication.mixers == 2:
+        command = f"incrowd inviter invite {number} {printed}{page}"
+    files = (project.path / CODES, project.path / FOLDERS["inviter"] / CODES)
+    return _Item(
+        "invitations",
+        (publication.maker,),
+        phrase("Create the invitations, and send each to one person"),
+        command,
+        opened or any(file.exists() for file in files),
+        ("bundle",),
+        action=True,
+        note=phrase("Whoever has the file of invitations could answer for everybody."),
+    )
 
 
 _RUN: dict[Service, Phrase] = {
@@ -395,9 +403,6 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
     """
     bundle = Bundle.parse(data)
     plan = Plan.load(project.plan_path)
-    if bundle.mixers != publication.mixers:
-        allowed = f"should be {publication.mixers}, as you chose; ask your colleague, or change the choice"
-        raise UsageError.of("bundle.mixers", bundle.mixers, allowed)
     if bundle.plan.digest != plan.digest:
         allowed = f"should be {plan.digest}, the plan of this survey; send your colleague plan.json"
         raise UsageError.of("bundle.plan", bundle.plan.digest, allowed)
@@ -407,6 +412,7 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
         raise UsageError.of("bundle.key_configuration", bundle.key.encoded.hex(), allowed)
     addresses = publication.addresses
     for field, value, chosen in (
+        ("mixers", bundle.mixers, publication.mixers),
         ("period", bundle.period, publication.period),
         ("opens", bundle.opens, publication.opens),
         ("closes", bundle.closes, publication.closes),

@@ -17,22 +17,25 @@ from incrowd.collection.collector.places import Places, new_key
 from incrowd.collection.invitations import write_invitations
 from incrowd.collection.inviter import setup as inviter_setup
 from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
+from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.machine import system
 from incrowd.collection.mixer import setup as mixer_setup
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.mixer.second.keeper import keep_bundle as keep_second_bundle
 from incrowd.collection.mixer.second.keeper import make_keys
+from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.page.files import asked_in, page_files, shipped, write_page
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.protocol.bundle import least_reserve
 from incrowd.collection.settings import (
+    StoreSettings,
     load_first_mixer_settings,
     load_inviter_settings,
     load_second_mixer_settings,
     load_shuffler_settings,
 )
 from incrowd.errors import MISSING, InWords, UsageError
-from incrowd.files import PRIVATE_FOLDER, write_bytes, write_text
+from incrowd.files import PRIVATE_FOLDER, destroy, write_bytes, write_text
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
 from incrowd.presentation.shell import rendered
@@ -66,7 +69,6 @@ from incrowd.survey import Survey
 from incrowd.verification import check_certificate
 
 SHEET = "sheet.html"
-INVITER_CODES = "codes.csv"  # in the inviter's folder, as `inviter init` names it
 
 
 def certify(progress: Callable[[str], None], path: Path) -> str:
@@ -114,6 +116,7 @@ def _collector_key(project: Project, publication: Publication, language: str) ->
     del publication, language
     places = Places(_folder(project, "collector", PRIVATE_FOLDER))
     if not places.public.exists():
+        _begin_again(places.private)
         new_key(places)
 
 
@@ -128,6 +131,7 @@ def _second_key(project: Project, publication: Publication, language: str) -> No
     del publication, language
     settings = load_second_mixer_settings(project.path / FOLDERS["second"])
     if not settings.public_file.exists():
+        _begin_again(*settings.private_files)
         make_keys(settings)
 
 
@@ -174,27 +178,37 @@ def in_language_of(language: str, text: Any, **values: Any) -> str:
 
 
 def _bundle(project: Project, publication: Publication, language: str) -> None:
-    """Make the bundle, as `shuffler init` or `inviter init`."""
+    """Make the bundle, as `shuffler init` or `inviter init`; a second press changes nothing."""
     del language
     certified = checked_plan(project)
     terms = project.path / TERMS
     if publication.mixers == 1:
         shuffler = load_shuffler_settings(project.path / FOLDERS["shuffler"])
-        new_bundle = make_bundle(certified, ShufflerTerms.load(terms))
-        mixer_setup.install(shuffler, new_bundle.bundle, new_bundle.private)
+        if not shuffler.bundle_file.exists():
+            new = make_bundle(certified, ShufflerTerms.load(terms))
+            _begin_again(shuffler.signing_file, shuffler.secret_file, _store(shuffler))
+            mixer_setup.install(shuffler, new.bundle, new.private)
         if publication.local_only:  # both services run here
             places = Places(_folder(project, "collector", PRIVATE_FOLDER))
             keep_bundle(places, shuffler.bundle_file)
         return
     inviter = load_inviter_settings(project.path / FOLDERS["inviter"])
-    inviter_setup.check_unused(inviter)
-    new = make_mixers_bundle(certified, MixersTerms.load(terms))
-    inviter_setup.install(inviter, new.bundle, new.keys)
-    store, codes = inviter_setup.open_store(inviter), inviter.folder / INVITER_CODES
-    try:
-        write_invitations(store, publication.invitations, codes, None, publication.survey_page)
-    finally:
-        store.engine.dispose()
+    if not inviter.bundle_file.exists():
+        with_mixers = make_mixers_bundle(certified, MixersTerms.load(terms))
+        _begin_again(*inviter.private_files, _store(inviter))
+        inviter_setup.install(inviter, with_mixers.bundle, with_mixers.keys)
+        _invite(inviter_setup.open_store(inviter), publication, inviter.folder / CODES, None)
+
+
+def _store(settings: StoreSettings) -> Path:
+    """The file of the default database."""
+    return settings.folder / "store.sqlite"
+
+
+def _begin_again(*files: Path) -> None:
+    """Destroy keys of an attempt that was interrupted: their public halves were never written."""
+    for file in filter(Path.exists, files):
+        destroy(file)
 
 
 def take_bundle(project: Project, publication: Publication, data: bytes) -> None:
@@ -229,9 +243,19 @@ def _invitations(project: Project, publication: Publication, language: str) -> N
     codes = project.path / CODES
     if codes.exists():
         return
-    store = mixer_setup.open_store(load_shuffler_settings(project.path / FOLDERS["shuffler"]))
+    folder = project.path / FOLDERS[publication.maker]
+    store: Store | InviterStore = (
+        mixer_setup.open_store(load_shuffler_settings(folder))
+        if publication.mixers == 1
+        else inviter_setup.open_store(load_inviter_settings(folder))
+    )
+    _invite(store, publication, codes, project.path / PRINTED)
+
+
+def _invite(
+    store: Store | InviterStore, publication: Publication, codes: Path, page: Path | None
+) -> None:
     try:
-        page = project.path / PRINTED
         write_invitations(store, publication.invitations, codes, page, publication.survey_page)
     finally:
         store.engine.dispose()
