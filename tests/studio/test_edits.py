@@ -345,6 +345,7 @@ class Editing(RuleBasedStateMachine):
         shown = f"# note {self.number}\n"
         text = text[: starts[place]] + shown + text[starts[place] :]
         self.project.survey_path.write_bytes(text.encode())
+        self.project.can_move()  # a page shows the text, which makes it a version
         id = ids_of(self.model)[place]
         self.next(self.model, comments | {id: (*comments.get(id, ()), shown)})
 

@@ -34,8 +34,8 @@ class Change(Protocol):
     def on(self, raw: Raw) -> Raw:
         """The parsed file after the change; `raw` stays as it is. Raises UsageError."""
 
-    def part(self, raw: Raw) -> Any:
-        """What the change replaces. If it is still the same, the change can be made."""
+    def part(self, raw: Raw) -> Raw:
+        """What the change replaces, by name. If it is still the same, the change can be made."""
 
 
 # --- what a change does to the parsed file --------------------------------------------------------
@@ -52,12 +52,12 @@ class SetValue:
         """The parsed file with the value."""
         return _with_value(raw, self.keys, self.value)
 
-    def part(self, raw: Raw) -> Any:
+    def part(self, raw: Raw) -> Raw:
         """The value now."""
         value: Any = raw
         for key in self.keys:
             value = value.get(key) if isinstance(value, dict) else None
-        return value
+        return {".".join(self.keys): value}
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class AddQuestion:
         before = questions(raw)
         return raw | {"question": [*before[:place], dict(self.entries), *before[place:]]}
 
-    def part(self, raw: Raw) -> Any:
+    def part(self, raw: Raw) -> Raw:
         """The question of this name, if there is one already."""
-        return question(raw, self.entries["id"])
+        return {self.entries["id"]: question(raw, self.entries["id"])}
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class RemoveQuestion:
         without = raw | {"question": [q for q in questions(raw) if q.get("id") != self.id]}
         return _without_empty(_without_references(without, self.id, ids(raw)))
 
-    def part(self, raw: Raw) -> Any:
+    def part(self, raw: Raw) -> Raw:
         """The question."""
-        return question(raw, self.id)
+        return {self.id: question(raw, self.id)}
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ class MoveQuestion:
         order.insert(other, order.pop(place))
         return raw | {"question": order}
 
-    def part(self, raw: Raw) -> Any:
+    def part(self, raw: Raw) -> Raw:
         """The question that it changes places with."""
         there = ids(raw)
         if self.id not in there:
-            return None
-        return there[max(there.index(self.id) + self.step, 0) :][:1]
+            return {self.id: None}
+        return {self.id: there[max(there.index(self.id) + self.step, 0) :][:1]}
 
 
 @dataclass(frozen=True)
@@ -157,11 +157,11 @@ class SetQuestion:
         changed = {key: value for key, value in changed.items() if value is not None}
         return _for_answers(changed) if {"options", "optional"} & {*self.entries} else changed
 
-    def part(self, raw: Raw) -> Any:
+    def part(self, raw: Raw) -> Raw:
         """The values now."""
         now = question(raw, self.id)
         keys = [*self.entries, *(("options",) if self.renamed else ())]
-        return now and {key: now.get(key) for key in keys}
+        return {"question": now and self.id} | {f"{self.id}.{k}": (now or {}).get(k) for k in keys}
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,11 @@ class SetTables:
         new = [{"questions": list(each)} for each in self.added if frozenset(each) not in there]
         return _without_empty(raw | {"table": [*kept, *new]})
 
-    def part(self, raw: Raw) -> Any:
+    def part(self, raw: Raw) -> Raw:
         """Which of these tables are wanted now."""
         there = {_asked(each) for each in tables(raw)}
-        return [frozenset(each) in there for each in (*self.added, *self.removed)]
+        named = (*self.added, *self.removed)
+        return {", ".join(sorted(each)): frozenset(each) in there for each in named}
 
 
 @dataclass(frozen=True)
@@ -204,9 +205,57 @@ class SetRegression:
         kept = [{**_mark(there[place]), **each} for each in new]
         return _without_empty(raw | {"regression": [*there[:place], *kept, *there[place + 1 :]]})
 
-    def part(self, raw: Raw) -> Any:
+    def part(self, raw: Raw) -> Raw:
         """Whether the regression is there."""
-        return self.before is None or any(_marked_same(e, self.before) for e in regressions(raw))
+        there = [each for each in regressions(raw) if self.before and _marked_same(each, self.before)]
+        return {"regression": there[:1]}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Several changes at once."""
+
+    changes: tuple[Change, ...]
+
+    def on(self, raw: Raw) -> Raw:
+        """The parsed file after all of them."""
+        for each in self.changes:
+            raw = each.on(raw)
+        return raw
+
+    def part(self, raw: Raw) -> Raw:
+        """What all of them replace."""
+        parts: Raw = {}
+        for each in self.changes:
+            parts |= each.part(raw)
+        return parts
+
+
+def conflict(change: Change, seen: Raw, now: Raw) -> tuple[str, Any, Any] | None:
+    """Why a change of a page that is out of date cannot be made: what, its old and its new value.
+
+    seen: the parsed file that the page showed. now: the parsed file.
+    """
+    was, there = change.part(seen), change.part(now)
+    wanted = change.part(change.on(seen))
+    for name, value in was.items():
+        if not _same(value, there[name]) and not _same(wanted.get(name), there[name]):
+            return name, value, there[name]
+    return None
+
+
+def without_comment(text: str, comment: str) -> str:
+    """The text without a comment: its line, or its part of one. Everything else stays."""
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if line.strip() == comment:
+            return "".join([*lines[:number], *lines[number + 1 :]])
+        if line.rstrip().endswith(comment) and not line.lstrip().startswith("#"):
+            rest = line.rstrip().removesuffix(comment).rstrip(" ;#")
+            shorter = f"{rest}{line[len(line.rstrip()) :]}"
+            changed = "".join([*lines[:number], shorter, *lines[number + 1 :]])
+            return changed if _same(parsed(changed), parsed(text)) else text
+    return text
 
 
 # --- the parts of a parsed file, whatever mistakes are in it --------------------------------------

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from incrowd.errors import MISSING, InWords, UsageError, unreadable
 from incrowd.files import BEGUN, PRIVATE_FOLDER, new_file, private_folder, settle, write_bytes
-from incrowd.studio.edits import Change, edited, in_toml, parsed
+from incrowd.studio.edits import Change, conflict, edited, in_toml, parsed, without_comment
 from incrowd.survey import Survey
 
 SURVEY = "survey.toml"
@@ -94,34 +94,37 @@ class Project:
                 )
             self._save(text)
 
-    def change(self, change: Change, *, seen: str) -> Changed:
+    def change(self, change: Change, *, seen: str, comment: str = "") -> Changed:
         """Make a change, and return the texts before and after it.
 
         seen: the `version` that the page showed. If the survey was changed elsewhere since, the
         change is made in the newest text, unless what it replaces was changed as well: then this
-        raises ConflictError, with both values. Raises SurveyError if the file is not TOML.
+        raises ConflictError, with both values. comment: one that the change makes needless. Raises
+        SurveyError if the file is not TOML.
         """
         with self._locked():
             text = self._text_or_empty()
             if version(text) != seen:
                 self._check_unchanged(change, text, seen)
             result = edited(text, change)
+            if comment:
+                result = without_comment(result, comment)
             self._save(result)
             return Changed(text, result)
 
     def _check_unchanged(self, change: Change, text: str, seen: str) -> None:
         """Check that what a change replaces is as it was in the version that the page showed."""
-        before = self._seen(seen)
+        before = self.seen(seen)
         if before is None:
             raise ConflictError.of(
                 "survey", str(self.survey_path), "it was changed elsewhere; look at it again"
             )
-        was, now = change.part(parsed(before)), change.part(parsed(text))
-        if was != now:
+        if differing := conflict(change, parsed(before), parsed(text)):
+            name, was, now = differing
             shown = InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}")
-            raise ConflictError.of("survey", shown, "choose between that and what you entered")
+            raise ConflictError.of(name, shown, "choose between that and what you entered")
 
-    def _seen(self, seen: str) -> str | None:
+    def seen(self, seen: str) -> str | None:
         """The text of a version, the newest first; None if it is not there any more."""
         for path in sorted((self.hidden / "versions").glob("*.toml"), reverse=True):
             if version(text := path.read_bytes().decode("utf-8")) == seen:
