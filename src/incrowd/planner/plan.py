@@ -15,7 +15,7 @@ from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import AnyContribution, Part
 from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.guarantees import planned
+from incrowd.guarantees import planned, requested
 from incrowd.planner.cell_ways import ways
 from incrowd.planner.groups import Grouping, Progress
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
@@ -260,6 +260,15 @@ def limit_messages(survey: Survey, way: Grouping) -> tuple[Message, ...]:
         for distance, share in zip(distances, shares, strict=True)
     ]
     return _with_noise(survey, way, noises)
+
+
+def limit_plan(survey: Survey) -> Plan:
+    """A plan with the noise of the large-N limit, which nobody has certified: for previews.
+
+    Raises PrivacyError if no messages meet the guarantee even in the limit.
+    """
+    messages = limit_messages(survey, _ways(survey, None)[0])
+    return Plan(survey=survey, messages=messages, guarantee=requested(survey, messages))
 
 
 def _with_noise(

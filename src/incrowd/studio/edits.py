@@ -258,6 +258,18 @@ def without_comment(text: str, comment: str) -> str:
     return text
 
 
+def comments(text: str) -> Iterator[tuple[str, str]]:
+    """The comments of a file, each with the id of the question that it is directly above, or ""."""
+    for block in _blocks(text.replace("\r\n", "\n")):
+        id = ""
+        if block.root == "question":
+            id = str(tomllib.loads(block.body)["question"][0].get("id", ""))
+        for part, about in ((block.lead, id), (block.body, ""), (block.rest, "")):
+            for token in _TOKEN.finditer(part):
+                if token.group().startswith("#"):
+                    yield about, token.group().rstrip()
+
+
 # --- the parts of a parsed file, whatever mistakes are in it --------------------------------------
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import re
+import secrets
 import shutil
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -244,21 +245,33 @@ class Projects:
             raise UsageError.of("project", name, "there is no such survey in this folder")
         return Project(path)
 
-    def create(self, title: str, text: str) -> Project:
-        """A new project whose folder is named after a title, with the text of its survey."""
+    def create(self, title: str, text: str, files: Mapping[str, Path] | None = None) -> Project:
+        """A new project whose folder is named after a title, with the text of its survey.
+
+        files: others that are moved into the project, by their names there. The project is created
+        completely or not at all.
+        """
         if not title.strip():
             raise UsageError.of("name", MISSING, "name the survey")
         stem = folder_name(title)
         names = [stem, *(f"{stem}-{number}" for number in range(2, 10_000))]
         path = next(self.folder / name for name in names if not (self.folder / name).exists())
-        temporary = self.folder / f"{BEGUN}{path.name}"
-        temporary.mkdir(mode=PRIVATE_FOLDER)
-        try:
+        with self.temporary() as temporary:
             Project(temporary).save(text, expected=version(""))
+            for name, file in (files or {}).items():
+                file.replace(temporary / name)
             temporary.rename(path)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return Project(path)
+
+    @contextmanager
+    def temporary(self) -> Iterator[Path]:
+        """A private folder beside the projects, which is removed at the end of the block."""
+        path = self.folder / f"{BEGUN}{secrets.token_hex(8)}"
+        path.mkdir(mode=PRIVATE_FOLDER)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def version(text: str) -> str:
