@@ -31,7 +31,7 @@ from incrowd.studio.edits import (
 )
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
-from incrowd.studio.projects import Changed, Project, version
+from incrowd.studio.projects import Changed, ConflictError, Project, version
 from incrowd.survey import Survey
 from incrowd.survey.options_files import with_options
 from incrowd.survey.question import NO_ANSWER
@@ -409,7 +409,7 @@ def _question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, st
     for key in ("text", "help"):
         _put(wanted, key, _words(form, key, tags, main, before.get(key)))
     for key in ("optional", "open"):
-        _put(wanted, key, key in form or None, keep=before.get(key) is False)
+        _put(wanted, key, f"is.{key}" in form or None, keep=before.get(key) is False)
     rows, renamed = _rows(form), {}
     if kind in ("choice", "multi"):
         wanted, renamed = _with_rows(wanted, form, rows)
@@ -606,14 +606,16 @@ def _changed(project: Project, form: FormData, view: View) -> tuple[View, tuple[
         notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
         return view, (notice if done else phrase("There is nothing to undo or redo."),)
     if action == "text":
-        project.save(_with_ends(project, str(form.get("text", ""))), expected=seen)
+        expected = version(project.text()) if "insist" in form else seen
+        project.save(_with_ends(project, str(form.get("text", ""))), expected=expected)
         return view, (phrase("The text was saved."),)
     if action not in ACTIONS:
         raise UsageError.of("do", action, f"use one of {', '.join(ACTIONS)}")
     before = project.seen(seen)
     raw = edits.parsed(project.text() if before is None else before)
     change = ACTIONS[action](raw, form)
-    changed = project.change(change, seen=seen, comment=str(form.get("comment", "")))
+    comment, insist = str(form.get("comment", "")), "insist" in form
+    changed = project.change(change, seen=seen, comment=comment, insist=insist)
     opened = view.open
     if isinstance(change, AddQuestion):
         opened = str(change.entries["id"])
@@ -669,13 +671,31 @@ async def change(studio: Studio, request: Request) -> Response:
     project = studio.project(request)
     form = await request.form()
     view = View.of(form)
-    view, notices = await asyncio.to_thread(_changed, project, form, view)
+    try:
+        view, notices = await asyncio.to_thread(_changed, project, form, view)
+    except ConflictError as error:
+        return _conflict(request, project, form, view, error)
     if not is_fragment(request):
         return RedirectResponse(view.address(project), 303)
     page = await asyncio.to_thread(page_of, project, notices)
     response = _rendered(studio, request, project, page, view)
     response.headers["HX-Replace-Url"] = view.address(project)
     return response
+
+
+def _conflict(
+    request: Request, project: Project, form: FormData, view: View, error: ConflictError
+) -> Response:
+    """Both values, and the choice between them. What was entered stays in its fields."""
+    return render(
+        request,
+        "design_conflict.html" if is_fragment(request) else "design_conflict_page.html",
+        status=409,
+        project=project,
+        problems=[str(each) for each in error.problems],
+        entered=[(key, str(value)) for key, value in form.multi_items()],
+        address=view.address(project),
+    )
 
 
 def _rendered(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -258,8 +258,17 @@ def without_comment(text: str, comment: str) -> str:
     return text
 
 
-def comments(text: str) -> Iterator[tuple[str, str]]:
-    """The comments of a file, each with the id of the question that it is directly above, or ""."""
+class Comment(NamedTuple):
+    """A comment of a file. id: of the question that it is directly above, or "". beside: what is
+    on the same line."""
+
+    text: str
+    id: str
+    beside: str
+
+
+def comments(text: str) -> Iterator[Comment]:
+    """The comments of a file. Raises ValueError or LookupError if it is not TOML."""
     for block in _blocks(text.replace("\r\n", "\n")):
         id = ""
         if block.root == "question":
@@ -267,7 +276,8 @@ def comments(text: str) -> Iterator[tuple[str, str]]:
         for part, about in ((block.lead, id), (block.body, ""), (block.rest, "")):
             for token in _TOKEN.finditer(part):
                 if token.group().startswith("#"):
-                    yield about, token.group().rstrip()
+                    line = part[: token.start()].rpartition("\n")[2].strip()
+                    yield Comment(token.group().rstrip(), about, line)
 
 
 # --- the parts of a parsed file, whatever mistakes are in it --------------------------------------

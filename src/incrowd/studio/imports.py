@@ -26,7 +26,7 @@ from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, InWords, SurveyError, UsageError
 from incrowd.files import PRIVATE
 from incrowd.sampling.check import AnswersCheck, Finding, check
-from incrowd.studio.edits import Change, Changes, Raw, SetQuestion, comments, parsed, question
+from incrowd.studio.edits import Change, Changes, Comment, Raw, SetQuestion, comments, parsed, question
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
 from incrowd.studio.projects import Project, Projects, version
@@ -159,15 +159,14 @@ class Decision:
 def decisions(text: str) -> tuple[Decision, ...]:
     """The open decisions that are marked in a survey file."""
     try:
-        marked = [(id, comment, _DECIDE.search(comment)) for id, comment in comments(text)]
+        marked = [(each, _DECIDE.search(each.text)) for each in comments(text)]
     except (ValueError, LookupError):  # not TOML: the page says so
         return ()
-    return tuple(_decision(id, comment, found[0], found[1]) for id, comment, found in marked if found)
+    return tuple(_decision(each, mark[0], mark[1]) for each, mark in marked if mark)
 
 
-def _decision(id: str, comment: str, mark: str, text: str) -> Decision:
-    alone = comment == f"# {mark}"
-    shown = comment if alone else mark
+def _decision(comment: Comment, mark: str, text: str) -> Decision:
+    shown, id = comment.text if comment.text == f"# {mark}" else mark, comment.id
     text = text.removesuffix(".")
     done = Answer(phrase("Done"), "done")
     if taken := _TAKEN.fullmatch(text):
@@ -188,7 +187,8 @@ def _decision(id: str, comment: str, mark: str, text: str) -> Decision:
             Answer(phrase("They are answers"), "done"),
         )
         return Decision(shown, text, id, "", answers)
-    return Decision(shown, text, id, "", (done,))
+    beside = f"{comment.beside}: " if comment.beside else ""
+    return Decision(shown, f"{beside}{text}", id, "", (done,))
 
 
 def left_out(text: str) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """The survey page as people will see it, before there is a plan. Nothing can be sent from it.
 
 The page takes its bundle from the studio, which makes one with keys that nobody keeps. Browsers
-fetch it without cookies, so its address contains a secret of this run instead.
+fetch it without cookies, so its address contains a secret of this run instead; it also contains the
+version of the survey, because the survey may have changed since the page was loaded.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.page.files import HOSTS, PageContent, page_files, shipped
 from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, SurveyError, UsageError
 from incrowd.planner.plan import limit_plan
 from incrowd.studio.access import PREVIEW
+from incrowd.studio.edits import parsed
 from incrowd.studio.pages import Studio, render, route
 from incrowd.studio.projects import Project
 from incrowd.survey import Survey
+from incrowd.survey.options_files import with_options
 
 OPEN_FOR = timedelta(days=365)
 COLLECTOR = "https://collector.invalid"  # no page of a shuffler's bundle ever contacts it
@@ -45,14 +48,15 @@ def routes(studio: Studio) -> list[BaseRoute]:
     """The routes of the preview."""
     return [
         route(studio, "/p/{name}/preview/{file:path}", show, methods=("GET",)),
-        route(studio, f"/{PREVIEW}/{{secret}}/{{name}}/bundle", bundle, methods=("GET",)),
+        route(studio, f"/{PREVIEW}/{{secret}}/{{name}}/{{version}}/bundle", bundle, methods=("GET",)),
     ]
 
 
 async def show(studio: Studio, request: Request) -> Response:
     """A file of the page, which only pages of the studio can frame."""
+    project = studio.project(request)
     try:
-        preview = await _of(studio, request)
+        preview = await _of(request, project, await asyncio.to_thread(project.current_version))
     except IncrowdError as error:
         problems = [str(each) for each in error.problems]
         return _framed(render(request, "preview_problems.html", status=422, problems=problems))
@@ -66,7 +70,7 @@ async def show(studio: Studio, request: Request) -> Response:
 
 async def bundle(studio: Studio, request: Request) -> Response:
     """The bundle of the page."""
-    preview = await _of(studio, request)
+    preview = await _of(request, studio.project(request), request.path_params["version"])
     return Response(preview.bundle, media_type="application/json")
 
 
@@ -76,18 +80,25 @@ def _framed(response: Response) -> Response:
     return response
 
 
-async def _of(studio: Studio, request: Request) -> Preview:
-    project = studio.project(request)
-    address = f"http://{request.headers['host']}/{PREVIEW}/{request.scope[PREVIEW]}/{project.name}"
-    return await asyncio.to_thread(preview_of, project, address)
+async def _of(request: Request, project: Project, version: str) -> Preview:
+    host, secret = request.headers["host"], request.scope[PREVIEW]
+    address = f"http://{host}/{PREVIEW}/{secret}/{project.name}/{version}"
+    return await asyncio.to_thread(preview_of, project, version, address)
 
 
-def preview_of(project: Project, address: str) -> Preview:
-    """The preview of a project. address: where the page finds its bundle.
+def preview_of(project: Project, version: str, address: str) -> Preview:
+    """The preview of a version of a project. address: where the page finds its bundle.
 
-    Raises SurveyError for a mistaken survey, PrivacyError if nothing meets its guarantee.
+    Raises UsageError for an unknown version, SurveyError for a mistaken survey, PrivacyError if
+    nothing meets its guarantee.
     """
-    return _preview(shown(project.survey()).model_dump_json(by_alias=True), address)
+    text = project.seen(version)
+    if text is None:
+        raise UsageError.of("version", version, "load the page again")
+    raw, missing = with_options(parsed(text), project.path)
+    if missing:
+        raise SurveyError(*missing)
+    return _preview(shown(Survey.of(raw)).model_dump_json(by_alias=True), address)
 
 
 def shown(survey: Survey) -> Survey:

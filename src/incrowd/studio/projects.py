@@ -95,17 +95,19 @@ class Project:
                 )
             self._save(text)
 
-    def change(self, change: Change, *, seen: str, comment: str = "") -> Changed:
+    def change(
+        self, change: Change, *, seen: str, comment: str = "", insist: bool = False
+    ) -> Changed:
         """Make a change, and return the texts before and after it.
 
         seen: the `version` that the page showed. If the survey was changed elsewhere since, the
         change is made in the newest text, unless what it replaces was changed as well: then this
-        raises ConflictError, with both values. comment: one that the change makes needless. Raises
-        SurveyError if the file is not TOML.
+        raises ConflictError, with both values, unless the person insists. comment: one that the
+        change makes needless. Raises SurveyError if the file is not TOML.
         """
         with self._locked():
             text = self._text_or_empty()
-            if version(text) != seen:
+            if version(text) != seen and not insist:
                 self._check_unchanged(change, text, seen)
             result = edited(text, change)
             if comment:
@@ -152,6 +154,13 @@ class Project:
         with self._locked():
             number = self._current(self._text_or_empty())
             return self._version(number - 1).exists(), self._version(number + 1).exists()
+
+    def current_version(self) -> str:
+        """The version of the survey, which is kept from now on."""
+        with self._locked():
+            text = self._text_or_empty()
+            self._current(text)
+            return version(text)
 
     def _move(self, step: int) -> bool:
         with self._locked():
