@@ -308,7 +308,9 @@ class Editing(RuleBasedStateMachine):
     def next(self, model, comments=None):
         before = self.project.text()
         if (model, comments) != self.states[self.place] and before != self.before:
-            self.states[self.place + 1 :] = [(model, self.comments if comments is None else comments)]
+            self.states[self.place + 1 :] = [
+                (model, self.comments if comments is None else comments)
+            ]
             self.place += 1
 
     def change(self, change):
@@ -357,7 +359,9 @@ class Editing(RuleBasedStateMachine):
         self.change(RemoveQuestion(id))
         model["question"] = [each for each in model["question"] if each["id"] != id]
         shorter = []
-        whole = [sorted(each["questions"]) for each in model["table"] if id not in each["questions"]]
+        whole = [
+            sorted(each["questions"]) for each in model["table"] if id not in each["questions"]
+        ]
         for each in model["table"]:
             left = [name for name in each["questions"] if name != id]
             if left == each["questions"]:

@@ -127,7 +127,8 @@ class Access:
     def _is_preview(self, scope: Scope) -> bool:
         """Whether a survey page in a preview fetches its bundle, which browsers do without
         cookies: the address contains the secret instead."""
-        _, first, secret, *_ = (*scope["path"].split("/"), "", "")
+        first, _, rest = str(scope["path"]).removeprefix("/").partition("/")
+        secret = rest.partition("/")[0]
         right = hmac.compare_digest(secret.encode(), self.keys.preview.encode())
         return scope["method"] in SAFE and first == PREVIEW and right
 

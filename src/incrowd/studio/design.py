@@ -40,7 +40,7 @@ from incrowd.survey.words import LANGUAGE, checked_tag
 
 # What a person chooses a type by.
 KINDS = {
-    "yesno": (phrase("Yes or no"), phrase("The most precise question that there is.")),
+    "yesno": (phrase("Yes or no"), phrase("The most precise kind of question.")),
     "choice": (phrase("One of several answers"), phrase("Fewer answers are more precise.")),
     "multi": (
         phrase("Several answers at once"),
@@ -410,34 +410,56 @@ def _question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, st
         _put(wanted, key, _words(form, key, tags, main, before.get(key)))
     for key in ("optional", "open"):
         _put(wanted, key, f"is.{key}" in form or None, keep=before.get(key) is False)
-    rows, renamed = _rows(form), {}
-    if kind in ("choice", "multi"):
-        wanted, renamed = _with_rows(wanted, form, rows)
-    if kind == "yesno":
-        wanted.pop("options", None)
-    elif kind in ("number", "amount", "text"):
-        for key in ("options", "labels"):
-            wanted.pop(key, None)
-    if kind in ("yesno", "choice", "multi"):
-        _put(wanted, "labels", _labels(form, rows, tags, main, before) or None)
-    if kind != "text" and "share.0" in form:
-        _put(wanted, "shares", _shares(form, rows) or None)
-    if kind in ("number", "amount"):
+    rows = _rows(form)
+    renamed = {was: name for _, was, name in rows if was and name and was != name}
+    if kind != before.get("type") and kind not in OF_KINDS["options"]:
+        for key in ("labels", "shares", "values"):
+            wanted.pop(key, None)  # they are about other answers
+    elif kind in NAMED:
+        _put_answers(wanted, form, rows, _labels(form, rows, tags, main, before))
+    for key in (key for key in OF_KINDS if kind not in OF_KINDS[key]):
+        wanted.pop(key, None)
+    if kind == "multi":
+        wanted["at_most"] = _at_most(wanted, form)
+    if kind in MEASURED:
         wanted["edges"] = edges_of(text_of(form, "edges")) or before.get("edges") or [0, 10, 20]
-        if wanted["edges"] != before.get("edges") or kind != before.get("type"):
-            wanted.pop("shares", None)  # of ranges that are no more
-    else:
-        wanted.pop("edges", None)
-    _put(wanted, "at_most", _at_most(wanted, form) if kind == "multi" else None)
-    if "missing" in form:
-        codes = [each.strip() for each in text_of(form, "missing").split(",") if each.strip()]
-        same = [str(each) for each in before.get("missing", ())] == codes
-        _put(wanted, "missing", before.get("missing") if same else codes or None)
-    if "code.0" in form and kind != before.get("type") and kind in ("number", "amount", "text"):
-        wanted.pop("values", None)
-    elif "code.0" in form and kind in ("yesno", "choice", "multi"):
-        _put(wanted, "values", _codes(form, rows) or None)
+    if wanted.get("edges") != before.get("edges"):
+        wanted.pop("shares", None)  # of ranges that are no more
+    _put_missing(wanted, form)
     return wanted, renamed
+
+
+NAMED = ("yesno", "choice", "multi")
+MEASURED = ("number", "amount")
+# The keys that only some types have.
+OF_KINDS = {
+    "options": ("choice", "multi"),
+    "options_file": ("choice", "multi"),
+    "labels": NAMED,
+    "edges": MEASURED,
+    "at_most": ("multi",),
+}
+
+
+def _put_answers(
+    wanted: Raw, form: FormData, rows: list[tuple[int, str, str]], labels: dict[str, Any]
+) -> None:
+    """Options, labels, shares and codes, if the form shows them."""
+    if wanted["type"] in OF_KINDS["options"] and (rows or _lines(form, "more")):
+        wanted["options"] = _options(form, rows)
+    if rows:
+        _put(wanted, "labels", labels or None)
+        _put(wanted, "shares", _shares(form, rows) or None)
+        _put(wanted, "values", _codes(form, rows) or None)
+
+
+def _put_missing(wanted: Raw, form: FormData) -> None:
+    """The codes for no answer, if the form shows them; numbers that are unchanged stay numbers."""
+    if "missing" in form:
+        before = wanted.get("missing")
+        codes = [each.strip() for each in text_of(form, "missing").split(",") if each.strip()]
+        same = isinstance(before, list) and list(map(str, before)) == codes
+        _put(wanted, "missing", before if same else codes or None)
 
 
 def _put(wanted: Raw, key: str, value: Any, *, keep: bool = False) -> None:
@@ -471,10 +493,8 @@ def _rows(form: FormData) -> list[tuple[int, str, str]]:
     return rows
 
 
-def _with_rows(
-    wanted: Raw, form: FormData, rows: list[tuple[int, str, str]]
-) -> tuple[Raw, dict[str, str]]:
-    """A question with the options of the form, after the button of a row was used."""
+def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
+    """The options of the form, after the button of a row was used."""
     action, _, at = text_of(form, "row").partition(".")
     place = int(at) if at.isdecimal() else -1
     order = [row for row in rows if row[2] and not (action == "remove" and row[0] == place)]
@@ -483,15 +503,15 @@ def _with_rows(
         other = position + (-1 if action == "up" else 1)
         order.insert(max(other, 0), order.pop(position))
     options = [name for _, _, name in order]
-    options += [each for each in _lines(form, "more") if each not in options]
-    renamed = {was: name for _, was, name in rows if was and name and was != name}
-    if rows or options:
-        wanted = wanted | {"options": options}
-    return wanted, renamed
+    return [*options, *(each for each in _lines(form, "more") if each not in options)]
 
 
 def _labels(
-    form: FormData, rows: Sequence[tuple[int, str, str]], tags: Sequence[str], main: str, before: Raw
+    form: FormData,
+    rows: Sequence[tuple[int, str, str]],
+    tags: Sequence[str],
+    main: str,
+    before: Raw,
 ) -> dict[str, Any]:
     labels = before.get("labels")
     there = labels if isinstance(labels, dict) else {}

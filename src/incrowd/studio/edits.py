@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import tomlkit
@@ -207,7 +207,9 @@ class SetRegression:
 
     def part(self, raw: Raw) -> Raw:
         """Whether the regression is there."""
-        there = [each for each in regressions(raw) if self.before and _marked_same(each, self.before)]
+        there = [
+            each for each in regressions(raw) if self.before and _marked_same(each, self.before)
+        ]
         return {"regression": there[:1]}
 
 
@@ -412,7 +414,9 @@ def _with_renamed_question(raw: Raw, old: str, new: str, there: Sequence[Any]) -
 
 def _with_names(table: Raw, name: Any) -> Raw:
     names = table.get("questions")
-    return table | {"questions": [name(each) for each in names]} if isinstance(names, list) else table
+    return (
+        table | {"questions": [name(each) for each in names]} if isinstance(names, list) else table
+    )
 
 
 BY_QUESTION = ("reference", "predictor_scores", "merge")  # keys of a regression
@@ -445,9 +449,7 @@ def _with_renamed_answers(
         return formula | changed
 
     return raw | {
-        "regression": [
-            _with_variables(answer(each), there, variable) for each in regressions(raw)
-        ]
+        "regression": [_with_variables(answer(each), there, variable) for each in regressions(raw)]
     }
 
 
@@ -511,8 +513,8 @@ def _without_references(raw: Raw, id: str, there: Sequence[Any]) -> Raw:
     if "codes" in raw:
         changed["codes"] = [e for e in _tables_of(raw, "codes") if e.get("question") != id]
     if "regression" in raw:
-        shorter = (_formula_without(each, id, there) for each in regressions(raw))
-        changed["regression"] = [each for each in shorter if each]
+        formulas = (_formula_without(each, id, there) for each in regressions(raw))
+        changed["regression"] = [each for each in formulas if each]
     without = raw | changed
     return without if without.get("weights") != [] else _with_value(without, ("weights",), None)
 
@@ -569,7 +571,9 @@ def parsed(text: str) -> Raw:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise SurveyError.of("survey", InWords(f"is not TOML: {error}"), "correct the text") from None
+        raise SurveyError.of(
+            "survey", InWords(f"is not TOML: {error}"), "correct the text"
+        ) from None
 
 
 def set_value(text: str, keys: tuple[str, ...], value: Any) -> str:
@@ -604,7 +608,9 @@ _PLACE = "\0place"  # the key of a marked table: its number in the file
 def _with_marks(raw: Raw) -> Raw:
     """The parsed file with the place of each table in its list, which changes carry along."""
     return {
-        key: [each | {_PLACE: n} if isinstance(each, dict) else each for n, each in enumerate(value)]
+        key: [
+            each | {_PLACE: n} if isinstance(each, dict) else each for n, each in enumerate(value)
+        ]
         if isinstance(value, list)
         else value
         for key, value in raw.items()
@@ -674,16 +680,15 @@ def _headers(text: str) -> Iterator[int]:
 def _blocks(text: str) -> list[_Block]:
     """The tables of a file, each with the tables within it; together they are the text."""
     starts = [0, *_headers(text), len(text)]
-    pieces = [text[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    pieces = [text[a:b] for a, b in pairwise(starts)]
     blocks: list[_Block] = []
     lead = ""
     for number, piece in enumerate(pieces):
         body, rest = _without_tail(piece)
         last = number == len(pieces) - 1
         rest, following = (rest, "") if last else _with_lead(rest)
-        attached = rest if not rest.strip() else _attached(rest)
-        if attached and attached.strip():
-            body, rest = body + attached, rest[len(attached) :]
+        attached = _attached(rest)
+        body, rest = body + attached, rest[len(attached) :]
         root, nested = _root(body) if number else ("", False)
         if nested and blocks and blocks[-1].root == root:
             before = blocks.pop()
@@ -896,8 +901,10 @@ def _item(value: Any, used: int = 0) -> Item:
         for each in value:
             array.append(_item(each))
         simple = not any(isinstance(each, dict | list) for each in value)
-        return array.multiline(simple and used + len(array.as_string()) > WIDTH)
-    return tomlkit.item(value)
+        array.multiline(simple and used + len(array.as_string()) > WIDTH)
+        return array
+    item: Item = tomlkit.item(value)
+    return item
 
 
 def in_toml(value: Any) -> str:

@@ -26,7 +26,16 @@ from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, InWords, SurveyError, UsageError
 from incrowd.files import PRIVATE
 from incrowd.sampling.check import AnswersCheck, Finding, check
-from incrowd.studio.edits import Change, Changes, Comment, Raw, SetQuestion, comments, parsed, question
+from incrowd.studio.edits import (
+    Change,
+    Changes,
+    Comment,
+    Raw,
+    SetQuestion,
+    comments,
+    parsed,
+    question,
+)
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
 from incrowd.studio.projects import Project, Projects, version
@@ -290,7 +299,9 @@ def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
     columns = draft_of("", load_data(source_of(data, None, None, None))).columns
     column = next((each for each in columns if each.id == id), None)
     if column is None:
-        raise UsageError.of("column", id, "the data have no such column; name the question after it")
+        raise UsageError.of(
+            "column", id, "the data have no such column; name the question after it"
+        )
     edges = column.keys.get("edges") if isinstance(column, DraftQuestion) else None
     if not edges:
         raise UsageError.of("column", id, "it has too few different numbers; write the edges")

@@ -48,7 +48,9 @@ def routes(studio: Studio) -> list[BaseRoute]:
     """The routes of the preview."""
     return [
         route(studio, "/p/{name}/preview/{file:path}", show, methods=("GET",)),
-        route(studio, f"/{PREVIEW}/{{secret}}/{{name}}/{{version}}/bundle", bundle, methods=("GET",)),
+        route(
+            studio, f"/{PREVIEW}/{{secret}}/{{name}}/{{version}}/bundle", bundle, methods=("GET",)
+        ),
     ]
 
 
@@ -129,9 +131,7 @@ def _preview(survey: str, address: str) -> Preview:
     made = make_bundle(plan, terms).bundle
     promise = bundle_guarantee(made)
     words = made.wording
-    content = PageContent(
-        plan, (address,), promise, made.digest.hex(), words.title, words.language
-    )
+    content = PageContent(plan, (address,), promise, made.digest.hex(), words.title, words.language)
     files = page_files(content, shipped())
     return Preview(files, _policy(files["_headers"].decode()), made.encoded)
 
@@ -140,4 +140,6 @@ def _policy(headers: str) -> str:
     """The policy of the page, which may be in a frame of the studio."""
     name = "Content-Security-Policy: "
     line = next(line for line in headers.splitlines() if line.strip().startswith(name))
-    return line.strip().removeprefix(name).replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+    return (
+        line.strip().removeprefix(name).replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+    )
