@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -95,11 +95,23 @@ class View:
         return f"/p/{project.name}/design{'?' if query else ''}{query}"
 
 
+SHAPES: Mapping[str, type] = {
+    **dict.fromkeys(("labels", "shares", "values"), dict),
+    **dict.fromkeys(("options", "edges", "missing", "on"), list),
+    **dict.fromkeys(("name", "language", "outcome", "options_file"), str),
+}
+
+
 class Fields(dict[str, Any]):
     """A table of the file for a template: a key that is not there is an empty field."""
 
     def __missing__(self, _: str) -> str:
         return ""
+
+    @classmethod
+    def of(cls, table: Raw) -> Fields:
+        """The fields of a table, without values of a kind that they cannot have."""
+        return cls({k: v for k, v in table.items() if isinstance(v, SHAPES.get(k, object))})
 
 
 @dataclass(frozen=True)
@@ -143,19 +155,15 @@ class Page:
     @cached_property
     def pairs(self) -> frozenset[frozenset[str]]:
         """The wanted tables of two questions."""
-        listed = (each.get("questions") for each in edits.tables(self.raw))
-        return frozenset(frozenset(map(str, each)) for each in listed if each and len(each) == 2)
-
-    def has_pair(self, one: str, other: str) -> bool:
-        """Whether the table of two questions is wanted."""
-        return frozenset((one, other)) in self.pairs
+        listed = map(edits.names, edits.tables(self.raw))
+        return frozenset(frozenset(each) for each in listed if len(each) == 2)
 
     @property
     def larger(self) -> tuple[tuple[str, ...], ...]:
         """The wanted tables of three or more questions; in a large survey those of two as well."""
         least = 3 if self.matrix else 2
-        listed = [each.get("questions") for each in edits.tables(self.raw)]
-        return tuple(tuple(map(str, each)) for each in listed if each and len(each) >= least)
+        listed = map(edits.names, edits.tables(self.raw))
+        return tuple(each for each in listed if len(each) >= least)
 
     @property
     def crossed(self) -> tuple[Summary, ...]:
@@ -166,10 +174,6 @@ class Page:
     def matrix(self) -> bool:
         """Whether there are few enough questions for a matrix of all pairs."""
         return 2 <= len(self.crossed) <= MOST_PAIRS
-
-    def about(self, *fields: str) -> tuple[Problem, ...]:
-        """The problems of some parts of the survey."""
-        return tuple(each for name in fields for each in self.problems.get(name, ()))
 
 
 def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
@@ -200,13 +204,13 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
             str(each.get("type", "")),
             _in_main(each.get("text"), main),
             _answers(each),
-            Fields(each),
+            Fields.of(each),
             problems.get(f"question {number}", ()),
         )
         for number, each in enumerate(asked, 1)
     )
     shown = version(repr((raw.get("name"), main, asked)))
-    return Page(text, Fields(raw), summaries, _languages(raw), problems, shown=shown, **more)
+    return Page(text, Fields.of(raw), summaries, _languages(raw), problems, shown=shown, **more)
 
 
 def _problems(project: Project, raw: Raw) -> tuple[Problem, ...]:
@@ -334,9 +338,7 @@ def _if_other(raw: Raw, keys: tuple[str, ...], value: Any) -> list[Change]:
 
 def _add(raw: Raw, form: FormData) -> Change:
     """A new question, with what its type needs."""
-    kind, text = text_of(form, "type"), text_of(form, "text")
-    if kind not in KINDS:
-        raise UsageError.of("type", kind or MISSING, f"use one of {', '.join(KINDS)}")
+    kind, text = _kind(form), text_of(form, "text")
     id = text_of(form, "id") or new_id(text, edits.ids(raw))
     entries: Raw = {"id": id, "type": kind} | ({"text": text} if text else {})
     if kind in ("choice", "multi"):
@@ -346,6 +348,13 @@ def _add(raw: Raw, form: FormData) -> Change:
     if kind in ("number", "amount"):
         entries["edges"] = edges_of(text_of(form, "edges")) or [0, 10, 20]
     return AddQuestion(entries)
+
+
+def _kind(form: FormData) -> str:
+    kind = text_of(form, "type")
+    if kind not in KINDS:
+        raise UsageError.of("type", kind or MISSING, f"use one of {', '.join(KINDS)}")
+    return kind
 
 
 def new_id(text: str, there: Sequence[Any]) -> str:
@@ -375,12 +384,12 @@ def edges_of(written: str) -> list[float | int]:
     return numbers
 
 
-def _remove(_: Raw, form: FormData) -> Change:
-    return RemoveQuestion(text_of(form, "id"))
-
-
-def _move(_: Raw, form: FormData) -> Change:
-    return MoveQuestion(text_of(form, "id"), -1 if text_of(form, "step") == "up" else 1)
+def _order(_: Raw, form: FormData) -> Change:
+    """What a button beside a question does to it."""
+    for button, step in (("up", -1), ("down", 1)):
+        if button in form:
+            return MoveQuestion(str(form[button]), step)
+    return RemoveQuestion(str(form.get("remove", "")))
 
 
 def _set(raw: Raw, form: FormData) -> Change:
@@ -399,9 +408,7 @@ def _set(raw: Raw, form: FormData) -> Change:
 
 def _question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, str]]:
     """The question that the form describes, and the options that it renames."""
-    kind = text_of(form, "type")
-    if kind not in KINDS:
-        raise UsageError.of("type", kind or MISSING, f"use one of {', '.join(KINDS)}")
+    kind = _kind(form)
     if not (id := text_of(form, "id")):
         raise UsageError.of("id", MISSING, "give the question a short name")
     tags = str(form.get("tags", "")).split()
@@ -417,14 +424,7 @@ def _question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, st
             wanted.pop(key, None)  # they are about other answers
     elif kind in NAMED:
         _put_answers(wanted, form, rows, _labels(form, rows, tags, main, before))
-    for key in (key for key in OF_KINDS if kind not in OF_KINDS[key]):
-        wanted.pop(key, None)
-    if kind == "multi":
-        wanted["at_most"] = _at_most(wanted, form)
-    if kind in MEASURED:
-        wanted["edges"] = edges_of(text_of(form, "edges")) or before.get("edges") or [0, 10, 20]
-    if wanted.get("edges") != before.get("edges"):
-        wanted.pop("shares", None)  # of ranges that are no more
+    _put_type(wanted, form, before)
     _put_missing(wanted, form)
     return wanted, renamed
 
@@ -451,6 +451,19 @@ def _put_answers(
         _put(wanted, "labels", labels or None)
         _put(wanted, "shares", _shares(form, rows) or None)
         _put(wanted, "values", _codes(form, rows) or None)
+
+
+def _put_type(wanted: Raw, form: FormData, before: Raw) -> None:
+    """What the type needs; the keys that it does not have go."""
+    kind = wanted["type"]
+    for key in (key for key in OF_KINDS if kind not in OF_KINDS[key]):
+        wanted.pop(key, None)
+    if kind == "multi":
+        wanted["at_most"] = _at_most(wanted, form)
+    if kind in MEASURED:
+        wanted["edges"] = edges_of(text_of(form, "edges")) or before.get("edges") or [0, 10, 20]
+    if wanted.get("edges") != before.get("edges"):
+        wanted.pop("shares", None)  # of ranges that are no more
 
 
 def _put_missing(wanted: Raw, form: FormData) -> None:
@@ -552,12 +565,12 @@ def _tables(raw: Raw, form: FormData) -> Change:
         if a.isdecimal() and b.isdecimal() and int(a) < len(names) and int(b) < len(names)
     )
     sets = {frozenset(each) for each in chosen}
-    listed = [tuple(map(str, each.get("questions") or ())) for each in there]
+    listed = [edits.names(each) for each in there]
     before = [each for each in listed if len(each) == 2]
-    known = {frozenset(each) for each in before}
+    before_sets = {frozenset(each) for each in before}
     changes: list[Change] = []
     if str(form.get("tables", "")) != "pairs" and raw.get("tables") != "pairs":
-        added = tuple(each for each in chosen if frozenset(each) not in known)
+        added = tuple(each for each in chosen if frozenset(each) not in before_sets)
         removed = tuple(each for each in before if frozenset(each) not in sets)
         changes += [SetTables(added, removed)] if added or removed else []
     changes += _if_other(raw, ("tables",), text_of(form, "tables") or None)
@@ -606,8 +619,7 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
 ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
     "survey": _whole_survey,
     "add": _add,
-    "remove": _remove,
-    "move": _move,
+    "order": _order,
     "set": _set,
     "tables": _tables,
     "table": _table,
@@ -669,11 +681,12 @@ def consequences(change: Change, changed: Changed) -> Iterator[Phrase]:
 
 
 def _table_name(table: Raw) -> str:
-    return " × ".join(map(str, table.get("questions") or ()))
+    return " × ".join(edits.names(table))
 
 
 def _formula(formula: Raw) -> str:
-    return f"{formula.get('outcome')} ~ {' + '.join(map(str, formula.get('on') or ()))}"
+    on = formula.get("on")
+    return f"{formula.get('outcome')} ~ {' + '.join(map(str, on if isinstance(on, list) else ()))}"
 
 
 # --- responses ------------------------------------------------------------------------------------
@@ -738,7 +751,7 @@ def _rendered(
         raw=page.raw,
         privacy=Fields(privacy if isinstance(privacy, dict) else {}),
         regressions=[(each, _formula(each)) for each in shown],
-        formula=Fields(shown[place] if 0 <= place < len(shown) else {}),
+        formula=Fields.of(shown[place] if 0 <= place < len(shown) else {}),
         place=place if 0 <= place < len(shown) else "",
         outcomes=_outcomes(page),
         job=imports.check_of(studio, project),
@@ -747,9 +760,16 @@ def _rendered(
         answers=edits.answers,
         codes=_codes_of,
         table_name=" × ".join,
+        about=partial(_about, page),
+        has_pair=lambda one, other: frozenset((one, other)) in page.pairs,
         missing_code=imports.missing_code,
         seen=page.seen,
     )
+
+
+def _about(page: Page, *parts: str) -> list[Problem]:
+    """The problems of some parts of the survey."""
+    return [each for part in parts for each in page.problems.get(part, ())]
 
 
 def _words_in(words: Any, tag: str, main: str) -> str:

@@ -174,10 +174,10 @@ class SetTables:
     def on(self, raw: Raw) -> Raw:
         """The parsed file with these tables."""
         gone = {frozenset(each) for each in self.removed}
-        kept = [each for each in tables(raw) if _asked(each) not in gone]
-        there = {_asked(each) for each in kept}
+        left = [each for each in tables(raw) if _asked(each) not in gone]
+        there = {_asked(each) for each in left}
         new = [{"questions": list(each)} for each in self.added if frozenset(each) not in there]
-        return _without_empty(raw | {"table": [*kept, *new]})
+        return _without_empty(raw | {"table": [*left, *new]})
 
     def part(self, raw: Raw) -> Raw:
         """Which of these tables are wanted now."""
@@ -202,8 +202,8 @@ class SetRegression:
         place = next((n for n, each in enumerate(there) if _marked_same(each, self.before)), None)
         if place is None:
             raise UsageError.of("regression", InWords("is not there any more"), "look at it again")
-        kept = [{**_mark(there[place]), **each} for each in new]
-        return _without_empty(raw | {"regression": [*there[:place], *kept, *there[place + 1 :]]})
+        left = [{**_mark(there[place]), **each} for each in new]
+        return _without_empty(raw | {"regression": [*there[:place], *left, *there[place + 1 :]]})
 
     def part(self, raw: Raw) -> Raw:
         """Whether the regression is there."""
@@ -318,6 +318,12 @@ def answers(asked: Raw) -> tuple[str, ...]:
     return tuple(map(str, options)) if isinstance(options, list) else ()
 
 
+def names(table: Raw) -> tuple[str, ...]:
+    """The ids of the questions of a wanted table."""
+    listed = table.get("questions")
+    return tuple(map(str, listed)) if isinstance(listed, list) else ()
+
+
 KEYED = ("labels", "shares")  # by answer
 
 
@@ -347,9 +353,8 @@ def _without_empty(raw: Raw) -> Raw:
     return {key: value for key, value in raw.items() if key not in LISTS or value != []}
 
 
-def _asked(table: Raw) -> frozenset[Any]:
-    names = table.get("questions")
-    return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
+def _asked(table: Raw) -> frozenset[str]:
+    return frozenset(names(table))
 
 
 def _plain(value: Any) -> Any:
@@ -368,18 +373,18 @@ def _for_answers(asked: Raw) -> Raw:
     if not there:
         return asked
     there = (*there, "no answer")
-    kept = {
+    fitting = {
         key: {answer: each for answer, each in asked[key].items() if answer in there}
         for key in KEYED
         if isinstance(asked.get(key), dict)
     }
-    if not asked.get("optional") and "no answer" in kept.get("shares", {}):
-        kept["shares"] = {a: s for a, s in kept["shares"].items() if a != "no answer"}
+    if not asked.get("optional") and "no answer" in fitting.get("shares", {}):
+        fitting["shares"] = {a: s for a, s in fitting["shares"].items() if a != "no answer"}
     if isinstance(asked.get("values"), dict):
         pairs = asked["values"].items()
-        kept["values"] = {code: answer for code, answer in pairs if _plain(answer) in there}
-    emptied = {key for key, value in kept.items() if not value and asked[key]}
-    return {key: value for key, value in (asked | kept).items() if key not in emptied}
+        fitting["values"] = {code: answer for code, answer in pairs if _plain(answer) in there}
+    emptied = {key for key, value in fitting.items() if not value and asked[key]}
+    return {key: value for key, value in (asked | fitting).items() if key not in emptied}
 
 
 # What refers to a question or to an answer.
@@ -521,16 +526,16 @@ def _without_references(raw: Raw, id: str, there: Sequence[Any]) -> Raw:
 
 def _without_question(wanted: Sequence[Raw], id: str) -> list[Raw]:
     """Tables without a question; those of one question, and those that are there, are left out."""
-    kept: list[Raw] = []
+    left: list[Raw] = []
     whole = {_asked(each) for each in wanted if id not in _asked(each)}
     for each in wanted:
         shorter = _with_names_without(each, id)
         if shorter is each:
-            kept.append(each)
+            left.append(each)
         elif len(_asked(shorter)) > 1 and _asked(shorter) not in whole:
             whole.add(_asked(shorter))
-            kept.append(shorter)
-    return kept
+            left.append(shorter)
+    return left
 
 
 def _with_names_without(table: Raw, id: str) -> Raw:

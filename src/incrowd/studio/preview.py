@@ -128,12 +128,12 @@ def _preview(survey: str, address: str) -> Preview:
         collector=COLLECTOR,
         key_configuration=PrivateKey.generate(X25519).configuration(1).encoded.hex(),
     )
-    made = make_bundle(plan, terms).bundle
-    promise = bundle_guarantee(made)
-    words = made.wording
-    content = PageContent(plan, (address,), promise, made.digest.hex(), words.title, words.language)
+    new = make_bundle(plan, terms).bundle
+    promise = bundle_guarantee(new)
+    words = new.wording
+    content = PageContent(plan, (address,), promise, new.digest.hex(), words.title, words.language)
     files = page_files(content, shipped())
-    return Preview(files, _policy(files["_headers"].decode()), made.encoded)
+    return Preview(files, _policy(files["_headers"].decode()), new.encoded)
 
 
 def _policy(headers: str) -> str:
