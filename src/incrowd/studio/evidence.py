@@ -30,6 +30,12 @@ from incrowd.survey import Survey
 
 PlanState = Literal["missing", "stale", "current", "unreadable"]
 State = Literal["done", "next", "waits", "later"]
+STATES: dict[State, Phrase] = {
+    "done": phrase("Done"),
+    "next": phrase("Next"),
+    "waits": phrase("Waits for a colleague"),
+    "later": phrase("Later"),
+}
 PAGE, CARD, CODES, PRINTED = "public", "card.html", "codes.csv", "codes.html"
 PACKAGE = "for-"  # folders of files for colleagues
 
@@ -176,13 +182,13 @@ def _before_bundle(
     planned: PlanFile,
     bundle: Bundle | None,
 ) -> list[_Item]:
-    folder, made = project.path, bundle is not None
+    folder, agreed = project.path, bundle is not None
     key = _Item(
         "collector-key",
         ("collector",),
         phrase("Create the collector's key"),
         "incrowd collector init collector",
-        made or bool(key_of(project, publication).get("collector")),
+        agreed or bool(key_of(project, publication).get("collector")),
         action=True,
     )
     choices = _Item(
@@ -201,7 +207,7 @@ def _before_bundle(
                 ("first",),
                 phrase("Create the first mixer's key, and send its line to the inviter"),
                 "incrowd first-mixer init first-mixer",
-                made or _made(folder, publication, "first"),
+                agreed or _has_keys(folder, publication, "first"),
                 action=True,
             ),
             _Item(
@@ -209,7 +215,7 @@ def _before_bundle(
                 ("second",),
                 phrase("Create the second mixer's keys, and send their lines to the inviter"),
                 "incrowd second-mixer init second-mixer",
-                made or _made(folder, publication, "second"),
+                agreed or _has_keys(folder, publication, "second"),
                 action=True,
             ),
         ]
@@ -222,7 +228,7 @@ def _before_bundle(
             (),
             phrase("Write the terms and the files for colleagues"),
             "",
-            made or _packed(project, survey, publication, planned),
+            agreed or _packed(project, survey, publication, planned),
             ("plan", "choices", *(each for each in keys if each == "collector-key")),
             action=True,
             note=phrase("Writes collection.toml, and for each colleague a folder with a sheet."),
@@ -232,7 +238,7 @@ def _before_bundle(
             (maker,),
             phrase("Create the bundle"),
             _maker_command(publication),
-            made,
+            agreed,
             (*keys, "package"),
             action=True,
             note=phrase(
@@ -253,7 +259,7 @@ def _maker_command(publication: Publication) -> str:
     )
 
 
-def _made(folder: Path, publication: Publication, service: Service) -> bool:
+def _has_keys(folder: Path, publication: Publication, service: Service) -> bool:
     """Whether the keys of a mixer exist here, or were sent."""
     place = folder / FOLDERS[service]
     if service == "first":
@@ -378,11 +384,14 @@ def who(publication: Publication, service: Service) -> str | Phrase:
     return publication.organizations.get(service) or NAMES[service]
 
 
+_RECEIVES: dict[int, Service] = {1: "shuffler", 2: "first"}  # the service that uploads go to
+
+
 def check_bundle(project: Project, publication: Publication, data: bytes) -> Bundle:
     """The bundle that a colleague sent, checked against this project.
 
     Raises ProtocolError if it is not a bundle, UsageError if it is for another plan, another key,
-    or other services.
+    other services, or other terms than were chosen.
     """
     bundle = Bundle.parse(data)
     plan = Plan.load(project.plan_path)
@@ -396,4 +405,16 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
     if "collector" in publication.mine and bundle.key.encoded.hex() != key:
         allowed = f"should be {key}, the key in the folder collector; send your colleague that"
         raise UsageError.of("bundle.key_configuration", bundle.key.encoded.hex(), allowed)
+    addresses = publication.addresses
+    for field, value, chosen in (
+        ("period", bundle.period, publication.period),
+        ("opens", bundle.opens, publication.opens),
+        ("closes", bundle.closes, publication.closes),
+        ("codes", bundle.codes, publication.invitations > 0),
+        ("collector", bundle.collector_address, addresses.get("collector", "")),
+        ("uploads", bundle.upload_address, addresses.get(_RECEIVES[publication.mixers], "")),
+    ):
+        if value != chosen:
+            allowed = f"should be {chosen}, as you chose; ask your colleague, or change the choice"
+            raise UsageError.of(f"bundle.{field}", value, allowed)
     return bundle

@@ -136,8 +136,10 @@ def _package(project: Project, publication: Publication, language: str) -> None:
     survey, certified = project.survey(), checked_plan(project)
     text = terms_text(publication, survey, key_of(project, publication))
     write_text(project.path / TERMS, text)
+    if publication.mixers == 1 and key_of(project, publication).get("collector"):
+        make_bundle(certified, ShufflerTerms.load(project.path / TERMS))  # would it be accepted?
     for service in publication.theirs:
-        folder = _made(package(project, service))
+        folder = _created(package(project, service))
         for copy in package_copies(project, publication, service):
             write_bytes(copy, (project.path / copy.name).read_bytes(), mode=0o644)
         sheet = sheet_of(publication, survey, certified, service, language)
@@ -178,8 +180,8 @@ def _bundle(project: Project, publication: Publication, language: str) -> None:
     terms = project.path / TERMS
     if publication.mixers == 1:
         shuffler = load_shuffler_settings(project.path / FOLDERS["shuffler"])
-        made = make_bundle(certified, ShufflerTerms.load(terms))
-        mixer_setup.install(shuffler, made.bundle, made.private)
+        new_bundle = make_bundle(certified, ShufflerTerms.load(terms))
+        mixer_setup.install(shuffler, new_bundle.bundle, new_bundle.private)
         if publication.local_only:  # both services run here
             places = Places(_folder(project, "collector", PRIVATE_FOLDER))
             keep_bundle(places, shuffler.bundle_file)
@@ -249,10 +251,10 @@ def _card(project: Project, publication: Publication, language: str) -> None:
 
 
 def _folder(project: Project, name: str, mode: int = 0o777) -> Path:
-    return _made(project.path / name, mode)
+    return _created(project.path / name, mode)
 
 
-def _made(folder: Path, mode: int = 0o777) -> Path:
+def _created(folder: Path, mode: int = 0o777) -> Path:
     folder.mkdir(mode, parents=True, exist_ok=True)
     return folder
 

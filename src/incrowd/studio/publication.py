@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -14,8 +14,8 @@ import tomlkit
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from incrowd.collection.claims import claims_of_plan
-from incrowd.collection.protocol.addresses import checked_address
-from incrowd.collection.protocol.bundle import TIME, Runs, as_time
+from incrowd.collection.protocol.addresses import checked_address, host
+from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time
 from incrowd.errors import MISSING, Problem, UsageError
 from incrowd.files import write_text
 from incrowd.guarantees import Service as NamedService
@@ -180,31 +180,61 @@ def save_publication(project: Project, publication: Publication, expected: str) 
 
 def problems_of(publication: Publication, survey: Survey) -> list[Problem]:
     """What is missing or contradictory before the terms can be written."""
-    problems = []
-    needed = {"period": publication.period, "opens": publication.opens}
-    needed |= {"closes": publication.closes}
-    needed |= {
-        f"addresses.{each}": publication.addresses.get(each, "") for each in publication.services
-    }
-    if publication.mixers == 2:
-        names = publication.organizations
-        needed |= {f"organizations.{each}": names.get(each, "") for each in publication.services}
-    for field, value in needed.items():
-        if not value:
-            problems.append(Problem(field, MISSING, "fill it in"))
-    if publication.opens and publication.closes and publication.opens >= publication.closes:
-        allowed = f"should be after {publication.opens}"
-        problems.append(Problem("closes", publication.closes, allowed))
-    if publication.mixers == 2 and not publication.invitations:
+    missing = [Problem(field, MISSING, "fill it in") for field in _missing(publication)]
+    return [*missing, *_contradictions(publication), *_unfit(publication, survey)]
+
+
+def _missing(publication: Publication) -> Iterator[str]:
+    """The fields without which no terms can be written."""
+    for field in ("period", "opens", "closes"):
+        if not getattr(publication, field):
+            yield field
+    tables = ("addresses", "organizations") if publication.mixers == 2 else ("addresses",)
+    for table in tables:
+        for service in publication.services:
+            if not getattr(publication, table).get(service):
+                yield f"{table}.{service}"
+
+
+def _contradictions(publication: Publication) -> Iterator[Problem]:
+    """Choices that exclude each other; the bundle would be refused."""
+    opens, closes, disposes = publication.opens, publication.closes, publication.disposes
+    if opens and closes and opens >= closes:
+        yield Problem("closes", closes, f"should be after {opens}")
+    if closes and disposes:
+        delivery = TO_DELIVER if publication.mixers == 2 else timedelta(0)
+        if as_time(disposes) - as_time(closes) < delivery or disposes < closes:
+            day = "a day after closing" if delivery else "the time of closing"
+            yield Problem("disposes", disposes, f"should be at least {day}")
+    given = [publication.addresses.get(each, "") for each in publication.services]
+    hosts = [host(address) for address in given if address]
+    if len(set(hosts)) < len(hosts) and not publication.local_only:
+        allowed = "should differ: each service has a host of its own, at another organization"
+        yield Problem("addresses", ", ".join(hosts), allowed)
+    runs = runs_of(publication) if publication.mixers == 2 else None
+    if runs and runs.same("inviter", "collector"):
+        allowed = "should not run the inviter as well: it could invent the crowd"
+        yield Problem("organizations.collector", runs.collector, allowed)
+
+
+def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
+    """What the survey would have to state for this collection."""
+    if not publication.invitations and publication.mixers == 2:
         allowed = "with two mixers, everybody needs an invitation; give their number"
-        problems.append(Problem("invitations", publication.invitations, allowed))
-    if publication.mixers == 1 and not publication.invitations and not survey.colluding:
+        yield Problem("invitations", publication.invitations, allowed)
+    elif not publication.invitations and not survey.colluding:
         allowed = (
             "without invitations, anybody can answer many times; invite people, or state in the "
             "survey how many senders may be a single party (colluding)"
         )
-        problems.append(Problem("invitations", publication.invitations, allowed))
-    return problems
+        yield Problem("invitations", publication.invitations, allowed)
+    if publication.mixers == 2 and survey.small_strata == "merge":
+        allowed = 'two mixers do not merge strata; state "delete" in the survey'
+        yield Problem("small_strata", survey.small_strata, allowed)
+    for question in survey.questions:
+        if not question.text:
+            allowed = "add the text of the question to the survey, so that people can read it"
+            yield Problem(f"question {question.id}", MISSING, allowed)
 
 
 def terms_text(publication: Publication, survey: Survey, keys: Mapping[str, str]) -> str:

@@ -20,12 +20,12 @@ from incrowd.presentation.number_text import bound
 from incrowd.presentation.sentences import against_sentence, promise_sentence
 from incrowd.studio.evidence import (
     PACKAGE,
+    STATES,
     PlanFile,
     bundle_of,
     plan_file,
     public_lines,
     steps,
-    who,
 )
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, language_of, render, route
@@ -34,7 +34,6 @@ from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.publication import (
     FOLDERS,
     NAMES,
-    SERVICES,
     Here,
     Publication,
     Service,
@@ -134,14 +133,15 @@ async def _page(
     status: int = 200,
     values: Mapping[str, str] | None = None,
     mistakes: tuple[str, ...] = (),
+    failure: tuple[str, ...] = (),
 ) -> Response:
-    """The page. values, mistakes: of a form that could not be saved."""
+    """The page. values, mistakes: of a form that could not be saved. failure: of a step."""
     project = studio.project(request)
     parts = await asyncio.to_thread(page_parts, project)
     if values is not None:
         parts["values"] = values
     job = studio.jobs.get((project.path, "plan"))
-    parts |= {"mistakes": mistakes, "job": job, "running": _running(job)}
+    parts |= {"mistakes": mistakes, "failure": failure, "job": job, "running": _running(job)}
     return render(request, "publish.html", status=status, **parts)
 
 
@@ -170,12 +170,10 @@ def page_parts(project: Project) -> dict[str, Any]:
         "choices": CHOICES,
         "roles": ROLES,
         "roles_of": ROLES_OF,
-        "services": SERVICES,
         "names": NAMES,
-        "keys": KEYS,
+        "states": STATES,
         "languages_of_survey": survey.languages,
         "promises": _promises(planned, publication),
-        "who": lambda service: who(publication, service),
         "folders": FOLDERS,
         "package": PACKAGE,
         "reserve": least_reserve(survey.crowd),
@@ -360,7 +358,10 @@ async def do_step(studio: Studio, request: Request) -> Response:
     project, step = studio.project(request), request.path_params["step"]
     if step == "plan":
         return await start_plan(studio, request)
-    await asyncio.to_thread(perform, project, step, language_of(request))
+    try:
+        await asyncio.to_thread(perform, project, step, language_of(request))
+    except (IncrowdError, OSError) as error:
+        return await _page(studio, request, status=422, failure=lines(error))
     return RedirectResponse(f"/p/{project.name}/publish#step-{step}", 303)
 
 
@@ -375,9 +376,12 @@ async def upload_bundle(studio: Studio, request: Request) -> Response:
             data = await file.read(MOST_BUNDLE_BYTES + 1)
         elif form.get("dropped"):
             data = await asyncio.to_thread((project.path / DROPPED).read_bytes)
-    if not data:
-        raise UsageError.of("bundle", MISSING, "choose the file bundle.json")
-    await asyncio.to_thread(take_bundle, project, publication, data)
+    try:
+        if not data:
+            raise UsageError.of("bundle", MISSING, "choose the file bundle.json")
+        await asyncio.to_thread(take_bundle, project, publication, data)
+    except (IncrowdError, OSError) as error:
+        return await _page(studio, request, status=422, failure=lines(error))
     return RedirectResponse(f"/p/{project.name}/publish#step-bundle", 303)
 
 

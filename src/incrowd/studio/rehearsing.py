@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 from incrowd.collection.rehearsal import FEWEST
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio import rehearsal
-from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.language import phrase
 from incrowd.studio.pages import Studio, language_of, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication
@@ -119,13 +119,12 @@ _STAGES = {
 
 def _progress(job: Job | None) -> dict[str, Any]:
     """What happens now, in words, and how many people have sent of how many."""
-    said: Phrase = _STAGES[rehearsal.PLANNING]
-    sent = people = 0
     stage, *numbers = (job.progress if job else "").split()[:3] or [rehearsal.PLANNING]
     if stage == rehearsal.SENDING:
         sent, people = map(int, numbers)
-        said = phrase("{sent} of {people} people have sent", sent=sent, people=people)
-    return {"stage": _STAGES.get(stage, said), "sent": sent, "people": people}
+        sending = phrase("{sent} of {people} people have sent", sent=sent, people=people)
+        return {"stage": sending, "sent": sent, "people": people}
+    return {"stage": _STAGES.get(stage, _STAGES[rehearsal.PLANNING]), "sent": 0, "people": 0}
 
 
 async def start(studio: Studio, request: Request) -> Response:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +48,7 @@ class _Facts(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
 
-class Stratum(_Facts):
+class StratumFacts(_Facts):
     """One stratum: its people as last counted, or None."""
 
     name: Text
@@ -80,7 +81,7 @@ class Facts(_Facts):
     counter_away: bool
     crowd: Count
     least_people: Count
-    strata: list[Stratum] = Field(max_length=1000)
+    strata: list[StratumFacts] = Field(max_length=1000)
     more_strata: Count
     opened_people: Count
     sealed_reports: Count
@@ -94,16 +95,6 @@ class Facts(_Facts):
         """The people of all strata that are listed, as last counted."""
         counted = [each.people for each in self.strata if each.people is not None]
         return sum(counted) if counted else None
-
-    @property
-    def rejected_reports(self) -> int:
-        """Sealed reports that could not be opened."""
-        return sum(self.rejected.values())
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a release was opened, so that there are results."""
-        return self.opened_people > 0
 
 
 PHASES: dict[Phase, Phrase] = {
@@ -292,6 +283,7 @@ def fetched(address: str, token: str, transport: httpx.BaseTransport | None = No
     """
     headers = {"Authorization": f"Bearer {token}"}
     url, body = f"{address}{DASHBOARD}/state", bytearray()
+    end = time.monotonic() + SECONDS
     try:
         with (
             open_client(transport) as client,
@@ -299,8 +291,8 @@ def fetched(address: str, token: str, transport: httpx.BaseTransport | None = No
         ):
             for piece in answer.iter_raw():
                 body += piece
-                if len(body) > MOST_BYTES:
-                    raise _unusable("its response is too large", "check the address")
+                if len(body) > MOST_BYTES or time.monotonic() > end:
+                    raise _unusable("its response is too large or too slow", "check the address")
             status = answer.status_code
     except (httpx.HTTPError, OSError) as error:
         why = f"it did not respond ({type(error).__name__})"
