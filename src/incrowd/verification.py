@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from incrowd.accountant.certificates import Certificate
+from incrowd.errors import PlanError
 from incrowd.estimation.estimate import Reports, count
 from incrowd.estimation.results import Received
 from incrowd.guarantees import counted_guarantee, keeps, recertify
@@ -107,6 +109,16 @@ def verify(
         people=people if counted.strata else None,
         contradicted=any(each.contradicted for each in received),
     )
+
+
+def check_certificate(plan: Plan, path: Path) -> None:
+    """Raise PlanError if the noise of a plan does not give the guarantee that it states.
+
+    The digest does not show that: anybody can compute one. path: of the plan file.
+    """
+    if not verify(plan).plan_holds:
+        allowed = "its noise is too small for the guarantee that it states; make a new plan"
+        raise PlanError.of("plan", str(path), allowed)
 
 
 def _of_all(plan: Plan, messages: Mapping[int, MessageTally]) -> list[MessageTally]:

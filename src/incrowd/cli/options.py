@@ -16,7 +16,7 @@ from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import say, working
 from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.encoding.formats.registry import FORMATS, name_one
-from incrowd.errors import PlanError, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import is_stream
 
 if TYPE_CHECKING:
@@ -227,14 +227,11 @@ def certified(path: Path, merge: Sequence[str] | None = None) -> incrowd.Plan:
 
 
 def check_certificate(plan: incrowd.Plan, path: Path) -> None:
-    """Raise PlanError if the noise of a plan does not give the guarantee that it states.
+    """As `incrowd.verification.check_certificate`."""
+    from incrowd.verification import check_certificate
 
-    The digest does not show that: anybody can compute one.
-    """
     with working("checking the plan's certificate"):
-        if not incrowd.verify(plan).plan_holds:
-            allowed = "its noise is too small for the guarantee that it states; make a new plan"
-            raise PlanError.of("plan", str(path), allowed)
+        check_certificate(plan, path)
 
 
 Engine = Annotated[
