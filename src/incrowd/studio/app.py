@@ -14,12 +14,12 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from incrowd.errors import UsageError
-from incrowd.studio import home
+from incrowd.studio import home, results
 from incrowd.studio.access import Access, Keys
 from incrowd.studio.language import LANGUAGES
 from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, error_response, render, route
 
-AREAS = (home.routes,)
+AREAS = (home.routes, results.routes)
 MOST_BYTES = 64 << 20  # of a file that is uploaded
 
 
