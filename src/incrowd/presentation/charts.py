@@ -42,8 +42,8 @@ CONFIG: dict[str, Any] = {
 }
 # The empty frames that Vega draws around every group: a third of the text, and invisible.
 _INVISIBLE = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
-# A picture with one label needs no roles for its parts.
-_ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
+# A picture with one label needs no roles and labels for its parts.
+_ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*"|aria-label="[^"]*")')
 
 
 class Size(NamedTuple):
@@ -164,6 +164,7 @@ def intervals_svg(
         domain=domain,
         across=across,
         nothing=0,
+        number=".4~r",
         scale="linear",
     )
 

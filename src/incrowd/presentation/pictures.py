@@ -52,12 +52,12 @@ def _drawn(result: object) -> Iterator[tuple[str, str, Groups]]:
         rows = _by(result.rows, result.columns, result.of_rows)
         yield f"{second} among each {first}, 95% intervals", "percent of the row", rows
     elif isinstance(result, Correlations):
-        lines = [
-            Interval(" × ".join(pair.questions), pair.estimate, pair.low, pair.high)
-            for pair in result.pairs
-            if math.isfinite(pair.estimate)
-        ]
-        yield "Correlations, 95% intervals", "correlation", [("", lines)]
+        groups: dict[str, list[Interval]] = {}
+        for pair in result.pairs:
+            if math.isfinite(pair.estimate):
+                line = Interval(pair.questions[1], pair.estimate, pair.low, pair.high)
+                groups.setdefault(pair.questions[0], []).append(line)
+        yield "Correlations, 95% intervals", "correlation", list(groups.items())
 
 
 def _by(groups: Sequence[str], answers: Sequence[str], figures: Sequence[Comparison]) -> Groups:

@@ -20,6 +20,7 @@ from incrowd.estimation.estimate import count, estimate, to_count
 from incrowd.estimation.postprocess import postprocess
 from incrowd.estimation.regression.regress import regress
 from incrowd.plans import Plan
+from incrowd.plans.plan import with_merged
 from incrowd.presentation.write import Document, Result, document, postprocessed_document
 from incrowd.reports.consistency import check_possible
 from incrowd.reports.folder import load_reports
@@ -27,6 +28,7 @@ from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.reports.tally_files import load_tally
 from incrowd.studio.calls import Call
 from incrowd.studio.sources import fingerprint
+from incrowd.survey.merging import parsed_merges
 from incrowd.verification import check_certificate
 
 MOST = 64  # results that are kept
@@ -65,6 +67,11 @@ def computed(progress: Callable[[str], None], order: Order) -> Any:
     options = {name: _value(value) for name, value in order.call.options}
     if order.call.margins and order.margins:
         options["margins"] = load_margins(order.margins)
+    merge = parsed_merges(plan.survey.questions, order.call.merge)
+    if order.call.function == "regress":
+        options |= {"merge": merge} if merge else {}
+    else:
+        plan = with_merged(plan, merge)
     is_tally = order.reports.suffix == TALLY
     if is_tally and order.call.function != "estimate":
         allowed = "it has counts for tables only; choose tables, or the reports themselves"

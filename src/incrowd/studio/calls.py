@@ -20,6 +20,10 @@ SHARES = 2  # questions of a crosstab or a comparison
 _COMMANDS = {"crosstab": "compare", "postprocess": "postprocess"}
 _TALLY = "from incrowd.reports.tally_files import load_tally"
 _RECEIPTS = "from incrowd.collection.collector.receipt import receipts_of"
+_MERGES = (
+    "from incrowd.plans.plan import with_merged",
+    "from incrowd.survey.merging import parsed_merges",
+)
 _CROSSTAB = "from incrowd.estimation.crosstab import crosstab"
 
 
@@ -27,13 +31,15 @@ _CROSSTAB = "from incrowd.estimation.crosstab import crosstab"
 class Call:
     """A call of the library: function(plan, reports, *questions, **options).
 
-    The same names are the options of the command. margins: the name of a file, or "".
+    The same names are the options of the command. margins: the name of a file, or "". merge: the
+    answers that are treated as one, as the command takes them.
     """
 
     function: str
     questions: tuple[str, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
     margins: str = ""
+    merge: tuple[str, ...] = ()
 
     def with_option(self, name: str, value: Any) -> Call:
         """The same call with one more option."""
@@ -54,6 +60,8 @@ class Call:
             words += _option(name, value)
         if self.margins:
             words += ["--margins", self.margins]
+        for text in self.merge:
+            words += ["--merge", text]
         return shlex.join([*words, "-o", output])
 
     def python(self, plan: str, reports: str, output: str, release: bool = False) -> str:
@@ -70,6 +78,8 @@ class Call:
         arguments += [f"{name}={_literal(value)}" for name, value in self.options]
         if self.margins:
             arguments.append(f"margins=incrowd.load_margins({self.margins!r})")
+        if self.merge:
+            arguments += ["merge=merge"] * (self.function == "regress")
         if release:
             arguments.append(f"received=receipts_of(plan, [{reports!r}])")
         load = "load_tally" if reports.endswith(TALLY) else "incrowd.load_reports"
@@ -79,14 +89,23 @@ class Call:
             *([_CROSSTAB] if crossed else []),
             *([_TALLY] if load == "load_tally" else []),
             *([_RECEIPTS] if release else []),
+            *(_MERGES if self.merge else []),
             "",
             f"plan = incrowd.Plan.load({plan!r})",
+            *self._merging(),
             f"reports = {load}({reports!r})",
             f"result = {name}({', '.join(arguments)})",
         ]
         if self.function == "estimate":
             lines.append(f"incrowd.save_estimates(result, {output!r})")
         return "\n".join(lines)
+
+    def _merging(self) -> Iterator[str]:
+        """Lines of Python that merge answers: in the model of a regression, or in the plan."""
+        if self.merge:
+            yield f"merge = parsed_merges(plan.survey.questions, {list(self.merge)!r})"
+            if self.function != "regress":
+                yield "plan = with_merged(plan, merge)"
 
     def toml(self) -> str:
         """Lines of a survey file that ask for what this call needs."""
@@ -133,7 +152,8 @@ class Choice:
     source: the name of the reports. tables: each as ids with commas between them. others: another
     table, as typed. questions: the two of a crosstab or a comparison, or those to correlate.
     outcome, on, formula, family, penalty: of a regression; a formula, if typed, counts alone.
-    method: of proportions. flags: those that are set.
+    method: of proportions. merge: answers to merge, one line for each group. flags: those that are
+    set.
     """
 
     view: View = "tables"
@@ -151,6 +171,7 @@ class Choice:
     penalty: str = ""
     method: str = ""
     margins: str = ""
+    merge: str = ""
     flags: tuple[str, ...] = ()
 
     @property
@@ -161,11 +182,21 @@ class Choice:
         return tuple(dict.fromkeys(split))
 
     @property
+    def merges(self) -> tuple[str, ...]:
+        """The answers to merge, as the command takes them."""
+        return tuple(line.strip() for line in self.merge.splitlines() if line.strip())
+
+    @property
     def call(self) -> Call | None:
         """The call, or None while something has to be chosen first.
 
         Raises UsageError for choices that do not go together.
         """
+        call = self._call
+        return call and replace(call, merge=self.merges)
+
+    @property
+    def _call(self) -> Call | None:
         options = [(flag, True) for flag in self.flags]
         plain = [(flag, True) for flag in self.flags if flag != "of_those_who_answered"]
         tables = [("tables", self.wanted)] if self.wanted else []
@@ -228,7 +259,7 @@ class Choice:
 
 _TEXTS = (
     *("source", "others", "first", "second", "reference", "outcome", "formula", "family"),
-    *("penalty", "method", "margins"),
+    *("penalty", "method", "margins", "merge"),
 )
 _LISTS = ("tables", "among", "on")
 

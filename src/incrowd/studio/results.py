@@ -25,6 +25,7 @@ from incrowd.estimation.readings import check_tables
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.plans import Plan
+from incrowd.plans.plan import with_merged
 from incrowd.presentation import sentences
 from incrowd.presentation.pictures import Picture
 from incrowd.presentation.write import Document, content
@@ -48,6 +49,7 @@ from incrowd.studio.sources import (
     sources,
 )
 from incrowd.survey import AnyQuestion
+from incrowd.survey.merging import parsed_merges
 
 LARGE = 32 << 20  # bytes of reports that are counted in a process, so that it can be stopped
 MOST_PAIRS = 15  # questions whose pairs are all listed
@@ -77,7 +79,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 class Desk(NamedTuple):
-    """The plan and the files of a choice. reports: the path of its source."""
+    """The plan, with merged answers, and the files of a choice. reports: the path of its source."""
 
     plan: Plan
     plan_path: Path
@@ -133,7 +135,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
     wrong = list(problems)
     try:
         if chosen:
-            desk = _desk(project, chosen)
+            desk = _desk(project, chosen, choice)
             parts["options"] = _options(desk.plan, choice)
             if call := choice.call:
                 parts |= _answered(cache, studio, project, chosen, desk, choice, call)
@@ -176,11 +178,13 @@ def _chosen(every: Sequence[Source], name: str) -> Source | None:
     return usable[0] if len(usable) == 1 else None
 
 
-def _desk(project: Project, chosen: Source) -> Desk:
+def _desk(project: Project, chosen: Source, choice: Choice) -> Desk:
     if chosen.problem:
         raise UsageError.of("reports", chosen.name, chosen.problem)
     path = plan_path(project, chosen)
-    return Desk(Plan.load(path), path, project.path / chosen.name)
+    plan = Plan.load(path)
+    merge = parsed_merges(plan.survey.questions, choice.merges)
+    return Desk(with_merged(plan, merge), path, project.path / chosen.name)
 
 
 def _order(project: Project, desk: Desk, call: Call) -> Order:
@@ -402,7 +406,7 @@ def _found(
     chosen, call = _chosen(sources(project), choice.source), choice.call
     if chosen is None or call is None:
         raise UsageError.of("choice", MISSING, "choose reports and questions first")
-    desk = _desk(project, chosen)
+    desk = _desk(project, chosen, choice)
     if covariance and call.function == "estimate":
         call = call.with_option("covariance", True)
     order = _order(project, desk, call)
