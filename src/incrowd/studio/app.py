@@ -22,6 +22,7 @@ from incrowd.studio import (
     preview,
     publishing,
     rehearsing,
+    results,
     watching,
 )
 from incrowd.studio.access import Access, Keys
@@ -37,6 +38,7 @@ AREAS = (
     publishing.routes,
     rehearsing.routes,
     watching.routes,
+    results.routes,
 )
 MOST_BYTES = 64 << 20  # of a file that is uploaded
 
