@@ -23,6 +23,7 @@ from bench import (
     others,
     page,
     start,
+    studio,
     tokens,
     whole,
 )
@@ -40,6 +41,7 @@ SECTIONS = {
     "collecting": ("Collecting", collecting.rows),
     "tokens": ("Tokens", tokens.rows),
     "mixers": ("Two mixers", mixers.rows),
+    "studio": ("The studio", studio.rows),
     "spark": ("Spark", on_spark.rows),
 }
 

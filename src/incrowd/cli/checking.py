@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import naming, print_json, say, working
+from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
+from incrowd.errors import naming
 from incrowd.files import checked_ending
 
 

@@ -11,7 +11,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is
-from incrowd.cli.console import counting, naming, say, working
+from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -35,7 +35,7 @@ from incrowd.cli.options import (
     saved,
 )
 from incrowd.cli.words import POSTPROCESSING_METHODS, THIS_MACHINE, PostprocessingMethod
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, naming
 from incrowd.files import is_stream
 
 if TYPE_CHECKING:

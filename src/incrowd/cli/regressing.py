@@ -10,7 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is, questions_joined
-from incrowd.cli.console import all_parts, naming, say, working
+from incrowd.cli.console import all_parts, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -37,7 +37,7 @@ from incrowd.cli.words import (
     Penalty,
     RegressionMethod,
 )
-from incrowd.errors import MISSING, UsageError
+from incrowd.errors import MISSING, UsageError, naming
 
 Outcome = Annotated[
     str | None,

@@ -44,13 +44,14 @@ class Document(NamedTuple):
     """A result in every form that a file can have; each form is made when it is written.
 
     facts: JSON-ready. page: HTML. table: an Arrow table, for .csv and .parquet. figures: for .xlsx
-    and .R.
+    and .R. view: of a result that has no page with charts.
     """
 
     facts: Callable[[], Any]
     page: Callable[[], str]
     table: Callable[[], pa.Table]
     figures: Callable[[], figures.Figures]
+    view: View | None = None
 
 
 def document(result: Result) -> Document:
@@ -107,7 +108,7 @@ def _of_view(
     view: View, table: Callable[[], pa.Table], figures: Callable[[], figures.Figures]
 ) -> Document:
     return Document(
-        lambda: marked(dict(view.facts), view.seed), lambda: view_page(view), table, figures
+        lambda: marked(dict(view.facts), view.seed), lambda: view_page(view), table, figures, view
     )
 
 

@@ -17,6 +17,10 @@ from incrowd.survey import Survey
 
 SCALES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)  # the largest share of a picture
 ODDS_SCALES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
+MOST_MARGIN = 0.25  # beyond it a table shows next to nothing
+USELESS = phrase(
+    "This would show next to nothing: ask more people, allow a larger epsilon, or drop tables."
+)
 PRECISE = 0.1  # margins below this many points are shown with two decimals
 SIGNIFICANT = 3  # digits of an effective sample
 
@@ -109,6 +113,7 @@ def _table(survey: Survey, table: TableOutlook, language: str) -> Figure:
         effective=rounded(forecast.effective_sample_size),
         mean=mean,
         hidden=forecast.cells - len(table.cells),
+        advice=USELESS if HALF_WIDTH * forecast.standard_error > MOST_MARGIN else None,
     )
 
 

@@ -172,8 +172,8 @@ def _merge(_: Survey, document: Any, chosen: list[str]) -> None:
         raise UsageError.of(field, unknown[0], f"use {', '.join(options)}")
     if len(answers) == len(options):
         raise UsageError.of(field, ", ".join(answers), "leave at least two answers")
-    name = MERGED.join(each for each in options if each in answers)
-    first = next(each for each in options if each in answers)
+    answers = [each for each in options if each in answers]
+    name, first = MERGED.join(answers), answers[0]
     question["options"] = [
         name if each == first else each for each in options if each == first or each not in answers
     ]

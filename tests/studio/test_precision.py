@@ -1,0 +1,315 @@
+"""The page of precision: what it shows, saves and refuses."""
+
+import re
+import tomllib
+
+import pytest
+
+import incrowd
+from incrowd.planner.outlook import estimate
+from incrowd.studio.chosen_values import kept, survey_of, typed_values, with_typed
+from incrowd.studio.what_if import changed_text
+from incrowd.survey import Survey
+
+HTMX = {"HX-Request": "true"}
+SURVEY = """\
+# who asks
+name = "Work"
+crowd = 5000  # all of us
+
+[privacy]
+epsilon = 1.0
+delta = 1e-6
+
+[[question]]
+id = "bullied"
+type = "yesno"
+
+[[question]]
+id = "stress"  # last year's words
+type = "choice"
+options = ["low", "medium", "high"]
+labels = { low = "little", medium = "some", high = "much" }
+shares = { low = 0.5, medium = 0.3, high = 0.2 }
+values = { 1 = "low", 2 = "medium", 3 = "high" }
+
+[[question]]
+id = "sex"
+type = "choice"
+options = ["f", "m"]
+
+[[table]]
+questions = ["bullied", "stress"]
+
+[[regression]]
+outcome = "bullied"
+on = ["stress"]
+"""
+
+
+@pytest.fixture
+def project(studio):
+    project = studio.projects.create("Work", "")
+    project.survey_path.write_text(SURVEY)
+    return project
+
+
+def fields(page):
+    """What a browser would send from the form of the values."""
+    form = page[page.index('<form id="values"') :]
+    inputs = re.findall(r"<input [^>]*>", form[: form.index("</form>")])
+    named = (
+        (re.search(r'name="([^"]*)"', each), re.search(r'value="([^"]*)"', each)) for each in inputs
+    )
+    return {name[1]: value[1] if value else "" for name, value in named if name}
+
+
+def margins(html):
+    return re.findall(r"At most ± ([\d.]+) points", html)
+
+
+def test_each_table_has_a_picture_of_what_the_engine_expects(browser, project):
+    page = browser.get("/p/work/precision").text
+    seen = estimate(Survey.load(project.survey_path))
+    expected = [f"{196 * table.forecast.standard_error:.1f}" for table in seen.tables]
+    assert margins(page) == expected and len(expected) == 4
+    rows = sum(len(table.cells) for table in seen.tables) + len(seen.regressions[0].terms)
+    assert page.count("<svg") == rows
+    assert "style=" not in page and "<style" not in page
+    assert ">estimate</span>" in page and ">certified</span>" not in page
+
+
+def test_a_slider_changes_the_pictures_and_not_the_file(browser, project):
+    sent = fields(browser.get("/p/work/precision").text) | {"crowd": "50000", "epsilon": "0.4"}
+    response = browser.post("/p/work/precision", data=sent, headers=HTMX)
+    other = SURVEY.replace("5000 ", "50000 ").replace("epsilon = 1.0", "epsilon = 0.4")
+    seen = estimate(Survey.of(tomllib.loads(other)))
+    assert margins(response.text) == [
+        f"{196 * table.forecast.standard_error:.1f}" for table in seen.tables
+    ]
+    assert "<html" not in response.text
+    assert project.survey_path.read_text() == SURVEY
+
+
+def test_kept_values_change_only_their_own_lines(browser, project):
+    page = browser.get("/p/work/precision").text
+    changed = {"crowd": "8000", "delta": "1e-8", "local_epsilon": "6", "share-1-0": "60"}
+    response = browser.post("/p/work/precision/keep", data=fields(page) | changed)
+    assert response.status_code == 422  # the shares sum to 1.1
+    assert 'value="8000"' in response.text and "should sum to 1" in response.text
+    assert project.survey_path.read_text() == SURVEY
+    changed |= {"share-1-1": "20"}
+    response = browser.post("/p/work/precision/keep", data=fields(page) | changed)
+    assert response.status_code == 303
+    text = project.survey_path.read_text()
+    lines, before = text.splitlines(), SURVEY.splitlines()
+    assert [each for each in before if each not in lines] == [
+        "crowd = 5000  # all of us",
+        "delta = 1e-6",
+        "shares = { low = 0.5, medium = 0.3, high = 0.2 }",
+    ]
+    survey = Survey.load(project.survey_path)
+    assert (survey.crowd, survey.privacy.delta, survey.privacy.local_epsilon) == (8000, 1e-8, 6.0)
+    assert survey.shares["stress"] == (0.6, 0.2, 0.2)
+    assert "# all of us" in text and "# last year's words" in text
+
+
+def test_the_shown_survey_is_the_one_that_is_kept(project):
+    raw = tomllib.loads(SURVEY)
+    typed = typed_values(raw) | {
+        "crowd": "700",
+        "epsilon": "2,5",
+        "reports_per_person": "3",
+        "share-0-1": "10",
+        "share-1-2": "",
+    }
+    shown = survey_of(with_typed(raw, typed), project)
+    text = kept(SURVEY, raw, typed)
+    assert shown == Survey.of(tomllib.loads(text))
+    assert shown.reports_per_person == 3 and shown.shares["bullied"] == (0.9, 0.1)
+    emptied = typed_values(tomllib.loads(text)) | {"reports_per_person": ""}
+    assert "reports_per_person" not in kept(text, tomllib.loads(text), emptied)
+
+
+def test_unchanged_values_leave_every_byte(project):
+    raw = tomllib.loads(SURVEY)
+    assert kept(SURVEY, raw, typed_values(raw)) == SURVEY
+
+
+def test_two_windows_lose_nothing(browser, project):
+    first = fields(browser.get("/p/work/precision").text)
+    project.survey_path.write_text(SURVEY.replace("Work", "Work and health"))
+    response = browser.post("/p/work/precision/keep", data=first | {"crowd": "9000"})
+    assert response.status_code == 409
+    assert "changed elsewhere" in response.text and 'value="9000"' in response.text
+    assert project.survey().crowd == 5000
+    again = browser.post("/p/work/precision/keep", data=fields(response.text))
+    assert again.status_code == 303
+    assert (project.survey().name, project.survey().crowd) == ("Work and health", 9000)
+
+
+def test_a_full_disk_keeps_the_file_and_the_typed_values(browser, project, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    sent = fields(browser.get("/p/work/precision").text) | {"crowd": "9000"}
+    monkeypatch.setattr("incrowd.studio.projects.write_bytes", full)
+    response = browser.post("/p/work/precision/keep", data=sent)
+    assert response.status_code == 422
+    assert "No space left" in response.text and 'value="9000"' in response.text
+    assert project.survey_path.read_text() == SURVEY
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"crowd": "many"}, "whole number"),
+        ({"crowd": "10.5"}, "whole number"),
+        ({"crowd": "1e400"}, "whole number"),
+        ({"epsilon": "-1"}, "privacy.epsilon"),
+        ({"epsilon": "nan"}, "a number"),
+        ({"delta": "2"}, "privacy.delta"),
+        ({"share-1-0": "half"}, "percentage"),
+    ],
+)
+def test_mistakes_say_what_would_work(browser, project, typed, words):
+    sent = fields(browser.get("/p/work/precision").text) | typed
+    response = browser.post("/p/work/precision", data=sent, headers=HTMX)
+    assert response.status_code == 422
+    assert words in response.text and "/p/work/design" in response.text
+    whole = browser.post("/p/work/precision", data=sent)
+    assert all(f'value="{text}"' in whole.text for text in typed.values())
+
+
+def test_a_crowd_that_is_too_small_is_shown_with_what_would_work(browser, project):
+    sent = fields(browser.get("/p/work/precision").text) | {"crowd": "40"}
+    response = browser.post("/p/work/precision", data=sent, headers=HTMX)
+    assert response.status_code == 200 and response.text.count("ask more people") == 4
+    assert "ask more people" not in browser.get("/p/work/precision").text
+
+
+@pytest.mark.parametrize("text", ["", "name = ", 'name = "x"\ncrowd = 5\n', "\0", "[[" * 1000])
+def test_a_survey_that_cannot_be_planned_leads_to_the_design(browser, project, text):
+    project.survey_path.write_text(text)
+    response = browser.get("/p/work/precision")
+    assert "This survey cannot be planned yet" in response.text
+    assert "/p/work/design" in response.text and "Traceback" not in response.text
+
+
+def test_a_certificate_is_the_plan_of_the_command(browser, project, studio):
+    page = browser.get("/p/work/precision").text
+    sent = fields(page) | {"crowd": "6000"}
+    started = browser.post("/p/work/precision/certify", data=sent, headers=HTMX)
+    of = re.search(r"certificate\?of=(\w+)", started.text)[1]
+    job = studio.jobs.get((project.path, "certify"))
+    assert job.ended.wait(60)
+    expected = incrowd.plan(Survey.of(tomllib.loads(SURVEY) | {"crowd": 6000}))
+    assert job.result.dumps() == expected.dumps()
+    address = f"/p/work/precision/certificate?of={of}"
+    response = browser.get(address, params=sent | {"of": of}, headers=HTMX)
+    assert ">certified</span>" in response.text and ">estimate</span>" not in response.text
+    assert "removes every link between a report and its sender" in response.text
+    other = browser.get("/p/work/precision/certificate?of=another", headers=HTMX)
+    assert ">certified</span>" not in other.text
+
+
+def test_a_new_change_stops_the_certificate_before_it(browser, project, studio):
+    sent = fields(browser.get("/p/work/precision").text)
+    browser.post("/p/work/precision/certify", data=sent, headers=HTMX)
+    first = studio.jobs.get((project.path, "certify"))
+    browser.post("/p/work/precision/certify", data=sent, headers=HTMX)
+    assert studio.jobs.get((project.path, "certify")) is first  # the same values: not again
+    browser.post("/p/work/precision/certify", data=sent | {"crowd": "6000"}, headers=HTMX)
+    second = studio.jobs.get((project.path, "certify"))
+    assert second is not first and first.state in ("stopped", "done")
+    stopped = browser.post("/p/work/precision/stop", headers=HTMX)
+    assert second.state in ("stopped", "done")
+    assert "it was stopped" in stopped.text or second.state == "done"
+
+
+def test_the_number_of_people_is_certified_like_the_command_solve(browser, project):
+    sent = fields(browser.get("/p/work/precision").text) | {"margin": "2"}
+    response = browser.post("/p/work/precision/people", data=sent)  # without script: waits
+    expected = incrowd.solve(Survey.of(tomllib.loads(SURVEY)), "crowd", margin=0.02)
+    assert f"{expected.survey.crowd:,} people" in response.text
+    wrong = browser.post("/p/work/precision/people", data=sent | {"margin": "x"}, headers=HTMX)
+    assert wrong.status_code == 422 and "points" in wrong.text
+
+
+def changed(kind, *chosen, text=SURVEY):
+    return tomllib.loads(changed_text(Survey.of(tomllib.loads(text)), text, kind, chosen))
+
+
+def test_a_dropped_question_takes_its_tables_and_regressions_along():
+    raw = changed("drop", "stress")
+    assert [each["id"] for each in raw["question"]] == ["bullied", "sex"]
+    assert "table" not in raw and "regression" not in raw
+    assert Survey.of(raw)
+    assert changed("drop", "sex")["regression"] == tomllib.loads(SURVEY)["regression"]
+
+
+def test_merged_answers_are_one_option_with_labels_shares_and_codes():
+    question = changed("merge", "stress", "high", "medium")["question"][1]
+    assert question["options"] == ["low", "medium + high"]
+    assert question["labels"] == {"low": "little", "medium + high": "some + much"}
+    assert question["shares"] == {"low": 0.5, "medium + high": 0.5}
+    assert question["values"] == {"1": "low", "2": "medium + high", "3": "medium + high"}
+    assert Survey.of(changed("merge", "stress", "high", "medium"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "chosen"),
+    [
+        ("merge", ("stress", "low")),
+        ("merge", ("stress", "low", "medium", "high")),
+        ("merge", ("stress", "low", "none")),
+        ("merge", ("bullied", "yes", "no")),
+        ("merge", ()),
+        ("drop", ("nothing",)),
+        ("table", ("sex", "sex")),
+        ("table", ("stress", "bullied")),  # it is wanted already
+        ("other", ("sex",)),
+    ],
+)
+def test_changes_that_are_impossible_are_refused(browser, project, kind, chosen):
+    sent = fields(browser.get("/p/work/precision").text)
+    sent |= {"kind": kind, f"{kind}-chosen": list(chosen)}
+    for action in ("what-if", "apply"):
+        response = browser.post(f"/p/work/precision/{action}", data=sent)
+        assert response.status_code == 422
+    assert project.survey_path.read_text() == SURVEY
+
+
+def test_a_wanted_table_is_compared_and_applied(browser, project):
+    sent = fields(browser.get("/p/work/precision").text) | {"crowd": "7000"}
+    sent |= {"kind": "table", "table-chosen": ["bullied", "sex"]}
+    response = browser.post("/p/work/precision/what-if", data=sent, headers=HTMX)
+    assert "bullied × sex" in response.text and ">new<" in re.sub(r"\s+", "", response.text)
+    assert project.survey_path.read_text() == SURVEY
+    assert browser.post("/p/work/precision/apply", data=sent).status_code == 303
+    text = project.survey_path.read_text()
+    assert project.survey().wanted[-1] == ("bullied", "sex") and project.survey().crowd == 7000
+    assert "# who asks" in text and text.count("[[table]]") == 2
+
+
+def test_a_dropped_question_helps_the_others(browser, project):
+    sent = fields(browser.get("/p/work/precision").text) | {"kind": "drop", "drop-chosen": "sex"}
+    response = browser.post("/p/work/precision/what-if", data=sent, headers=HTMX)
+    assert "gone" in response.text and re.search(r"\d+% smaller", response.text)
+    assert "larger" not in response.text
+
+
+def test_another_project_is_not_reached(browser, project):
+    assert browser.get("/p/other/precision").status_code == 422
+    assert browser.get("/p/..%2Fwork/precision").status_code in (404, 422)
+
+
+def test_answers_and_names_are_escaped(browser, project):
+    project.survey_path.write_text(SURVEY.replace('"f"', '"<b>f"').replace("bullied", "<i>b"))
+    page = browser.get("/p/work/precision").text
+    assert "<b>f" not in page and "<i>b" not in page and "&lt;i&gt;b" in page
+
+
+def test_german_numbers_are_written_in_german(browser, project):
+    page = browser.get("/p/work/precision", headers={"Accept-Language": "de"}).text
+    assert re.search(r"Höchstens ± \d+,\d Punkte", page) and "5.000 Personen" in page
