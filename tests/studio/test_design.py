@@ -65,7 +65,9 @@ def fields_of(html):
             fields[name] = value[1] if value else ""
         elif " checked" in tag:
             fields[name] = "on"
-    for name, text in re.findall(r'<textarea[^>]*name="([^"]*)"[^>]*>\n?(.*?)</textarea>', form, re.S):
+    for name, text in re.findall(
+        r'<textarea[^>]*name="([^"]*)"[^>]*>\n?(.*?)</textarea>', form, re.S
+    ):
         fields[name] = text
     fields["type"] = re.search(r'<option value="(\w+)" selected', form)[1]
     return fields
@@ -218,8 +220,12 @@ def test_tables_are_chosen_in_a_matrix(post, raw):
 
 def test_regressions_are_built_and_changed(post, raw):
     post("regression", outcome="smokes", on=["age", "health"], further="health=poor:age")
-    assert raw()["regression"] == [{"outcome": "smokes", "on": ["age", "health", "health=poor:age"]}]
-    response = post("regression", outcome="smokes", on=["age"], further="", place="0", penalty="firth")
+    assert raw()["regression"] == [
+        {"outcome": "smokes", "on": ["age", "health", "health=poor:age"]}
+    ]
+    response = post(
+        "regression", outcome="smokes", on=["age"], further="", place="0", penalty="firth"
+    )
     assert raw()["regression"] == [{"outcome": "smokes", "on": ["age"], "penalty": "firth"}]
     assert "smokes ~ age" in response.text
     post("no-regression", place="0")

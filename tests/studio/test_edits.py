@@ -6,6 +6,7 @@ import re
 import tempfile
 import tomllib
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -288,6 +289,8 @@ class Editing(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
+        self.quick = mock.patch.object(os, "fsync")  # slow, and of no use here
+        self.quick.start()
         text = '# Head.\nname = "A"\n\n[privacy]\nepsilon = 1.0  # promise\n\n# Tail.\n'
         self.project = Projects(Path(self.folder.name)).create("A", text)
         model = tomllib.loads(text) | {"question": [], "table": []}
@@ -295,6 +298,7 @@ class Editing(RuleBasedStateMachine):
         self.seen = version(text)
 
     def teardown(self):
+        self.quick.stop()
         self.folder.cleanup()
 
     @property
