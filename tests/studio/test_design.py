@@ -302,7 +302,8 @@ def test_the_text_is_edited_as_one_change(post, browser, project):
         "question = 3\n",
         "[[question]]\nid = 3\noptions = 1\nedges = 'x'\nlabels = 1\nshares = 2\nmissing = 3\n",
         "[[question]]\n[[question]]\n[[table]]\n[[regression]]\n",
-        "privacy = 3\nlanguage = 4\nname = []\n[[question]]\nid='a'\ntype='choice'\noptions=[1, 2]\n",
+        "privacy = 3\nlanguage = 4\nname = []\n[[question]]\nid = 'a'\noptions = [1, 2]\n",
+        "[[question]]\nid = 'a'\ntype = 'choice'\noptions = [1, 2]\nshares = { 1 = 'x' }\n",
         "[[table]]\nquestions = 3\n[[regression]]\non = 3\n[[question]]\nid = 'a'\ntext = 5\n",
         "",
     ],
@@ -330,7 +331,7 @@ def test_problems_are_shown_where_they_belong(browser, project):
 
 def test_a_large_survey_is_small_and_quick(browser, project):
     asked = "".join(
-        f'[[question]]\nid = "question_{n}"\ntype = "choice"\ntext = "Number {n}: what do you say?"\n'
+        f'[[question]]\nid = "question_{n}"\ntype = "choice"\ntext = "Number {n}: do you agree?"\n'
         'options = ["agree", "neither", "disagree"]\n'
         for n in range(40)
     )
