@@ -65,7 +65,9 @@ def fields_of(html):
             fields[name] = value[1] if value else ""
         elif " checked" in tag:
             fields[name] = "on"
-    for name, text in re.findall(r'<textarea[^>]*name="([^"]*)"[^>]*>\n?(.*?)</textarea>', form, re.S):
+    for name, text in re.findall(
+        r'<textarea[^>]*name="([^"]*)"[^>]*>\n?(.*?)</textarea>', form, re.S
+    ):
         fields[name] = text
     fields["type"] = re.search(r'<option value="(\w+)" selected', form)[1]
     return fields
@@ -218,8 +220,12 @@ def test_tables_are_chosen_in_a_matrix(post, raw):
 
 def test_regressions_are_built_and_changed(post, raw):
     post("regression", outcome="smokes", on=["age", "health"], further="health=poor:age")
-    assert raw()["regression"] == [{"outcome": "smokes", "on": ["age", "health", "health=poor:age"]}]
-    response = post("regression", outcome="smokes", on=["age"], further="", place="0", penalty="firth")
+    assert raw()["regression"] == [
+        {"outcome": "smokes", "on": ["age", "health", "health=poor:age"]}
+    ]
+    response = post(
+        "regression", outcome="smokes", on=["age"], further="", place="0", penalty="firth"
+    )
     assert raw()["regression"] == [{"outcome": "smokes", "on": ["age"], "penalty": "firth"}]
     assert "smokes ~ age" in response.text
     post("no-regression", place="0")
@@ -296,7 +302,8 @@ def test_the_text_is_edited_as_one_change(post, browser, project):
         "question = 3\n",
         "[[question]]\nid = 3\noptions = 1\nedges = 'x'\nlabels = 1\nshares = 2\nmissing = 3\n",
         "[[question]]\n[[question]]\n[[table]]\n[[regression]]\n",
-        "privacy = 3\nlanguage = 4\nname = []\n[[question]]\nid='a'\ntype='choice'\noptions=[1, 2]\n",
+        "privacy = 3\nlanguage = 4\nname = []\n[[question]]\nid = 'a'\noptions = [1, 2]\n",
+        "[[question]]\nid = 'a'\ntype = 'choice'\noptions = [1, 2]\nshares = { 1 = 'x' }\n",
         "[[table]]\nquestions = 3\n[[regression]]\non = 3\n[[question]]\nid = 'a'\ntext = 5\n",
         "",
     ],
@@ -324,7 +331,7 @@ def test_problems_are_shown_where_they_belong(browser, project):
 
 def test_a_large_survey_is_small_and_quick(browser, project):
     asked = "".join(
-        f'[[question]]\nid = "question_{n}"\ntype = "choice"\ntext = "Number {n}: what do you say?"\n'
+        f'[[question]]\nid = "question_{n}"\ntype = "choice"\ntext = "Number {n}: do you agree?"\n'
         'options = ["agree", "neither", "disagree"]\n'
         for n in range(40)
     )
@@ -361,3 +368,13 @@ def test_names_for_new_questions():
 )
 def test_edges_are_read_as_people_write_them(written, edges):
     assert edges_of(written) == edges
+
+
+def test_the_first_page_names_surveys_that_are_not_finished(browser, studio, project):
+    browser.post("/new", data={"title": "Über uns"})
+    project.save(TEXT.replace("1000", "1"), expected=version(TEXT))
+    studio.projects.create("C", "name = ")
+    page = browser.get("/").text
+    assert ">Über uns</a>" in page and "0 questions, 1,000 people" in page
+    assert ">Health</a>" in page and "crowd: got 1; should be at least 2" in page
+    assert ">c</a>" in page

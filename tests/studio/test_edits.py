@@ -6,6 +6,7 @@ import re
 import tempfile
 import tomllib
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -24,7 +25,7 @@ from incrowd.studio.edits import (
     edited,
     set_value,
 )
-from incrowd.studio.projects import Projects, version
+from incrowd.studio.projects import ConflictError, Projects, version
 
 TEXT = '''\
 # A survey of health.
@@ -288,13 +289,15 @@ class Editing(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
+        self.quick = mock.patch.object(os, "fsync")  # slow, and of no use here
+        self.quick.start()
         text = '# Head.\nname = "A"\n\n[privacy]\nepsilon = 1.0  # promise\n\n# Tail.\n'
         self.project = Projects(Path(self.folder.name)).create("A", text)
         model = tomllib.loads(text) | {"question": [], "table": []}
-        self.states, self.place, self.number = [(model, {})], 0, 0
-        self.seen = version(text)
+        self.states, self.place, self.number = [(model, {}, text)], 0, 0
 
     def teardown(self):
+        self.quick.stop()
         self.folder.cleanup()
 
     @property
@@ -306,11 +309,10 @@ class Editing(RuleBasedStateMachine):
         return dict(self.states[self.place][1])
 
     def next(self, model, comments=None):
-        before = self.project.text()
-        if (model, comments) != self.states[self.place] and before != self.before:
-            self.states[self.place + 1 :] = [
-                (model, self.comments if comments is None else comments)
-            ]
+        text = self.project.text()
+        if text != self.before:
+            state = model, self.comments if comments is None else comments, text
+            self.states[self.place + 1 :] = [state]
             self.place += 1
 
     def change(self, change):
@@ -444,6 +446,20 @@ class Editing(RuleBasedStateMachine):
         self.change(SetValue(("privacy", "epsilon"), epsilon))
         privacy = {} if epsilon is None else {"epsilon": epsilon}
         self.next(model | {"privacy": privacy})
+
+    @rule(crowd=st.integers(2, 4), data=st.data())
+    def late(self, crowd, data):
+        """Another window shows an older version."""
+        model = self.model
+        seen, _, text = self.states[data.draw(st.integers(0, self.place))]
+        self.before = self.project.text()
+        change, seen_version = SetValue(("crowd",), crowd), version(text)
+        if seen.get("crowd") != model.get("crowd") != crowd:
+            with pytest.raises(ConflictError):
+                self.project.change(change, seen=seen_version)
+            return
+        self.project.change(change, seen=seen_version)
+        self.next(model | {"crowd": crowd})
 
     @rule()
     def undo(self):

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+from unittest import mock
 
 import pytest
 
@@ -162,6 +163,11 @@ def state(project):
 
 @pytest.mark.parametrize("action", ["change", "undo", "redo", "change after undo"])
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_text(tmp_path, monkeypatch, action):
+    with mock.patch.object(os, "fsync"):  # slow, and of no use here
+        killed_at_every_step(tmp_path, monkeypatch, action)
+
+
+def killed_at_every_step(tmp_path, monkeypatch, action):
     for killed_at in range(1, 100):
         project = Projects(tmp_path).create(f"{action} {killed_at}", START)
         changed(project, SetValue(("crowd",), 2000))

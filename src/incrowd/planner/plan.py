@@ -306,8 +306,11 @@ def _limit_messages_within(survey: Survey, way: Grouping) -> tuple[Message, ...]
 def limit_plan(survey: Survey) -> Plan:
     """A plan with the noise of the large-N limit, which nobody has certified: for previews.
 
-    Raises PrivacyError if no messages meet the guarantee even in the limit.
+    Without a shuffler there is no crowd and no limit, and the plan is the certified one. Raises
+    PrivacyError if no messages meet the guarantee even in the limit.
     """
+    if not analysis(survey.privacy.analysis).shuffled:
+        return make_plan(survey)
     messages = limit_outline(survey).messages
     return Plan(survey=survey, messages=messages, guarantee=requested(survey, messages))
 

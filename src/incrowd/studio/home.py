@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError
+from incrowd.studio.edits import parsed
 from incrowd.studio.pages import Studio, render, route
 from incrowd.studio.projects import Project
 
@@ -51,8 +52,21 @@ def summary(project: Project) -> Summary:
     try:
         survey = project.survey()
     except IncrowdError as error:
-        return Summary(project.name, project.name, 0, 0, str(error).splitlines()[0])
+        return _unfinished(project, str(error).splitlines()[0])
     return Summary(project.name, survey.name, len(survey.questions), survey.crowd, "")
+
+
+def _unfinished(project: Project, problem: str) -> Summary:
+    """The line of a survey with mistakes; having no question yet is none."""
+    try:
+        raw = parsed(project.text())
+    except IncrowdError:
+        return Summary(project.name, project.name, 0, 0, problem)
+    name, crowd = raw.get("name"), raw.get("crowd")
+    title = name if isinstance(name, str) and name else project.name
+    if "question" not in raw and isinstance(crowd, int):
+        return Summary(project.name, title, 0, crowd, "")
+    return Summary(project.name, title, 0, 0, problem)
 
 
 def empty(title: str) -> str:

@@ -20,9 +20,9 @@ NO_TAG = 'should be the tag of a language, such as "en" or "de-AT"'
 NO_WORDS = 'should be text, or a table of languages, such as { en = "Age", de = "Alter" }'
 
 
-def checked_tag(tag: str) -> str:
+def checked_tag(tag: object) -> str:
     """Check the tag of a language. Raises ValueError if it is not one."""
-    if len(tag) > MOST_LETTERS or not re.fullmatch(TAG, tag):
+    if not isinstance(tag, str) or len(tag) > MOST_LETTERS or not re.fullmatch(TAG, tag):
         raise ValueError(NO_TAG)
     return tag
 

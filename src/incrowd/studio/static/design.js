@@ -2,6 +2,8 @@
 // the version that it was typed on; panels stay open; checkboxes and lists show what was saved, also after "undo".
 "use strict";
 
+htmx.config.morphIgnore.push("open"); // of panels
+
 const sent = new WeakMap(); // what each field had when its form was last sent
 const fields = (form) => [...form.elements].filter((each) => each.matches("textarea, input:not([type])"));
 const typed = (each) => each.value !== each.defaultValue && each.value !== sent.get(each);
@@ -11,10 +13,13 @@ document.addEventListener("htmx:before:request", (event) => {
   if (form instanceof HTMLFormElement) for (const each of fields(form)) sent.set(each, each.value);
 });
 
-document.addEventListener("htmx:before:morph:node", (event) => {
-  const { oldNode, newNode } = event.detail;
-  if (oldNode instanceof HTMLDetailsElement && oldNode.open) newNode.setAttribute("open", "");
-  if (oldNode instanceof HTMLFormElement && fields(oldNode).some(typed)) event.preventDefault();
+document.addEventListener("htmx:before:swap", () => {
+  for (const form of document.forms) form.toggleAttribute("hx-morph-skip", fields(form).some(typed));
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  for (const form of document.forms) form.removeAttribute("hx-morph-skip");
+  for (const panel of document.querySelectorAll("details[data-open]")) panel.open = true;
 });
 
 document.addEventListener("htmx:after:request", (event) => {

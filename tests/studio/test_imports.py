@@ -1,0 +1,240 @@
+"""Surveys from files: the same text as `incrowd init`, and nothing half done."""
+
+import errno
+import os
+import tomllib
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from incrowd.studio import imports
+from incrowd.studio.imports import (
+    base_name,
+    check_work,
+    decisions,
+    edges_from_data,
+    ending,
+    left_out,
+)
+from incrowd.studio.projects import version
+from tests.conftest import run
+
+ROWS = "".join(
+    f"{n},{'yes' if n % 3 else 'no'},{1 + n % 4},{999 if n % 10 == 0 else 20 + n % 60}\n"
+    for n in range(300)
+)
+CSV = f"id,smokes,health,age\n{ROWS}".encode()
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def send(browser):
+    def sent(name, content, **fields):
+        return browser.post("/import", files={"file": (name, content)}, data=fields)
+
+    return sent
+
+
+def parquet(path):
+    lines = CSV.decode().splitlines()
+    columns = zip(*(line.split(",") for line in lines[1:]), strict=True)
+    table = pa.table(dict(zip(lines[0].split(","), map(list, columns), strict=True)))
+    pyarrow.parquet.write_table(table, path)
+    return path.read_bytes()
+
+
+def stata(path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"smokes": [0, 1] * 40, "age": [*range(20, 60)] * 2})
+    frame.to_stata(path, write_index=False)
+    return path.read_bytes()
+
+
+def redcap(_):
+    return (
+        b"Variable / Field Name,Form Name,Field Type,Field Label,"
+        b'"Choices, Calculations, OR Slider Labels"\n'
+        b"record_id,f,text,Number,\n"
+        b'pain,f,radio,Do you feel pain?,"1, Never | 2, Often"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "has_data"),
+    [
+        ("answers.csv", lambda _: CSV, True),
+        ("answers.tsv", lambda _: CSV.replace(b",", b"\t"), True),
+        ("my answers.v2.parquet", parquet, True),
+        ("answers.dta", stata, True),
+        ("dictionary.csv", redcap, False),
+    ],
+)
+def test_the_survey_is_that_of_init(studio, send, tmp_path, name, content, has_data):
+    file = tmp_path / name
+    data = content(file)
+    file.write_bytes(data)
+    response = send(name, data)
+    assert response.status_code == 303, response.text
+    (project,) = map(studio.projects.open, studio.projects.names())
+    assert response.headers["location"] == f"/p/{project.name}/design"
+    assert run("init", file, "-o", tmp_path / "expected.toml").returncode == 0
+    assert project.survey_path.read_bytes() == (tmp_path / "expected.toml").read_bytes()
+    path = imports.data_path(project)
+    assert (path is not None) == has_data
+    if path:
+        assert path.read_bytes() == data and path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_survey_file_is_taken_as_it_is(studio, send):
+    text = '# Ours\r\nname = "A b"\r\ncrowd = 3\r\n'
+    assert send("x.toml", text.encode()).status_code == 303
+    project = studio.projects.open("a-b")
+    assert project.survey_path.read_bytes() == text.encode()
+    assert send("x.toml", text.encode()).headers["location"] == "/p/a-b-2/design"
+    assert send("Untitled.toml", b"").headers["location"] == "/p/untitled/design"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.csv", b""),
+        ("one.csv", b"a,b\n1,2\n"),
+        ("constant.csv", b"a\n1\n1\n1\n"),
+        ("noise.sav", bytes(range(256)) * 4),
+        ("noise.parquet", b"PAR1" + bytes(100)),
+        ("noise.xlsx", b"PK\x03\x04" + bytes(100)),
+        ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(100)),
+        ("bad.toml", b"name = "),
+        ("latin.toml", "name = 'ä'".encode("latin-1")),
+        ("...", CSV),
+        ("x" * 250 + ".csv", CSV),
+    ],
+)
+def test_a_file_that_cannot_be_used_leaves_nothing_behind(studio, send, name, content):
+    response = send(name, content)
+    assert response.status_code == 422 and 'class="problems"' in response.text
+    assert "this is a bug" not in response.text
+    assert list(studio.projects.folder.iterdir()) == []
+
+
+def test_no_file_at_all(browser, studio):
+    response = browser.post("/import", data={"file": "x"})
+    assert response.status_code == 422 and "choose a file" in response.text
+
+
+def test_a_file_that_is_too_long(studio, send, monkeypatch):
+    monkeypatch.setattr(imports, "MOST_BYTES", 1000)
+    assert "longer than" in send("a.csv", CSV).text
+    assert list(studio.projects.folder.iterdir()) == []
+
+
+def test_a_full_disk_leaves_no_half_project(studio, send, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("incrowd.studio.projects.write_bytes", full)
+    response = send("a.csv", CSV)
+    assert response.status_code == 422 and "No space left on device" in response.text
+    assert list(studio.projects.folder.iterdir()) == []
+
+
+def test_names_of_files():
+    assert base_name("C:\\data\\a.csv") == base_name("/home/me/a.csv") == "a.csv"
+    assert base_name("../../a.csv") == "a.csv"
+    assert ending("a.b.csv") == ".csv" and ending("a.csv.gz") == ".csv.gz" and ending("a") == ""
+
+
+@pytest.fixture
+def project(studio, send):
+    assert send("answers.csv", CSV).status_code == 303
+    return studio.projects.open("answers")
+
+
+@pytest.fixture
+def decide(browser, project):
+    def decided(decision, answer):
+        data = {"do": "decide", "seen": version(project.text()), "answer": answer}
+        data |= {"id": decision.id, "code": decision.code, "comment": decision.comment}
+        response = browser.post("/p/answers/design", data=data, headers=HTMX)
+        assert response.status_code == 200, response.text
+
+    return decided
+
+
+def test_each_decision_removes_its_mark_and_nothing_else(project, decide):
+    text, open_decisions = project.text(), decisions(project.text())
+    assert len(open_decisions) == text.count("DECIDE:") > 4
+    for number, each in enumerate(open_decisions):
+        assert each.answers
+        decide(each, "done")
+        assert len(decisions(project.text())) == len(open_decisions) - 1 - number
+    assert tomllib.loads(project.text()) == tomllib.loads(text)
+    assert (
+        "# an example" in project.text() or "# the number of rows, rounded down" in project.text()
+    )
+    while project.undo():
+        pass
+    assert project.text() == text
+
+
+def test_codes_for_no_answer_are_decided_by_clicking(project, decide):
+    taken = next(each for each in decisions(project.text()) if each.code == "999")
+    assert taken.id == "age" and [each.value for each in taken.answers] == ["done", "answer"]
+    decide(taken, "answer")
+    age = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "age")
+    assert "missing" not in age and "999 was taken" not in project.text()
+    decide(imports.Decision("", "", "age", "998", ()), "missing")
+    age = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "age")
+    assert age["missing"] == ["998"] and age["optional"] is True
+
+
+def test_codes_can_be_amounts(project, decide):
+    few = next(each for each in decisions(project.text()) if each.id == "health")
+    decide(few, "amounts")
+    asked = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "health")
+    assert asked == {"id": "health", "type": "number", "edges": [1, 2, 3, 4]}
+
+
+def test_columns_that_were_left_out_are_listed(project):
+    assert [each.split(":")[0] for each in left_out(project.text())] == ['"id"']
+    assert left_out("name = 'x'") == () and decisions("name = ") == ()
+
+
+def test_the_data_are_checked_against_the_survey(project):
+    steps = []
+    checked = check_work(steps.append, project.survey_path, imports.data_path(project), "")
+    assert checked.version == version(project.text()) and checked.check.accepted and steps
+    project.save(project.text().replace('"999"', '"998"'), expected=version(project.text()))
+    checked = check_work(steps.append, project.survey_path, imports.data_path(project), "")
+    (finding,) = (each for each in checked.check.findings if "999" in str(each))
+    assert imports.missing_code(finding) == "999"
+
+
+def test_a_check_runs_beside_the_page(browser, studio, project):
+    response = browser.post("/p/answers/design/check", data={"id": ""}, headers=HTMX)
+    assert "being checked" in response.text
+    job = imports.check_of(studio, project)
+    assert job.ended.wait(60) and job.state == "done", job.error
+    assert "The data fit the survey: 300 rows." in browser.get("/p/answers/design/check").text
+    assert "The data fit the survey: 300 rows." in browser.get("/p/answers/design").text
+
+
+def test_edges_are_taken_from_the_data(browser, project):
+    path = imports.data_path(project)
+    assert edges_from_data(path, "age")[0] == 0 and len(edges_from_data(path, "age")) > 3
+    data = {"of": "age", "seen": version(project.text())}
+    assert browser.post("/p/answers/design/edges", data=data).status_code == 303
+    data["of"] = "smokes"
+    response = browser.post("/p/answers/design/edges", data=data, headers=HTMX)
+    assert response.status_code == 422 and "too few different numbers" in response.text
+    data["of"] = "nothing"
+    assert "no such column" in browser.post("/p/answers/design/edges", data=data).text
+
+
+def test_a_project_without_data(browser, studio):
+    studio.projects.create("B", 'name = "B"\n')
+    for path in ("check", "edges"):
+        response = browser.post(f"/p/b/design/{path}", data={"of": "a"}, headers=HTMX)
+        assert response.status_code == 422 and "import a file" in response.text
