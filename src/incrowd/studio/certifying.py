@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -83,7 +84,7 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
     cells = any(message.cells for message in plan.messages) if plan else True
     values = {
         "factor": _localized(factor(privacy.epsilon), language),
-        "delta": _localized(bound(privacy.delta), language),
+        "delta": _localized(f"{Decimal(bound(privacy.delta)):f}", language),
         "crowd": _localized(f"{survey.honest:,}", language),
     }
     left = {

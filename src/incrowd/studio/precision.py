@@ -104,28 +104,30 @@ async def redraw(studio: Studio, request: Request) -> Response:
     shown = screen(studio.project(request), await request.form())
     if not is_fragment(request):
         return await _page(studio, request, shown)
-    return await _figures(request, shown)
+    return await _figures(studio, request, shown)
 
 
-async def _figures(request: Request, shown: Screen, job: Job | None = None) -> Response:
-    """The fragment of all pictures, certified if a job has made their plan."""
-    parts = await asyncio.to_thread(_parts, shown, job, language_of(request))
+async def _figures(studio: Studio, request: Request, shown: Screen) -> Response:
+    """The fragment of all pictures, certified if their plan was made."""
+    parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
     status = 422 if parts["problems"] else 200
     return render(request, "precision_figures.html", status=status, **parts)
 
 
-def _parts(shown: Screen, job: Job | None, language: str) -> dict[str, Any]:
+def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
     """The parts of the fragment of all pictures. A mistake takes the place of the pictures."""
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
-    from incrowd.studio.certifying import digest, promise
+    from incrowd.studio.certifying import certificate, digest, promise
     from incrowd.studio.pictures import figures
 
-    parts: dict[str, Any] = {"project": shown.project, "problems": (), "job": job, "digest": ""}
+    parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:
         survey = shown.survey()
         parts["digest"] = digest(survey)
+        job = certificate(studio, shown.project, parts["digest"])
         plan = job.result if job and job.state == "done" else None
+        parts["job"] = job if plan else None
         seen = outlook(plan) if plan else estimate(survey)
     except IncrowdError as error:
         return parts | {"problems": [str(each) for each in error.problems or (error,)]}
@@ -143,13 +145,12 @@ async def _page(
     request: Request,
     shown: Screen,
     *,
-    job: Job | None = None,
     problem: Exception | None = None,
     status: int = 200,
     **answers: Any,
 ) -> Response:
     """The whole page. problem: why something was not done. answers: to questions on the page."""
-    parts = await asyncio.to_thread(_parts, shown, job, language_of(request))
+    parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
     problems = getattr(problem, "problems", ()) or ((problem,) if problem else ())
     return render(
         request,
@@ -224,8 +225,8 @@ async def begin(studio: Studio, request: Request) -> Response:
     job = await asyncio.to_thread(certify, studio, shown.project, survey)
     if not is_fragment(request):
         await asyncio.to_thread(job.ended.wait, WAIT)
-        return await _page(studio, request, shown, job=job)
-    parts: Parts = {"project": shown.project, "digest": digest(survey), "job": job}
+        return await _page(studio, request, shown)
+    parts: Parts = {"project": shown.project, "digest": digest(survey), "job": job, "polling": True}
     return render(request, "precision_certificate.html", **parts)
 
 
@@ -239,7 +240,7 @@ async def poll(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     if job and job.state == "done":
         shown = screen(project, request.query_params)
-        return await _figures(request, shown, job)
+        return await _figures(studio, request, shown)
     parts: Parts = {"project": project, "digest": of, "job": job}
     response = render(request, "precision_certificate.html", **parts)
     response.headers["HX-Retarget"] = "#certificate"
