@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio.chosen_values import (
     FIELDS,
-    kept,
+    text_with_typed,
     parsed,
     share_fields,
     survey_of,
@@ -70,9 +70,9 @@ class Screen(NamedTuple):
         """The survey with the typed values. Raises SurveyError or UsageError."""
         return survey_of(with_typed(self.raw, self.typed), self.project)
 
-    def kept_text(self) -> str:
+    def new_text(self) -> str:
         """The text with the typed values."""
-        return kept(self.text, self.raw, self.typed)
+        return text_with_typed(self.text, self.raw, self.typed)
 
 
 def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
@@ -197,7 +197,7 @@ def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
 async def keep(studio: Studio, request: Request) -> Response:
     """Write the values into the survey file. On a mistake the page shows them as typed."""
     shown = screen(studio.project(request), await request.form())
-    return await _save(studio, request, shown, shown.kept_text)
+    return await _save(studio, request, shown, shown.new_text)
 
 
 async def _save(
@@ -258,7 +258,7 @@ async def stop(studio: Studio, request: Request) -> Response:
     return render(request, "precision_certificate.html", project=project, digest="", job=job)
 
 
-class People(NamedTuple):
+class NeededCrowd(NamedTuple):
     """The answer to how many people are needed. certified: whether it is; reason: why there is
     none. margin: in points, as typed."""
 
@@ -268,7 +268,7 @@ class People(NamedTuple):
     reason: str = ""
 
 
-def _margin(text: str) -> float:
+def margin_of(text: str) -> float:
     """A margin in points as a proportion. Raises UsageError."""
     try:
         points = float(text.replace(",", "."))
@@ -287,7 +287,7 @@ async def people(studio: Studio, request: Request) -> Response:
     shown = screen(studio.project(request), form := await request.form())
     text = str(form.get("margin", "2"))
     try:
-        survey, margin = await asyncio.to_thread(shown.survey), _margin(text)
+        survey, margin = await asyncio.to_thread(shown.survey), margin_of(text)
         number = await asyncio.to_thread(crowd_in_the_limit, survey, margin=margin)
     except IncrowdError as error:
         if is_fragment(request):
@@ -295,7 +295,7 @@ async def people(studio: Studio, request: Request) -> Response:
         return await _page(studio, request, shown, problem=error, status=422, margin=text)
     key = (shown.project.path, "people")
     job = await asyncio.to_thread(studio.jobs.start, key, certified_crowd, survey, margin)
-    answer = People(text, number, certified=False)
+    answer = NeededCrowd(text, number, certified=False)
     if is_fragment(request):
         return render(request, "precision_people.html", project=shown.project, answer=answer)
     await asyncio.to_thread(job.ended.wait, WAIT)
@@ -312,16 +312,16 @@ async def poll_people(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:
-        answer = People(text, 0, certified=False, reason="it was stopped; ask again")
+        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; ask again")
     return render(request, "precision_people.html", project=project, answer=answer)
 
 
-def _certified_people(job: Job, text: str) -> People | None:
+def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     """The certified answer of a job, or why there is none; None if it has not ended."""
     if job.state == "done":
-        return People(text, job.result.survey.crowd, certified=True)
+        return NeededCrowd(text, job.result.survey.crowd, certified=True)
     if job.state == "failed":
-        return People(text, 0, certified=False, reason=str(job.error))
+        return NeededCrowd(text, 0, certified=False, reason=str(job.error))
     return None
 
 
@@ -361,7 +361,7 @@ def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) 
     from incrowd.studio.what_if import changed_text, compared
 
     survey = shown.survey()
-    text = changed_text(survey, shown.kept_text(), kind, chosen)
+    text = changed_text(survey, shown.new_text(), kind, chosen)
     after = estimate(survey_of(parsed(text, shown.project), shown.project))
     rows = compared(estimate(survey), after, language)
     return Change(kind, chosen, _words(kind, chosen), rows)
@@ -384,6 +384,6 @@ async def apply(studio: Studio, request: Request) -> Response:
     kind, chosen = chosen_change(form)
 
     def text() -> str:
-        return changed_text(shown.survey(), shown.kept_text(), kind, chosen)
+        return changed_text(shown.survey(), shown.new_text(), kind, chosen)
 
     return await _save(studio, request, shown, text)
