@@ -7,7 +7,7 @@ import pytest
 
 import incrowd
 from incrowd.planner.outlook import estimate
-from incrowd.studio.chosen_values import text_with_typed, survey_of, typed_values, with_typed
+from incrowd.studio.chosen_values import survey_of, text_with_typed, typed_values, with_typed
 from incrowd.studio.what_if import changed_text
 from incrowd.survey import Survey
 

@@ -19,10 +19,10 @@ from starlette.routing import BaseRoute
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio.chosen_values import (
     FIELDS,
-    text_with_typed,
     parsed,
     share_fields,
     survey_of,
+    text_with_typed,
     typed_values,
     with_typed,
 )
