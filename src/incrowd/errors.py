@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 
 from incrowd.characters import visible
 
@@ -126,6 +128,26 @@ class UsageError(Unusable):
 
 class ArgumentError(UsageError, TypeError):
     """An argument of a public function is unknown, missing or of the wrong type."""
+
+
+# The digest of a plan; or, of a part of a collection, its random name and number.
+_DIGEST = re.compile(r"[0-9a-f]{32,64}(:\d+)?")
+
+
+@contextmanager
+def naming(*paths: Path) -> Iterator[None]:
+    """Errors about the contents of these files name the files, where the library names digests."""
+    try:
+        yield
+    except IncrowdError as error:
+        raise type(error)(*(_named(problem, paths) for problem in error.problems)) from error
+
+
+def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
+    if not (paths and _DIGEST.fullmatch(str(problem.value))):
+        return problem
+    names = tuple(map(str, paths))
+    return Problem(problem.field, names[0] if len(names) == 1 else names, problem.allowed)
 
 
 def check_path(path: object, what: str) -> None:

@@ -127,6 +127,21 @@ def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
     return _guarantee(all_rounds(plan), certificate, 0.0, max(crowd, 1), local)
 
 
+def requested(survey: Survey, messages: Sequence[Message]) -> Guarantee:
+    """Return what a survey requests, with the local epsilon of messages that nobody has certified.
+
+    It is for previews: `proved` is False, so it is not a guarantee.
+    """
+    by, privacy = plannable(survey.privacy.analysis), survey.privacy
+    everything, crowd = sent(survey, messages, ()), smallest_crowd(survey, ())
+    local = everything.local_epsilon
+    certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
+    delta = by.promised_delta(privacy.delta)
+    shown = _guarantee([rounds_planned(survey, messages)], certificate, delta, crowd, local)
+    changes = {"analysis": by.name, "epsilon": privacy.epsilon, "certified_delta": delta}
+    return shown.model_copy(update={**changes, "proved": False})
+
+
 def _guarantee(
     rounds: Sequence[Rounds], certificate: Certificate, delta: float, crowd: int, local: float
 ) -> Guarantee:

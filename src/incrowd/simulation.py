@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
@@ -156,6 +157,56 @@ def _chances(question: AnyQuestion, people: EncodedAnswers) -> np.ndarray:
     above = up > 0
     chances[encoded.rows[above], encoded.places[above] + 2] = up[above]
     return chances[:, 1:]
+
+
+# Invented people, for rehearsals.
+
+
+WORDS = tuple(f"word{number}" for number in range(1, 7))  # the invented answers to text questions
+
+
+def invented(survey: Survey, people: int, rng: np.random.Generator) -> pa.Table:
+    """Return made-up answers, one row per person: a simulation that says nothing about anybody.
+
+    Every question is answered independently of all others. Its answers are as common as the survey
+    expects (`shares`); where it states nothing, each is half as common as the one before, a
+    twentieth of the people gives no answer to an optional question, and the answers to an open
+    question are equally common. The result can be written to a file of answers for the survey.
+    """
+    return pa.table({q.id: _invented(q, people, rng) for q in survey.questions})
+
+
+def _invented(question: AnyQuestion, people: int, rng: np.random.Generator) -> pa.Array:
+    """Return a column of texts, of numbers, or of lists of texts."""
+    if not question.exclusive:
+        return _some_of(question, people, rng)
+    choices = WORDS if question.hashed else question.choices
+    if question.stated_shares is not None:
+        shares = np.array(question.stated_shares)
+    elif question.open:
+        shares = np.ones(len(question.recorded))
+    else:
+        shares = np.append(0.5 ** np.arange(len(choices)), [0.0] * question.optional)
+        shares[-1] = shares.sum() / 19 if question.optional else shares[-1]
+    values: list[Any] = list(question.values if question.of_numbers else choices)  # type: ignore[arg-type]
+    drawn = rng.choice(len(shares), people, p=shares / shares.sum())
+    values += [None] * question.optional
+    return pa.array([values[place] for place in drawn.tolist()])
+
+
+def _some_of(question: AnyQuestion, people: int, rng: np.random.Generator) -> pa.Array:
+    """Return lists of options, each given independently of the others as far as that is allowed."""
+    options, most = len(question.choices), question.domain.most
+    stated = question.stated_shares or (*question.uneven_shares, *([0.05] * question.optional))
+    given = rng.random((people, options)) < np.array(stated[:options])
+    rank = np.where(given, rng.random(given.shape), 2.0).argsort(axis=1).argsort(axis=1)
+    given &= rank < most  # of too many, some at random
+    silent = rng.random(people) < (stated[options] if question.optional else 0.0)
+    rows = [
+        None if none else [question.choices[place] for place in np.flatnonzero(row)]
+        for row, none in zip(given, silent.tolist(), strict=True)
+    ]
+    return pa.array(rows, pa.list_(pa.string()))
 
 
 MOST_SEED = 2**63

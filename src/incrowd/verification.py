@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from incrowd.accountant.certificates import Certificate
+from incrowd.errors import PlanError
 from incrowd.estimation.estimate import Reports, count
 from incrowd.estimation.results import Received
 from incrowd.guarantees import counted_guarantee, keeps, recertify
@@ -107,6 +108,16 @@ def verify(
         people=people if counted.strata else None,
         contradicted=any(each.contradicted for each in received),
     )
+
+
+def check_certificate(plan: Plan, name: str) -> None:
+    """Raise PlanError if the noise of a plan does not give the guarantee that it states.
+
+    The digest does not show that: anybody can compute one. name: of the plan's file.
+    """
+    if not verify(plan).plan_holds:
+        allowed = "its noise is too small for the guarantee that it states; make a new plan"
+        raise PlanError.of("plan", name, allowed)
 
 
 def _of_all(plan: Plan, messages: Mapping[int, MessageTally]) -> list[MessageTally]:

@@ -172,7 +172,15 @@ PLAN_ALONE = {
     "regress": ("regress", "PLAN", "--outcome", "ill", "--on", "old", "--forecast"),
 }
 BEFOREHAND = ("send", "page", "card", "shuffler init")
-OTHERS = {"open", "collector", "inviter", "simulate", "demo", "ledger"}  # in tests of their own
+OTHERS = {
+    "open",
+    "collector",
+    "inviter",
+    "simulate",
+    "demo",
+    "ledger",
+    "studio",
+}  # tested elsewhere
 SILENT = {  # they promise nothing to anybody
     *("init", "check", "randomize", "tally", "invitations", "first-mixer", "second-mixer"),
     "privacy",  # what a noise does in any crowd; nobody was asked

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import naming, print_json, say, working
+from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
+from incrowd.errors import naming
 from incrowd.files import checked_ending
 
 
@@ -68,10 +69,7 @@ def card(
     Example:
       incrowd card plan.json -o card.html
     """
-    from incrowd.collection.claims import bundle_guarantee, sealed_by
-    from incrowd.collection.page.files import is_bundle
-    from incrowd.collection.protocol.bundle import Bundle
-    from incrowd.presentation import card as cards
+    from incrowd.collection.cards import card_of
     from incrowd.presentation.card import markdown
     from incrowd.presentation.write import CARD_WRITERS, write_card
 
@@ -79,12 +77,7 @@ def card(
         checked_ending(output, CARD_WRITERS)
         keep(output, plan)
     with working("certifying the plan"), naming(plan):
-        if is_bundle(plan):
-            bundle = Bundle.parse(plan.read_bytes())
-            promise, sealed = bundle_guarantee(bundle), sealed_by(bundle)
-            written = cards.certified_card(bundle.plan, promise=promise, sealed=sealed)
-        else:
-            written = cards.certified_card(incrowd.Plan.load(plan), plan.name)
+        written = card_of(plan)
     if output:
         write_card(written, output)
         say(f"wrote {output}")

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.characters import visible
-from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, InWords, Problem, ProtocolError
+from incrowd.errors import (
+    MISSING,
+    IncrowdError,
+    IncrowdWarning,
+    InWords,
+    Problem,
+    ProtocolError,
+    naming,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,26 +71,6 @@ def _option(match: re.Match[str]) -> str:
     """unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned"."""
     name, text, word = match.groups()
     return " ".join(filter(None, (OPTIONS[name], text, word)))
-
-
-# The digest of a plan; or, of a part of a collection, its random name and number.
-_DIGEST = re.compile(r"[0-9a-f]{32,64}(:\d+)?")
-
-
-@contextmanager
-def naming(*paths: Path) -> Iterator[None]:
-    """Errors about the contents of these files name the files, where the library names digests."""
-    try:
-        yield
-    except IncrowdError as error:
-        raise type(error)(*(_named(problem, paths) for problem in error.problems)) from error
-
-
-def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
-    if not (paths and _DIGEST.fullmatch(str(problem.value))):
-        return problem
-    names = tuple(map(str, paths))
-    return Problem(problem.field, names[0] if len(names) == 1 else names, problem.allowed)
 
 
 # Errors and warnings: lines for people, or JSON for machines.

@@ -11,7 +11,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is
-from incrowd.cli.console import counting, naming, say, working
+from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -28,15 +28,20 @@ from incrowd.cli.options import (
     Tables,
     beside,
     certified,
+    check_output,
     check_reports,
     choice,
     keep,
+    saved,
 )
 from incrowd.cli.words import POSTPROCESSING_METHODS, THIS_MACHINE, PostprocessingMethod
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, naming
 from incrowd.files import is_stream
 
 if TYPE_CHECKING:
+    from incrowd.estimation.compare import TwoWay
+    from incrowd.estimation.compare_shares import ShareDifference
+    from incrowd.estimation.crosstab import Crosstab
     from incrowd.estimation.results import Received
     from incrowd.reports.tally import Kind
 
@@ -189,17 +194,17 @@ def estimate(
       incrowd estimate plan.json reports.parquet --table smoker,health --margins margins.toml
       incrowd estimate plan.json reports.parquet --merge "health: fair + poor"
 
-    The ending of -o chooses the format: .html, .csv, .json or .parquet.
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, or .R (with the
+    covariance of all cells).
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_beside
     from incrowd.estimation.estimate import to_count
-    from incrowd.presentation.write import check_ending
+    from incrowd.presentation.write import R_SCRIPT
 
-    if output:
-        check_ending(output)
-        keep(output, plan, *reports, *([margins] if margins else []))
+    check_output(output, plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
+    covariance = covariance or bool(output and output.suffix.lower() == R_SCRIPT)
     checked_plan = certified(plan, merge)
     adjustments = _Adjustments(
         incrowd.load_margins(margins) if margins else None, of_those_who_answered
@@ -269,6 +274,7 @@ def postprocess(
     ] = 0,
     merge: MergeAnswers = None,
     accept_smaller_crowd: AcceptSmaller = False,
+    output: Output = None,
     json: AsJson = False,
 ) -> None:
     """Turn estimates into valid proportions, by a biased method.
@@ -276,11 +282,15 @@ def postprocess(
     \b
     Example:
       incrowd postprocess plan.json reports.parquet --bootstrap 100
+
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx or .R.
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
     from incrowd.presentation import postprocessed
+    from incrowd.presentation.write import postprocessed_document
 
+    check_output(output, plan, *reports)
     check_reports(*reports)
     checked_plan = certified(plan, merge)
     ids_of_tables = _id_lists(table) or [list(ids) for ids in checked_plan.survey.wanted]
@@ -295,7 +305,9 @@ def postprocess(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    show.result(postprocessed.view(shares, checked_plan.survey), json)
+    saved(postprocessed_document(shares, checked_plan.survey), output)
+    with beside(output):
+        show.result(postprocessed.view(shares, checked_plan.survey), json)
     show.receipts(received, releases)
 
 
@@ -315,8 +327,13 @@ def compare(
         ),
     ] = False,
     margins: Margins = None,
+    crosstab: Annotated[
+        bool,
+        typer.Option("--crosstab", help="Counts, and percentages of each row and column, instead."),
+    ] = False,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
+    output: Output = None,
     json: AsJson = False,
 ) -> None:
     """Compare groups, with standard errors.
@@ -329,11 +346,16 @@ def compare(
       incrowd compare plan.json reports.parquet smoker health --reference no
       incrowd compare plan.json reports.parquet smoker health --margins margins.toml
       incrowd compare plan.json reports.parquet smoker=yes drinker=yes
+      incrowd compare plan.json reports.parquet smoker health --crosstab -o crosstab.xlsx
+
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx or .R.
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
-    from incrowd.presentation import comparisons
+    from incrowd.estimation.crosstab import crosstab as crossed
+    from incrowd.presentation import comparisons, crosstabs, write
 
+    check_output(output, plan, reports, *([margins] if margins else []))
     check_reports(reports)
     checked_plan = certified(plan, merge)
     received, releases = receipts_of(checked_plan, [reports]), releases_in([reports])
@@ -343,19 +365,36 @@ def compare(
         "received": received,
     }
     shares = _shares(first, second, reference, margins, positive)
+    _check_crosstab(crosstab, reference, bool(shares))
+    result: TwoWay | ShareDifference | Crosstab
     with counting(reports) as parts:
+        weights = incrowd.load_margins(margins) if margins else None
         if shares:
-            difference = incrowd.compare_shares(
+            result = incrowd.compare_shares(
                 checked_plan, parts, *shares, positive=positive, **common
             )
-            show.result(comparisons.share_view(difference), json)
+            view = comparisons.share_view(result)
+        elif crosstab:
+            result = crossed(checked_plan, parts, first, second, margins=weights, **common)
+            view = crosstabs.view(result)
         else:
-            weights = incrowd.load_margins(margins) if margins else None
-            comparison = incrowd.compare(
+            result = incrowd.compare(
                 checked_plan, parts, first, second, reference=reference, margins=weights, **common
             )
-            show.result(comparisons.view(comparison), json)
+            view = comparisons.view(result)
+    saved(write.document(result), output)
+    with beside(output):
+        show.result(view, json)
     show.receipts(received, releases)
+
+
+def _check_crosstab(crosstab: bool, reference: str | None, shares: bool) -> None:
+    """Raise UsageError for options that do not go together with a crosstab."""
+    if crosstab and shares:
+        raise UsageError.of("--crosstab", crosstab, "it needs two questions, not two shares")
+    if crosstab and reference is not None:
+        allowed = "a crosstab has no reference; leave out this option or --crosstab"
+        raise UsageError.of("--reference", reference, allowed)
 
 
 class _Common(TypedDict):

@@ -18,7 +18,6 @@ from incrowd.cli.inviting import (
     print_bundle,
     report_invitations,
     say_secret,
-    write_invitations,
 )
 from incrowd.cli.mixing import run_with_store
 from incrowd.cli.options import AsJson, PlanFile, certified
@@ -66,6 +65,7 @@ def init(
     Example:
       incrowd inviter init inviter plan.json collection.toml --invitations 9000
     """
+    from incrowd.collection.invitations import write_invitations
     from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
     from incrowd.collection.inviter.setup import check_unused, install, open_store
     from incrowd.collection.settings import load_inviter_settings
@@ -149,6 +149,7 @@ def invite(
     Example:
       incrowd inviter invite 500 -o codes.csv --page codes.html
     """
+    from incrowd.collection.invitations import write_invitations
     from incrowd.collection.inviter.setup import open_store
     from incrowd.collection.settings import load_inviter_settings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +10,8 @@ import typer
 
 from incrowd.cli.console import print_json, say
 from incrowd.errors import UsageError
-from incrowd.files import PRIVATE, replaced, write_text
 
 if TYPE_CHECKING:
-    from incrowd.collection.invitations import Inviting
     from incrowd.collection.protocol.bundle import Bundle
     from incrowd.plans import Guarantee
 
@@ -61,25 +58,6 @@ def print_bundle(facts: dict[str, Any], bundle: Bundle, guarantee: Guarantee) ->
     typer.echo(f"guarantee: {promise_sentence(guarantee)}")
     typer.echo(guarantee_symbols(guarantee))
     typer.echo(f"against: {against_sentence(guarantee, organizations_of(bundle))}")
-
-
-def write_invitations(
-    store: Inviting, number: int, output: Path, page: Path | None, survey_page: str
-) -> int:
-    """Create invitations, and return how many there are in all."""
-    from incrowd.collection.invitations import issue, new_invitations
-    from incrowd.collection.protocol.addresses import short
-    from incrowd.presentation.receipts import invitations_page
-
-    rows = new_invitations(store, number, survey_page)
-    with replaced(output, mode=PRIVATE) as temporary:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([("code", "link"), *rows])
-        title, digest = store.bundle.wording.title, short(store.bundle.digest)
-        if page:
-            write_text(page, invitations_page(title, digest, rows, survey_page), mode=PRIVATE)
-        issue(store, rows)
-    return store.issued()
 
 
 def check_invitations(number: int, survey_page: str) -> None:

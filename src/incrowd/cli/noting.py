@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import naming, say
+from incrowd.cli.console import say
 from incrowd.cli.estimating import added, count_paths
 from incrowd.cli.options import AsJson, certified, check_reports
-from incrowd.errors import MISSING, UsageError
+from incrowd.errors import MISSING, UsageError, naming
 
 AsPlanned = Annotated[
     bool,

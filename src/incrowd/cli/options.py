@@ -13,14 +13,15 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import one_of, questions
-from incrowd.cli.console import working
+from incrowd.cli.console import say, working
 from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.encoding.formats.registry import FORMATS, name_one
-from incrowd.errors import PlanError, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import is_stream
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import Source
+    from incrowd.presentation.write import Document
 
 STANDARD_OUTPUT = 1
 
@@ -131,6 +132,24 @@ def keep(output: Path, *inputs: Path) -> None:
             )
 
 
+def check_output(output: Path | None, *inputs: Path) -> None:
+    """Raise UsageError, before any work is done, for an output that cannot be written."""
+    if output:
+        from incrowd.presentation.write import check_ending  # slow to load
+
+        check_ending(output)
+        keep(output, *inputs)
+
+
+def saved(document: Document, output: Path | None) -> None:
+    """Write a result if an output is named."""
+    if output:
+        from incrowd.presentation.write import save  # slow to load
+
+        save(document, output)
+        say(f"wrote {output}")
+
+
 def beside(output: Path | None) -> AbstractContextManager[object]:
     """Redirect shown results to standard error if the output file is standard output."""
     shared = output is not None and _is_standard_output(output) and is_stream(output)
@@ -208,14 +227,11 @@ def certified(path: Path, merge: Sequence[str] | None = None) -> incrowd.Plan:
 
 
 def check_certificate(plan: incrowd.Plan, path: Path) -> None:
-    """Raise PlanError if the noise of a plan does not give the guarantee that it states.
+    """Check the certificate of a plan. Raises PlanError if it fails."""
+    from incrowd import verification  # slow to load
 
-    The digest does not show that: anybody can compute one.
-    """
     with working("checking the plan's certificate"):
-        if not incrowd.verify(plan).plan_holds:
-            allowed = "its noise is too small for the guarantee that it states; make a new plan"
-            raise PlanError.of("plan", str(path), allowed)
+        verification.check_certificate(plan, str(path))
 
 
 Engine = Annotated[

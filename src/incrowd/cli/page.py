@@ -9,7 +9,6 @@ import typer
 
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson, check_certificate, make_folder
-from incrowd.files import replaced
 
 
 def page(
@@ -36,7 +35,13 @@ def page(
     Example:
       incrowd page shuffler/bundle.json -o public
     """
-    from incrowd.collection.page.files import asked_in, page_files, read_strings, shipped
+    from incrowd.collection.page.files import (
+        asked_in,
+        page_files,
+        read_strings,
+        shipped,
+        write_page,
+    )
     from incrowd.presentation.data import guarantee_facts
     from incrowd.presentation.sentences import guarantee_sentence
 
@@ -45,9 +50,7 @@ def page(
     tables = shipped() | dict(map(read_strings, strings or []))
     files = page_files(content, tables)
     make_folder(output)
-    for name, data in sorted(files.items()):
-        with replaced(output / name) as temporary:
-            temporary.write_bytes(data)
+    write_page(files, output)
     facts = {
         "files": sorted(files),
         "folder": str(output),

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import naming, progress, say
+from incrowd.cli.console import progress, say
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
@@ -25,7 +25,7 @@ from incrowd.cli.options import (
     keep,
     source,
 )
-from incrowd.errors import IncrowdError, UsageError
+from incrowd.errors import IncrowdError, UsageError, naming
 from incrowd.files import is_stream
 from incrowd.reports.locking import locked
 

@@ -10,7 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is, questions_joined
-from incrowd.cli.console import all_parts, naming, say, working
+from incrowd.cli.console import all_parts, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -22,9 +22,10 @@ from incrowd.cli.options import (
     ReportsFiles,
     beside,
     certified,
+    check_output,
     check_reports,
     choice,
-    keep,
+    saved,
 )
 from incrowd.cli.words import (
     BETWEEN,
@@ -36,7 +37,7 @@ from incrowd.cli.words import (
     Penalty,
     RegressionMethod,
 )
-from incrowd.errors import MISSING, UsageError
+from incrowd.errors import MISSING, UsageError, naming
 
 Outcome = Annotated[
     str | None,
@@ -131,7 +132,8 @@ def regress(
       incrowd regress plan.json reports.parquet --outcome smoker --on sex,age --margins known.toml
       incrowd regress plan.json --forecast --outcome smoker --on sex,age
 
-    The ending of -o chooses the format: .html (with a forest plot), .csv or .json.
+    The ending of -o chooses the format: .html (with a forest plot), .csv, .json, .parquet, .xlsx,
+    or .R (with the covariance).
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
@@ -201,11 +203,7 @@ def _check_files(
     share: list[str],
 ) -> None:
     """Raise UsageError, before any work is done, for options that do not go together."""
-    from incrowd.presentation import write
-
-    if output:
-        write.check_regression_ending(output)
-        keep(output, plan, *reports, *([margins] if margins else []))
+    check_output(output, plan, *reports, *([margins] if margins else []))
     if forecast and margins:
         allowed = "a forecast has no people to weight; leave out this option or --forecast"
         raise UsageError.of("--margins", str(margins), allowed)
@@ -285,6 +283,7 @@ def correlate(
     merge: MergeAnswers = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
+    output: Output = None,
     json: AsJson = False,
 ) -> None:
     """Correlate all pairs of questions, with standard errors. For two yes/no questions this is phi.
@@ -293,11 +292,14 @@ def correlate(
     Example:
       incrowd correlate plan.json reports.parquet
       incrowd correlate plan.json reports.parquet --among smoker,visits,health --scores health=1,2,3
+
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx or .R.
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
-    from incrowd.presentation import correlations
+    from incrowd.presentation import correlations, write
 
+    check_output(output, plan, *reports)
     check_reports(*reports)
     checked_plan = certified(plan, merge)
     received, parts = receipts_of(checked_plan, reports), all_parts(reports)
@@ -311,5 +313,7 @@ def correlate(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    show.result(correlations.view(matrix), json)
+    saved(write.document(matrix), output)
+    with beside(output):
+        show.result(correlations.view(matrix), json)
     show.receipts(received, releases_in(reports))

@@ -18,7 +18,6 @@ from incrowd.cli.inviting import (
     print_bundle,
     report_invitations,
     say_secret,
-    write_invitations,
 )
 from incrowd.cli.mixing import check_mixer, run_mixer
 from incrowd.cli.options import AsJson, PlanFile, certified
@@ -123,6 +122,7 @@ def invitations(
     Example:
       incrowd invitations 9000 -o codes.csv --page codes.html
     """
+    from incrowd.collection.invitations import write_invitations
     from incrowd.collection.mixer.setup import open_store
     from incrowd.collection.settings import load_shuffler_settings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Literal
 
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, Role
 from incrowd.collection.protocol.mixing import AnyRelease
@@ -10,7 +11,7 @@ from incrowd.collection.protocol.sealed import X_WING
 from incrowd.guarantees import Service, guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Claims, Release
-from incrowd.plans.slots import slots, tail
+from incrowd.plans.slots import separate, slots, slots_of_messages, tail
 from incrowd.presentation.sentences import Sealed
 
 
@@ -55,16 +56,24 @@ def sealed_by(bundle: Bundle) -> Sealed:
     return Sealed(organizations_of(bundle), bundle.envelope_key.kem == X_WING)
 
 
-def claims_of_plan(plan: Plan) -> Claims:
-    """Return what a bundle for a plan will state, if different parties mix and open reports."""
-    places = slots(plan)
+def claims_of_plan(
+    plan: Plan, mixers: Literal[1, 2] = 1, *, one_party: bool = False, thinned: bool = False
+) -> Claims:
+    """Return what a bundle for a plan will state.
+
+    one_party: whether one party mixes and opens reports. thinned: as in a bundle.
+    """
+    places = slots(plan) if mixers == 1 else slots_of_messages(plan)
+    pools = None if mixers == 1 else separate(plan.messages)
     return Claims(
         bundle="0" * 64,
-        codes=False,
+        codes=mixers == 2,
         colluding=plan.survey.colluding,
-        local_only=False,
+        mixers=mixers,
+        local_only=one_party,
+        thinned=thinned,
         places=sum(places),
-        tail=tail(plan, places),
+        tail=tail(plan, places, pools),
     )
 
 

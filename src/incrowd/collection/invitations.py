@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from incrowd.collection.mixer.store.keys import StoreError
@@ -12,6 +14,7 @@ from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import RANDOM_BYTES, new_code
 from incrowd.errors import InWords
+from incrowd.files import PRIVATE, replaced, write_text
 
 
 class Invitation(NamedTuple):
@@ -53,3 +56,24 @@ def new_invitations(store: Inviting, number: int, page: str = "") -> list[Invita
 def issue(store: Inviting, invitations: Sequence[Invitation]) -> None:
     """Store the codes as unreadable tags; from now on each can be used once."""
     store.invite([addresses.plain(each.code).encode() for each in invitations])
+
+
+def write_invitations(
+    store: Inviting, number: int, output: Path, page: Path | None, survey_page: str
+) -> int:
+    """Create invitations, and return how many there are in all.
+
+    output: a CSV file with columns code and link. page: an HTML page to print, or None.
+    survey_page: as `page` of `new_invitations`. They are valid only if both files were written.
+    """
+    from incrowd.presentation.receipts import invitations_page
+
+    rows = new_invitations(store, number, survey_page)
+    with replaced(output, mode=PRIVATE) as temporary:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("code", "link"), *rows])
+        title, digest = store.bundle.wording.title, addresses.short(store.bundle.digest)
+        if page:
+            write_text(page, invitations_page(title, digest, rows, survey_page), mode=PRIVATE)
+        issue(store, rows)
+    return store.issued()

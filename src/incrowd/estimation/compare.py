@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -106,8 +107,53 @@ def compare(
     plan does not have and for tables that cannot be weighted, UsageError for answers that cannot be
     merged.
     """
+    joint = joint_table(
+        plan,
+        reports,
+        (first, second),
+        merge=merge,
+        margins=margins,
+        noise_only=noise_only,
+        accept_smaller_crowd=accept_smaller_crowd,
+        received=received,
+    )
+    result = two_way(joint.table, joint.guarantee, joint.seed, reference)
+    return replace(
+        result,
+        wording=joint.plan.survey.legend(first, second),
+        weighted_to=joint.weighted_to,
+        error_ratio=joint.error_ratio,
+    )
+
+
+class Joint(NamedTuple):
+    """A table of two questions with its covariance, and the margin "any answer" of each.
+
+    plan: with merged answers. The other fields are as in `TwoWay`.
+    """
+
+    plan: Plan
+    table: TableEstimate
+    guarantee: Guarantee
+    seed: int | None
+    weighted_to: tuple[str, ...] = ()
+    error_ratio: float | None = None
+
+
+def joint_table(
+    plan: Plan,
+    reports: Reports,
+    questions: tuple[str, str],
+    *,
+    merge: Merge | None = None,
+    margins: Given | None = None,
+    noise_only: bool = False,
+    accept_smaller_crowd: bool = False,
+    received: Sequence[Received] = (),
+) -> Joint:
+    """The table of two questions. Arguments and errors are those of `compare`."""
     plan = with_merged(plan, merge)
-    ids = check_tables(plan, [(first, second)])[0]
+    ids = check_tables(plan, [questions])[0]
     change = None if margins is None else Change(known_margins(plan.survey, margins), False)
     weighting = (counted_for(plan, ids, change),) if change else ()
     counted = count(plan, reports, tables=list(filter(None, (ids, *weighting))), kind="pairs")
@@ -119,11 +165,8 @@ def compare(
         joint = table(plan, counted, ids, noise_only, covariance=True, margin=True)
     if noise_only:
         joint = joint.noise_alone()
-    result = two_way(joint, guarantee, counted.seed, reference)
-    if changed:
-        names, ratio = changed.table.weighted_to, changed.table.error_ratio
-        result = replace(result, weighted_to=names, error_ratio=ratio)
-    return replace(result, wording=plan.survey.legend(first, second))
+    weights = (changed.table.weighted_to, changed.table.error_ratio) if changed else ()
+    return Joint(plan, joint, guarantee, counted.seed, *weights)
 
 
 def two_way(

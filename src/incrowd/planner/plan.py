@@ -16,7 +16,7 @@ from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import AnyContribution, Part
 from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.guarantees import planned
+from incrowd.guarantees import planned, requested
 from incrowd.planner.cell_ways import likely_ways, ways
 from incrowd.planner.groups import Grouping, Progress
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
@@ -303,6 +303,15 @@ def _limit_messages_within(survey: Survey, way: Grouping) -> tuple[Message, ...]
         return sent(survey, _messages(survey, way, reference), ())
 
     return _messages(survey, way, _least_local(everything, cap, redraws))
+
+
+def limit_plan(survey: Survey) -> Plan:
+    """A plan with the noise of the large-N limit, which nobody has certified: for previews.
+
+    Raises PrivacyError if no messages meet the guarantee even in the limit.
+    """
+    messages = limit_outline(survey).messages
+    return Plan(survey=survey, messages=messages, guarantee=requested(survey, messages))
 
 
 def _with_noise(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -41,8 +42,8 @@ CONFIG: dict[str, Any] = {
 }
 # The empty frames that Vega draws around every group: a third of the text, and invisible.
 _INVISIBLE = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
-# A picture with one label needs no roles for its parts.
-_ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
+# A picture with one label needs no roles and labels for its parts.
+_ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*"|aria-label="[^"]*")')
 
 
 class Size(NamedTuple):
@@ -119,9 +120,87 @@ def inline(svg: str, label: str) -> Markup:
     body = _ROLES.sub("", _INVISIBLE.sub("", svg[svg.index(">") + 1 :]))
     name = escape(label)
     return Markup(
-        f'<svg {view and view[0]} style="width:{width and width[1]}px" role="img" '
+        f'<svg {view and view[0]} width="{width and width[1]}" role="img" '
         f'aria-label="{name}"><title>{name}</title>{body}'
     )
+
+
+class Interval(NamedTuple):
+    """An estimate and its interval, whose ends may be infinite, with a label at the side."""
+
+    answer: str
+    estimate: float
+    low: float
+    high: float
+
+
+def intervals_svg(
+    groups: Sequence[tuple[str, Sequence[Interval]]], across: str, size: Size, label: str
+) -> Markup:
+    """Groups of intervals with a heading each, on a common linear axis, as an <svg> element.
+
+    across: the name of the axis. An estimate that is nan is not drawn; an infinite end lies at the
+    edge. label: plain text for screen readers.
+    """
+    ends = [end for _, each in groups for line in each for end in line[1:] if math.isfinite(end)]
+    low, high = min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
+    room = 0.03 * (high - low) or 0.01
+    domain = [low - room, high + room]
+    values = [
+        {"group": number, "answer": line.answer, **_within(line, domain)}
+        for number, (_, each) in enumerate(groups)
+        for line in each
+        if math.isfinite(line.estimate)
+    ]
+    longest = max((cell_len(str(each["answer"])) for each in values), default=0)
+    labels = min(longest * 7 + 26, size.most_labels)
+    return drawn(
+        "forest.json",
+        label,
+        values=values,
+        headings=f"{json.dumps([shortened(heading) for heading, _ in groups])}[datum.value]",
+        labels=labels,
+        plot=size.total - labels,
+        domain=domain,
+        across=across,
+        nothing=0,
+        number=".4~r",
+        scale="linear",
+    )
+
+
+def _within(line: Interval, domain: Sequence[float]) -> dict[str, float]:
+    low, high = domain
+    ends = {"estimate": line.estimate, "low": line.low, "high": line.high}
+    return {name: min(max(end, low), high) for name, end in ends.items()}
+
+
+# Pictures as files of their own, with a title and a white background.
+
+TITLE = 34  # pixels above a picture
+_VIEW = re.compile(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+"')
+DOTS = 3.0  # of a bitmap, for each pixel
+
+
+def svg_file(chart: str, title: str) -> str:
+    """A chart, as `drawn` gives it, as the text of an .svg file with a title in it."""
+    view = _VIEW.match(chart)
+    assert view
+    width, height = float(view[1]), float(view[2]) + TITLE
+    letters = int(width / 8)
+    heading = escape(textwrap.shorten(title, letters, placeholder=" …"))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {-TITLE} {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}"{chart[view.end() : chart.index(">") + 1]}'
+        f'<rect y="{-TITLE}" width="{width:g}" height="{height:g}" fill="#ffffff"/>'
+        f'<text x="4" y="-14" font-family="{FONT}" font-size="14" font-weight="bold" '
+        f'fill="{INK}">{heading}</text>{chart[chart.index(">") + 1 :]}'
+    )
+
+
+def png_file(chart: str, title: str) -> bytes:
+    """A chart as a .png file, with three dots for each pixel."""
+    return bytes(vl_convert.svg_to_png(svg_file(chart, title), scale=DOTS))
 
 
 # Curves as HTML pages: delta against epsilon, and error against its costs.

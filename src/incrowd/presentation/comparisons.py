@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import digits, finite, percent
+from incrowd.presentation.receipts import marked_table
 from incrowd.presentation.regressions import times
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.view import Numbers, View
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from incrowd.estimation.association import IndependenceTest
     from incrowd.estimation.compare import TwoWay
     from incrowd.estimation.compare_shares import ShareDifference
@@ -50,7 +53,7 @@ def view(two_way: TwoWay) -> View:
         promise=guarantee_sentence(two_way.guarantee),
         lines=(independence_words(two_way.independence),),
         tables=(_crosstab(two_way), _figures(two_way)),
-        notes=tuple(_notes(two_way)),
+        notes=tuple(comparison_notes(two_way)),
     )
 
 
@@ -139,7 +142,15 @@ def _mark(item: Comparison, reasons: Sequence[str]) -> str:
     return f" ({reasons.index(item.reason) + 1})" if item.reason else ""
 
 
-def _notes(two_way: TwoWay) -> list[str]:
+def comparison_table(figures: Iterable[tuple[str, Comparison]], seed: int | None) -> pa.Table:
+    """An Arrow table with a row for each figure: its kind, and the fields of `Comparison`."""
+    import pyarrow  # slow to load
+
+    rows = [{"kind": kind, **asdict(figure)} for kind, figure in figures]
+    return marked_table(pyarrow.Table.from_pylist(rows), seed)
+
+
+def comparison_notes(two_way: TwoWay) -> list[str]:
     """The weights, if any, and the notes on the figures."""
     marked = any(CUT in _words(item, kind) for kind, item in two_way.kinds())
     weights = list(filter(None, [weights_words(two_way.weighted_to, two_way.error_ratio)]))

@@ -31,7 +31,7 @@ def view(correlations: Correlations) -> View:
         seed=correlations.seed,
         promise=guarantee_sentence(correlations.guarantee),
         tables=(Numbers(title, HEADINGS, lines),),
-        notes=tuple(_notes(correlations)),
+        notes=tuple(correlation_notes(correlations)),
     )
 
 
@@ -43,7 +43,7 @@ def _row(pair: Correlation) -> tuple[str, str, str, str]:
     return names, f"{pair.estimate:.3f}", f"{pair.standard_error:.3f}", between
 
 
-def _notes(correlations: Correlations) -> Iterator[str]:
+def correlation_notes(correlations: Correlations) -> Iterator[str]:
     """The notes below the table."""
     yield f"standard errors: {correlations.errors}"
     least = correlations.smallest_eigenvalue

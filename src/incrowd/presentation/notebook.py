@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pyarrow as pa
 
 from incrowd import views
@@ -15,9 +13,8 @@ from incrowd.plans import Plan
 from incrowd.presentation import comparisons, correlations, regression_page, regressions, sentences
 from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import message_texts, wording
-from incrowd.presentation.receipts import marked_table, simulation_warning
 from incrowd.presentation.shell import rendered
-from incrowd.presentation.view import View
+from incrowd.presentation.view import view_page
 from incrowd.survey import AnyQuestion, Survey
 
 LOW, HIGH = "28em", "40em"  # of the frame
@@ -86,26 +83,19 @@ views.as_arrow.register(Estimates, as_table)  # the table that .csv and .parquet
 @views.as_html.register
 def two_way_html(result: TwoWay) -> str:
     """The view of two questions."""
-    return _view_html(comparisons.view(result))
+    return _framed(view_page(comparisons.view(result)), LOW)
 
 
 @views.as_html.register
 def correlations_html(result: Correlations) -> str:
     """The view of correlations."""
-    return _view_html(correlations.view(result))
-
-
-def _view_html(view: View) -> str:
-    warned = [] if view.seed is None else [simulation_warning(view.seed)]
-    texts = [*warned, *view.legend, view.promise, *view.lines]
-    return _framed(rendered("view.html", title=view.title, texts=texts, view=view), LOW)
+    return _framed(view_page(correlations.view(result)), LOW)
 
 
 @views.as_arrow.register
 def two_way_table(result: TwoWay) -> pa.Table:
     """A row for each figure: its kind, and the fields of `Comparison`."""
-    rows = [{"kind": kind, **asdict(figure)} for kind, figure in result.kinds()]
-    return marked_table(pa.Table.from_pylist(rows), result.seed)
+    return comparisons.comparison_table(result.kinds(), result.seed)
 
 
 @views.as_html.register

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -27,7 +27,12 @@ def digits(cells: Sequence[HasError]) -> int:
 
     At least 1 and at most 6, the same for a whole table so that its columns line up.
     """
-    largest = 100 * max((cell.standard_error for cell in cells), default=0.0)
+    return places_of(cell.standard_error for cell in cells)
+
+
+def places_of(errors: Iterable[float]) -> int:
+    """Decimals as `digits` gives them, for standard errors that are proportions."""
+    largest = 100 * max(errors, default=0.0)
     if not 0 < largest < math.inf:
         return 2
     return min(max(1 - math.floor(math.log10(largest)), 1), 6)

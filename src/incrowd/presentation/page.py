@@ -39,11 +39,14 @@ def page(estimates: Estimates) -> str:
     than sentences: if there are many or large tables, the last ones are not drawn or not even
     listed, and the page says so.
     """
+    return rendered("estimates.html", title=estimates.plan.survey.name, **parts(estimates))
+
+
+def parts(estimates: Estimates) -> dict[str, Any]:
+    """What a template shows of estimates: the parts of the page, with charts as <svg> elements."""
     items, survey, seed = list(shown(estimates)), estimates.plan.survey, estimates.seed
     before = accumulate(map(_weight, items), initial=0)
-    return rendered(
-        "estimates.html",
-        title=survey.name,
+    return dict(
         simulated="" if seed is None else simulation_warning(seed),
         estimates=estimates,
         sentences=sentences,

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.data import JOINT, guarantee_facts
 from incrowd.presentation.number_text import finite
+from incrowd.presentation.receipts import marked_table
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shown import answer_labels, titled
 from incrowd.presentation.view import Numbers, View
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from incrowd.estimation.postprocess import Postprocessed
 
 
@@ -31,6 +34,32 @@ def view(tables: Sequence[Postprocessed], survey: Survey) -> View:
         tables=tuple(_numbers(item, survey) for item in tables),
         notes=(tables[0].statement,),
     )
+
+
+def postprocessed_table(tables: Sequence[Postprocessed]) -> pa.Table:
+    """An Arrow table with a row for each cell of each table.
+
+    Columns: table and answer (joined by " | "), method, post_processed (biased) and unbiased, both
+    proportions; bias and bias_error if the bias was estimated.
+    """
+    import pyarrow  # slow to load
+
+    rows = []
+    for item in tables:
+        bias = item.bias
+        for place, answer in enumerate(product(*item.answers)):
+            row: dict[str, Any] = {
+                "table": JOINT.join(item.questions),
+                "answer": JOINT.join(answer),
+                "method": item.method,
+                "post_processed": float(item.estimate.flat[place]),
+                "unbiased": float(item.raw.flat[place]),
+            }
+            if bias:
+                row["bias"] = float(bias.bias.flat[place])
+                row["bias_error"] = float(bias.standard_error.flat[place])
+            rows.append(row)
+    return marked_table(pyarrow.Table.from_pylist(rows), tables[0].seed)
 
 
 def _numbers(item: Postprocessed, survey: Survey) -> Numbers:

@@ -7,7 +7,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from rich.cells import cell_len
@@ -128,12 +128,16 @@ def _domain(ends: Sequence[float], log: bool) -> list[float]:
 
 def page(model: Regression) -> str:
     """A self-contained page."""
+    return rendered("regression.html", title=model.plan.survey.name, **parts(model))
+
+
+def parts(model: Regression) -> dict[str, Any]:
+    """What a template shows of a regression: the parts of the page, with the forest plot as <svg>
+    elements."""
     drawn = model.estimable and not model.expected
     headings, rows = _figures(model)
     sizes = ((560, 200), (346, 130))  # as charts of tables: wide, narrow
-    return rendered(
-        "regression.html",
-        title=model.plan.survey.name,
+    return dict(
         model=model,
         sentences=sentences,
         simulated="" if model.seed is None else simulation_warning(model.seed),

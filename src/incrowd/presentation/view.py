@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.shell import rendered
+
 Line = tuple[str, ...]
 
 
@@ -43,3 +46,10 @@ class View:
     lines: tuple[str, ...] = ()
     tables: tuple[Numbers, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def view_page(view: View) -> str:
+    """A self-contained HTML page of a view."""
+    warned = [] if view.seed is None else [simulation_warning(view.seed)]
+    texts = [*warned, *view.legend, view.promise, *view.lines]
+    return rendered("view.html", title=view.title, texts=texts, view=view)

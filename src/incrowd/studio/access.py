@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN = "token"  # the parameter of the address
+PREVIEW = "preview"  # the first part of addresses with a secret of their own
 SAFE = ("GET", "HEAD")
 POLICY = "; ".join(
     (
@@ -54,6 +55,7 @@ class Keys:
     def __init__(self, port: int, print_address: Callable[[str], None] = lambda _: None) -> None:
         self.port = port
         self.session, self.token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.preview = secrets.token_urlsafe(32)  # for what survey pages fetch without cookies
         self.print_address = print_address
 
     @property
@@ -91,6 +93,7 @@ class Access:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
+            scope[PREVIEW] = self.keys.preview
             response = self._response(scope)
             await (response or self.app)(scope, receive, _with_headers(send))
 
@@ -114,12 +117,20 @@ class Access:
         if tokens and scope["path"] == "/" and scope["method"] == "GET":
             if recognized or self.keys.redeem(tokens[0]):
                 return self._admitted()
-        elif recognized:
+        elif recognized or self._is_preview(scope):
             return None
         return _refused(
             "this address was used before, or the studio was started again; open the last address "
             "that `incrowd studio` printed"
         )
+
+    def _is_preview(self, scope: Scope) -> bool:
+        """Whether a survey page in a preview fetches its bundle, which browsers do without
+        cookies: the address contains the secret instead."""
+        first, _, rest = str(scope["path"]).removeprefix("/").partition("/")
+        secret = rest.partition("/")[0]
+        right = hmac.compare_digest(secret.encode(), self.keys.preview.encode())
+        return scope["method"] in SAFE and first == PREVIEW and right
 
     def _admitted(self) -> Response:
         response = RedirectResponse("/", 303)

@@ -14,12 +14,32 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from incrowd.errors import UsageError
-from incrowd.studio import home, precision
+from incrowd.studio import (
+    design,
+    home,
+    imports,
+    precision,
+    preview,
+    publishing,
+    rehearsing,
+    results,
+    watching,
+)
 from incrowd.studio.access import Access, Keys
 from incrowd.studio.language import LANGUAGES
 from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, error_response, render, route
 
-AREAS = (home.routes, precision.routes)
+AREAS = (
+    home.routes,
+    imports.routes,
+    design.routes,
+    preview.routes,
+    precision.routes,
+    publishing.routes,
+    rehearsing.routes,
+    watching.routes,
+    results.routes,
+)
 MOST_BYTES = 64 << 20  # of a file that is uploaded
 
 

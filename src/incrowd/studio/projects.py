@@ -10,15 +10,18 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import re
+import secrets
 import shutil
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from incrowd.errors import MISSING, UsageError, unreadable
-from incrowd.files import BEGUN, PRIVATE_FOLDER, write_bytes
+from incrowd.errors import MISSING, InWords, UsageError, unreadable
+from incrowd.files import BEGUN, PRIVATE_FOLDER, new_file, private_folder, settle, write_bytes
+from incrowd.studio.edits import Change, conflict, edited, in_toml, parsed, without_comment
 from incrowd.survey import Survey
 
 SURVEY = "survey.toml"
@@ -30,6 +33,13 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 class ConflictError(UsageError):
     """The survey was changed in another window, or by another program, since the page was shown."""
+
+
+class Changed(NamedTuple):
+    """The text of a survey before and after a change."""
+
+    before: str
+    after: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ class Project:
     def text(self) -> str:
         """The text of the survey file. Raises UsageError if it cannot be read."""
         try:
-            return self.survey_path.read_text(encoding="utf-8")
+            return self.survey_path.read_bytes().decode("utf-8")  # with the ends of its lines
         except UnicodeDecodeError:
             shown = "it is not UTF-8; save it as UTF-8"
             raise UsageError.of("survey", str(self.survey_path), shown) from None
@@ -76,16 +86,58 @@ class Project:
         """Write a new version of the survey.
 
         expected: the `version` of the text that was changed. Raises ConflictError if the file has
-        another one by now; OSError if the disk is full, and then nothing has changed.
+        another one by now; OSError if the disk is full, and then the survey has not changed.
         """
         with self._locked():
-            number = self._current(self._text_or_empty())
             if version(self._text_or_empty()) != expected:
                 raise ConflictError.of(
                     "survey", str(self.survey_path), "it was changed elsewhere; look at it again"
                 )
-            if text == self._text_or_empty():
-                return
+            self._save(text)
+
+    def change(
+        self, change: Change, *, seen: str, comment: str = "", insist: bool = False
+    ) -> Changed:
+        """Make a change, and return the texts before and after it.
+
+        seen: the `version` that the page showed. If the survey was changed elsewhere since, the
+        change is made in the newest text, unless what it replaces was changed as well: then this
+        raises ConflictError, with both values, unless the person insists. comment: one that the
+        change makes needless. Raises SurveyError if the file is not TOML.
+        """
+        with self._locked():
+            text = self._text_or_empty()
+            if version(text) != seen and not insist:
+                self._check_unchanged(change, text, seen)
+            result = edited(text, change)
+            if comment:
+                result = without_comment(result, comment)
+            self._save(result)
+            return Changed(text, result)
+
+    def _check_unchanged(self, change: Change, text: str, seen: str) -> None:
+        """Check that what a change replaces is as it was in the version that the page showed."""
+        before = self.seen(seen)
+        if before is None:
+            raise ConflictError.of(
+                "survey", str(self.survey_path), "it was changed elsewhere; look at it again"
+            )
+        if differing := conflict(change, parsed(before), parsed(text)):
+            name, was, now = differing
+            shown = InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}")
+            raise ConflictError.of(name, shown, "choose between that and what you entered")
+
+    def seen(self, seen: str) -> str | None:
+        """The text of a version, the newest first; None if it is not there any more."""
+        for path in sorted((self.hidden / "versions").glob("*.toml"), reverse=True):
+            if version(text := path.read_bytes().decode("utf-8")) == seen:
+                return text
+        return None
+
+    def _save(self, text: str) -> None:
+        now = self._text_or_empty()
+        number = self._current(now)
+        if text != now:
             self._append(number, text)
             self._write(text)
 
@@ -103,12 +155,19 @@ class Project:
             number = self._current(self._text_or_empty())
             return self._version(number - 1).exists(), self._version(number + 1).exists()
 
+    def current_version(self) -> str:
+        """The version of the survey, which is kept from now on."""
+        with self._locked():
+            text = self._text_or_empty()
+            self._current(text)
+            return version(text)
+
     def _move(self, step: int) -> bool:
         with self._locked():
             number = self._current(self._text_or_empty()) + step
             if not self._version(number).exists():
                 return False
-            text = self._version(number).read_text(encoding="utf-8")
+            text = self._version(number).read_bytes().decode("utf-8")
             self._write_position(number)
             self._write(text)
             return True
@@ -131,8 +190,7 @@ class Project:
         A text that is not the version that was saved last was written by another program, or just
         before the studio was killed; it becomes a version of its own.
         """
-        position = self.hidden / "position"
-        number = int(position.read_text()) if position.exists() else -1
+        number = self._position()
         for each in (number, number + 1, number - 1):
             if self._version(each).exists() and self._version(each).read_bytes() == text.encode():
                 if each != number:
@@ -140,22 +198,34 @@ class Project:
                 return each
         return self._append(number, text) if text else number
 
+    def _position(self) -> int:
+        """The number of the version that was saved last; -1 if there is none."""
+        try:
+            return int((self.hidden / "position").read_bytes())
+        except (OSError, ValueError):  # not there, or damaged: the last version of all
+            paths = (self.hidden / "versions").glob("*.toml")
+            return max((int(each.stem) for each in paths if each.stem.isdecimal()), default=-1)
+
     def _append(self, number: int, text: str) -> int:
         """Write a version after a version; the versions that were undone before go."""
         following = number + 1
         later = following
         while self._version(later).exists():
             later += 1
-        for each in range(later - 1, following - 1, -1):  # from the last: no gap if killed
-            self._version(each).unlink()
-        write_bytes(self._version(following), text.encode())
+        with new_file(self.hidden / "versions") as new:
+            new.file.write(text.encode())
+            settle(new.file)  # if the disk is full, no version is lost
+            for each in range(later - 1, following - 1, -1):  # from the last: no gap if killed
+                self._version(each).unlink()
+            new.publish(self._version(following))
         self._write_position(following)
         return following
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Let one process at a time change the project."""
-        (self.hidden / "versions").mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        private_folder(self.hidden)
+        private_folder(self.hidden / "versions")
         with (self.hidden / "lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -184,21 +254,33 @@ class Projects:
             raise UsageError.of("project", name, "there is no such survey in this folder")
         return Project(path)
 
-    def create(self, title: str, text: str) -> Project:
-        """A new project whose folder is named after a title, with the text of its survey."""
+    def create(self, title: str, text: str, files: Mapping[str, Path] | None = None) -> Project:
+        """A new project whose folder is named after a title, with the text of its survey.
+
+        files: others that are moved into the project, by their names there. The project is created
+        completely or not at all.
+        """
         if not title.strip():
             raise UsageError.of("name", MISSING, "name the survey")
         stem = folder_name(title)
         names = [stem, *(f"{stem}-{number}" for number in range(2, 10_000))]
         path = next(self.folder / name for name in names if not (self.folder / name).exists())
-        temporary = self.folder / f"{BEGUN}{path.name}"
-        temporary.mkdir(mode=PRIVATE_FOLDER)
-        try:
+        with self.temporary() as temporary:
             Project(temporary).save(text, expected=version(""))
+            for name, file in (files or {}).items():
+                file.replace(temporary / name)
             temporary.rename(path)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return Project(path)
+
+    @contextmanager
+    def temporary(self) -> Iterator[Path]:
+        """A private folder beside the projects, which is removed at the end of the block."""
+        path = self.folder / f"{BEGUN}{secrets.token_hex(8)}"
+        path.mkdir(mode=PRIVATE_FOLDER)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def version(text: str) -> str:

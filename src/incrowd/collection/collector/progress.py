@@ -142,6 +142,13 @@ class PeopleCount:
         return _parsed(reply.body, self.bundle) if reply.status == 200 else None
 
 
+class Uncounted(PeopleCount):
+    """No count: for someone who reads a folder, and does not request anything."""
+
+    def look(self) -> None:
+        """Request nothing."""
+
+
 def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
     """Return the people in each stratum, rounded down here as well; None if invalid."""
     try:

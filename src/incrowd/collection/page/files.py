@@ -20,6 +20,7 @@ from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import IncrowdError, UsageError, unreadable
+from incrowd.files import replaced
 from incrowd.guarantees import guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
@@ -146,6 +147,16 @@ def page_files(content: PageContent, strings: Mapping[str, Mapping[str, str]]) -
     hosts = {name: rendered(name, __package__, headers=headers) for name in HOSTS}
     written = {name: text.encode() for name, text in ({"index.html": page} | hosts).items()}
     return static | written
+
+
+def write_page(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write the files of a page to an existing folder. Raises UsageError if one cannot be written.
+
+    Each file is replaced as a whole.
+    """
+    for name, data in sorted(files.items()):
+        with replaced(folder / name) as temporary:
+            temporary.write_bytes(data)
 
 
 HOSTS = ("_headers", "nginx.conf", "Caddyfile")

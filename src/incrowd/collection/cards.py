@@ -1,0 +1,23 @@
+"""The guarantee card of a plan, or of a collection by its bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from incrowd.collection.claims import bundle_guarantee, sealed_by
+from incrowd.collection.page.files import is_bundle
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.plans import Plan
+from incrowd.presentation.card import Card, certified_card
+
+
+def card_of(path: Path) -> Card:
+    """Return the card for the file of a plan or of a bundle, certified today.
+
+    For a bundle, it states the guarantee of its collection, which is weaker if one party both mixes
+    and opens the reports. Raises PlanError if the guarantee does not hold.
+    """
+    if not is_bundle(path):
+        return certified_card(Plan.load(path), path.name)
+    bundle = Bundle.parse(path.read_bytes())
+    return certified_card(bundle.plan, promise=bundle_guarantee(bundle), sealed=sealed_by(bundle))

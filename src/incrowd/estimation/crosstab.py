@@ -1,0 +1,100 @@
+"""A crosstab of two questions: counts, and percentages of the people, of each row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd import views
+from incrowd.estimation.compare import conditional_share, joint_table
+from incrowd.estimation.estimate import Reports
+from incrowd.estimation.ratios import Comparison
+from incrowd.estimation.results import Received
+from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.weighting.known_margins import Given
+from incrowd.plans import Guarantee, Plan
+from incrowd.survey.merging import Merge
+
+
+@dataclass(frozen=True)
+class Crosstab:
+    """A crosstab of two questions; the first one's answers are the rows.
+
+    table: proportions of the people, shape (rows + 1, columns + 1); the last entry of each axis is
+    "any answer". of_rows, of_columns: the share of each cell among the people of its row, or of its
+    column, row by row. people: to whom the counts refer. wording, weighted_to, error_ratio: as in
+    `TwoWay`.
+    """
+
+    questions: tuple[str, str]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    table: TableEstimate
+    of_rows: tuple[Comparison, ...]
+    of_columns: tuple[Comparison, ...]
+    guarantee: Guarantee
+    seed: int | None = None
+    wording: tuple[str, ...] = ()
+    weighted_to: tuple[str, ...] = ()
+    error_ratio: float | None = None
+
+    def __repr__(self) -> str:
+        shape = f"{len(self.rows)} × {len(self.columns)}"
+        return f"Crosstab({' × '.join(self.questions)}, {shape}{views.simulated(self.seed)})"
+
+    @property
+    def people(self) -> float:
+        """The number of people."""
+        return self.table.people
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The estimated number of people in each cell and margin, shape (rows + 1, columns + 1)."""
+        return np.asarray(self.table.people * self.table.estimate)
+
+    @property
+    def count_errors(self) -> np.ndarray:
+        """The standard errors of `counts`."""
+        return np.asarray(self.table.people * self.table.standard_error)
+
+
+def crosstab(
+    plan: Plan,
+    reports: Reports,
+    first: str,
+    second: str,
+    *,
+    merge: Merge | None = None,
+    margins: Given | None = None,
+    noise_only: bool = False,
+    accept_smaller_crowd: bool = False,
+    received: Sequence[Received] = (),
+) -> Crosstab:
+    """Cross the answers to two questions. Arguments and errors are those of `compare`."""
+    joint = joint_table(
+        plan,
+        reports,
+        (first, second),
+        merge=merge,
+        margins=margins,
+        noise_only=noise_only,
+        accept_smaller_crowd=accept_smaller_crowd,
+        received=received,
+    )
+    rows, columns = joint.table.answers
+    cells = [((first, row), (second, column)) for row in rows for column in columns]
+    return Crosstab(
+        questions=(first, second),
+        rows=rows,
+        columns=columns,
+        table=joint.table,
+        of_rows=tuple(conditional_share(joint.table, column, row) for row, column in cells),
+        of_columns=tuple(conditional_share(joint.table, row, column) for row, column in cells),
+        guarantee=joint.guarantee,
+        seed=joint.seed,
+        wording=joint.plan.survey.legend(first, second),
+        weighted_to=joint.weighted_to,
+        error_ratio=joint.error_ratio,
+    )

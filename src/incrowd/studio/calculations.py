@@ -1,0 +1,155 @@
+"""Results from reports: computed once for each choice, kept while the files stay the same."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from incrowd.collection.collector.receipt import receipts_beside, receipts_of
+from incrowd.encoding.margins import load_margins
+from incrowd.errors import UsageError, naming
+from incrowd.estimation.compare import compare
+from incrowd.estimation.correlate import correlate
+from incrowd.estimation.crosstab import crosstab
+from incrowd.estimation.estimate import count, estimate, to_count
+from incrowd.estimation.postprocess import postprocess
+from incrowd.estimation.regression.regress import regress
+from incrowd.plans import Plan
+from incrowd.plans.plan import with_merged
+from incrowd.presentation.write import Document, Result, document, postprocessed_document
+from incrowd.reports.consistency import check_possible
+from incrowd.reports.folder import load_reports
+from incrowd.reports.tally_files import ENDING as TALLY
+from incrowd.reports.tally_files import load_tally
+from incrowd.studio.calls import Call
+from incrowd.studio.sources import fingerprint
+from incrowd.survey.merging import parsed_merges
+from incrowd.verification import check_certificate
+
+MOST = 64  # results that are kept
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "compare": compare,
+    "correlate": correlate,
+    "crosstab": crosstab,
+    "postprocess": postprocess,
+    "regress": regress,
+}
+
+
+@dataclass(frozen=True)
+class Order:
+    """A call on some files. margins: the path of the file of margins, or None."""
+
+    plan: Path
+    reports: Path
+    margins: Path | None
+    call: Call
+
+    @property
+    def key(self) -> Any:
+        """The same for orders with the same result: what the files are, and the call."""
+        files = [self.plan, self.reports, *([self.margins] if self.margins else [])]
+        return tuple(map(fingerprint, files)), self.call
+
+
+def computed(progress: Callable[[str], None], order: Order) -> Any:
+    """The result of an order: what the function of the library returns.
+
+    Raises IncrowdError as the command does.
+    """
+    plan = Plan.load(order.plan)
+    _check_certificate(plan.dumps(), order.plan)
+    options = {name: _value(value) for name, value in order.call.options}
+    if order.call.margins and order.margins:
+        options["margins"] = load_margins(order.margins)
+    merge = parsed_merges(plan.survey.questions, order.call.merge)
+    if order.call.function == "regress":
+        options |= {"merge": merge} if merge else {}
+    else:
+        plan = with_merged(plan, merge)
+    is_tally = order.reports.suffix == TALLY
+    if is_tally and order.call.function != "estimate":
+        allowed = "it has counts for tables only; choose tables, or the reports themselves"
+        raise UsageError.of("reports", order.reports.name, allowed)
+    progress(order.reports.name)
+    with naming(order.reports):
+        if order.call.function == "estimate":
+            return _estimated(plan, order.reports, options)
+        parts = list(load_reports(order.reports))
+        options["received"] = receipts_of(plan, [order.reports])
+        if order.call.function == "postprocess" and "tables" not in options:
+            options["tables"] = [list(ids) for ids in plan.survey.wanted]
+        arguments: Sequence[Any] = order.call.questions
+        if order.call.function == "correlate":
+            arguments = [list(order.call.questions)] if order.call.questions else []
+        return _FUNCTIONS[order.call.function](plan, parts, *arguments, **options)
+
+
+def _estimated(plan: Plan, path: Path, options: Mapping[str, Any]) -> Any:
+    """Estimates of reports or of a tally, in the steps of the command."""
+    adjusted = {
+        name: options[name] for name in ("margins", "of_those_who_answered") if name in options
+    }
+    if path.suffix == TALLY:
+        counts = load_tally(path)
+        check_possible(plan, counts)
+    else:
+        wanted = to_count(plan, options.get("tables"), **adjusted)
+        pairs = bool(adjusted or options.get("covariance"))
+        kind: Any = "pairs" if pairs else "singles"
+        counts = count(plan, load_reports(path), tables=wanted, kind=kind)
+    received = receipts_beside([path], plan, counts.releases)
+    return estimate(plan, counts, received=received, **options)
+
+
+def _value(value: Any) -> Any:
+    """Tuples as lists, as the library takes them."""
+    return list(map(_value, value)) if isinstance(value, tuple) else value
+
+
+@cache
+def _check_certificate(text: str, path: Path) -> None:
+    """Once for each plan. Raises PlanError."""
+    check_certificate(Plan.loads(text), str(path))
+
+
+def document_of(result: Any, plan: Plan) -> Document:
+    """The forms of a result. plan: of the reports."""
+    if isinstance(result, tuple):
+        return postprocessed_document(result, plan.survey)
+    one: Result = result
+    return document(one)
+
+
+class Cache:
+    """The last results, by keys; for threads."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._values: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = Lock()
+        self._most = most
+
+    def get(self, key: Any) -> Any:
+        """A value, or None."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: Any, value: Any) -> Any:
+        """Keep a value, and return it."""
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return value
+
+    def computed(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The value under a key, computed if there is none."""
+        value = self.get(key)
+        return self.put(key, compute()) if value is None else value

@@ -1,0 +1,799 @@
+"""The design of a survey: questions, wanted tables and regressions, saved at every step."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.errors import MISSING, Problem, SurveyError, UsageError
+from incrowd.studio import edits, imports
+from incrowd.studio.edits import (
+    AddQuestion,
+    Change,
+    Changes,
+    MoveQuestion,
+    Raw,
+    RemoveQuestion,
+    SetQuestion,
+    SetRegression,
+    SetTables,
+    SetValue,
+)
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.pages import Studio, is_fragment, render, route
+from incrowd.studio.projects import Changed, ConflictError, Project, version
+from incrowd.survey import Survey
+from incrowd.survey.options_files import with_options
+from incrowd.survey.question import NO_ANSWER
+from incrowd.survey.questions import TYPES
+from incrowd.survey.words import LANGUAGE, checked_tag
+
+# What a person chooses a type by.
+KINDS = {
+    "yesno": (phrase("Yes or no"), phrase("The most precise kind of question.")),
+    "choice": (phrase("One of several answers"), phrase("Fewer answers are more precise.")),
+    "multi": (
+        phrase("Several answers at once"),
+        phrase("Up to a number that you set; fewer are more precise."),
+    ),
+    "number": (phrase("A number, in ranges"), phrase("Only its range is sent, never the number.")),
+    "amount": (
+        phrase("A number, for its mean"),
+        phrase("Rounded at random so that the mean stays right; there is no distribution."),
+    ),
+    "text": (
+        phrase("A word"),
+        phrase("Not from a list. You can count only words that you look for."),
+    ),
+}
+# The keys of the survey as a whole that the page offers, and how each is read.
+WHOLE = ("crowd", "rounds", "rows_per_person", "colluding")
+PRIVACY = ("epsilon", "delta", "local_epsilon")
+MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it
+SHOWN = 5  # answers in a summary
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the design."""
+    return [
+        route(studio, "/p/{name}/design", show, methods=("GET",)),
+        route(studio, "/p/{name}/design", change, methods=("POST",)),
+    ]
+
+
+# --- the state of the page ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class View:
+    """What is open on the page, from its address. also: languages that have no text yet."""
+
+    open: str = ""
+    regression: str = ""
+    also: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> View:
+        """The state that an address or a form names."""
+        tags = str(fields.get("also", "")).split()
+        return cls(str(fields.get("open", "")), str(fields.get("regression", "")), (*tags,))
+
+    def address(self, project: Project) -> str:
+        """The address of the page in this state."""
+        parts = {"open": self.open, "regression": self.regression, "also": " ".join(self.also)}
+        query = urlencode({key: value for key, value in parts.items() if value})
+        return f"/p/{project.name}/design{'?' if query else ''}{query}"
+
+
+SHAPES: Mapping[str, type] = {
+    **dict.fromkeys(("labels", "shares", "values"), dict),
+    **dict.fromkeys(("options", "edges", "missing", "on"), list),
+    **dict.fromkeys(("name", "language", "outcome", "options_file"), str),
+}
+
+
+class Fields(dict[str, Any]):
+    """A table of the file for a template: a key that is not there is an empty field."""
+
+    def __missing__(self, _: str) -> str:
+        return ""
+
+    @classmethod
+    def of(cls, table: Raw) -> Fields:
+        """The fields of a table, without values of a kind that they cannot have."""
+        return cls({k: v for k, v in table.items() if isinstance(v, SHAPES.get(k, object))})
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A question of the list. number: its place, from 1. raw: its table in the file."""
+
+    number: int
+    id: str
+    type: str
+    text: str
+    answers: str
+    raw: Raw
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the page shows.
+
+    broken: why the text is not a survey at all, or "". notices: what the last change did.
+    """
+
+    text: str
+    raw: Raw
+    questions: tuple[Summary, ...]
+    languages: tuple[str, ...]
+    problems: Mapping[str, tuple[Problem, ...]]
+    moves: tuple[bool, bool]
+    broken: str = ""
+    notices: tuple[Phrase, ...] = ()
+    decisions: tuple[imports.Decision, ...] = ()
+    left_out: tuple[str, ...] = ()
+    data: str = ""
+    shown: str = ""
+
+    @property
+    def seen(self) -> str:
+        """The version of the text."""
+        return version(self.text)
+
+    @cached_property
+    def pairs(self) -> frozenset[frozenset[str]]:
+        """The wanted tables of two questions."""
+        listed = map(edits.names, edits.tables(self.raw))
+        return frozenset(frozenset(each) for each in listed if len(each) == 2)
+
+    @property
+    def larger(self) -> tuple[tuple[str, ...], ...]:
+        """The wanted tables of three or more questions; in a large survey those of two as well."""
+        least = 3 if self.matrix else 2
+        listed = map(edits.names, edits.tables(self.raw))
+        return tuple(each for each in listed if len(each) >= least)
+
+    @property
+    def crossed(self) -> tuple[Summary, ...]:
+        """The questions that can be crossed with others."""
+        return tuple(each for each in self.questions if each.type != "text" and each.id)
+
+    @property
+    def matrix(self) -> bool:
+        """Whether there are few enough questions for a matrix of all pairs."""
+        return 2 <= len(self.crossed) <= MOST_PAIRS
+
+
+def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
+    """Read a project for its page. A mistaken survey is shown as far as it can be read."""
+    moves = project.can_move()
+    text = project.text()
+    decisions, left_out = imports.decisions(text), imports.left_out(text)
+    more: dict[str, Any] = {
+        "moves": moves,
+        "notices": tuple(notices),
+        "decisions": decisions,
+        "left_out": left_out,
+        "data": imports.data_name(project),
+    }
+    try:
+        raw = edits.parsed(text)
+        for root in ("question", "table", "regression"):
+            getattr(edits, f"{root}s")(raw)
+    except SurveyError as error:
+        return Page(text, Fields(), (), (LANGUAGE,), {}, broken=str(error), **more)
+    problems = sorted_problems(raw, _problems(project, raw))
+    main = _main_language(raw)
+    asked = edits.questions(raw)
+    summaries = tuple(
+        Summary(
+            number,
+            str(each.get("id", "")),
+            str(each.get("type", "")),
+            _in_main(each.get("text"), main),
+            _answers(each),
+            Fields.of(each),
+            problems.get(f"question {number}", ()),
+        )
+        for number, each in enumerate(asked, 1)
+    )
+    shown = version(repr((raw.get("name"), main, asked)))
+    return Page(text, Fields.of(raw), summaries, _languages(raw), problems, shown=shown, **more)
+
+
+def _problems(project: Project, raw: Raw) -> tuple[Problem, ...]:
+    filled, missing = with_options(raw, project.path)
+    try:
+        Survey.of(filled)
+    except SurveyError as error:
+        return (*missing, *error.problems)
+    return missing
+
+
+_NUMBERED = re.compile(r"(question|table|regression)\[(\d+)\]")
+_OF = re.compile(r" of (.+)$")
+
+
+def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Problem, ...]]:
+    """Problems by the part of the page that they are shown in: "question 3", "table", "privacy"."""
+    places = {str(id): number for number, id in enumerate(edits.ids(raw), 1)}
+    named: dict[str, tuple[Problem, ...]] = {}
+    for problem in problems:
+        numbered, of = _NUMBERED.match(problem.field), _OF.search(problem.field)
+        if numbered and numbered[1] == "question":
+            part = f"question {numbered[2]}"
+        elif numbered:
+            part = numbered[1]
+        elif of and of[1] in places:
+            part = f"question {places[of[1]]}"
+        elif problem.field == "question.id" and str(problem.value) in places:
+            part = f"question {places[str(problem.value)]}"
+        else:
+            part = re.split(r"[.\[ ]", problem.field)[0]
+            part = part if part in ("name", "language", "privacy", "question", *WHOLE) else "survey"
+        named[part] = (*named.get(part, ()), problem)
+    return named
+
+
+def _main_language(raw: Raw) -> str:
+    language = raw.get("language", LANGUAGE)
+    return language if isinstance(language, str) else LANGUAGE
+
+
+def _in_main(words: Any, language: str) -> str:
+    if isinstance(words, dict):
+        words = words.get(language) or next(iter(words.values()), "")
+    return words if isinstance(words, str) else ""
+
+
+def _languages(raw: Raw) -> tuple[str, ...]:
+    """The languages of a survey, its main language first."""
+    tags = {tag for each in edits.questions(raw) for words in _all_words(each) for tag in words}
+    main = _main_language(raw)
+    return (main, *sorted(tags - {main}))
+
+
+def _all_words(asked: Raw) -> Iterator[Mapping[str, Any]]:
+    labels = asked.get("labels")
+    texts = [asked.get("text"), asked.get("help")]
+    texts += labels.values() if isinstance(labels, dict) else ()
+    yield from (each for each in texts if isinstance(each, dict))
+
+
+def _answers(asked: Raw) -> str:
+    """The answers of a question in one line."""
+    named = edits.answers(asked)
+    if asked.get("type") == "yesno":
+        return ""
+    if isinstance(asked.get("edges"), list):
+        named = tuple(format(e, "g") if isinstance(e, float) else str(e) for e in asked["edges"])
+    more = f", … ({len(named):,})" if len(named) > SHOWN else ""
+    return f"{', '.join(named[:SHOWN])}{more}"
+
+
+# --- changes from forms ---------------------------------------------------------------------------
+
+LINES = re.compile(r"\r\n|\r|\n")
+
+
+def text_of(form: FormData, name: str) -> str:
+    """A field of a form, without spaces around it."""
+    return LINES.sub("\n", str(form.get(name, ""))).strip()
+
+
+def number_of(form: FormData, name: str, *, whole: bool = False) -> float | int | None:
+    """A number in a form, None if it is empty. Raises UsageError for other text."""
+    written = text_of(form, name).replace(" ", "").replace("\u00a0", "").replace("_", "")
+    if not written:
+        return None
+    point = written.replace(",", ".") if written.count(",") == 1 else written
+    try:
+        return int(written.replace(",", "").replace(".", "")) if whole else float(point)
+    except ValueError:
+        works = "should be a whole number, such as 1000" if whole else "should be a number"
+        raise UsageError.of(name, written, works) from None
+
+
+def _whole_survey(raw: Raw, form: FormData) -> Change:
+    """Name, language, crowd and privacy."""
+    changes: list[Change] = []
+    name, language = text_of(form, "name"), text_of(form, "language") or LANGUAGE
+    try:
+        checked_tag(language)
+    except ValueError as error:
+        raise UsageError.of("language", language, str(error)) from None
+    if not name:
+        raise UsageError.of("name", MISSING, "name the survey")
+    changes += _if_other(raw, ("name",), name)
+    changes += _if_other(raw, ("language",), None if language == LANGUAGE else language)
+    for key in WHOLE:
+        if key in form:
+            changes += _if_other(raw, (key,), number_of(form, key, whole=True))
+    for key in PRIVACY:
+        if key in form:
+            changes += _if_other(raw, ("privacy", key), number_of(form, key))
+    return Changes(tuple(changes))
+
+
+def _if_other(raw: Raw, keys: tuple[str, ...], value: Any) -> list[Change]:
+    """A change of a value, if it is another one. 1.0 and 1 are the same here."""
+    change = SetValue(keys, value)
+    now = change.part(raw)[".".join(keys)]
+    defaults = {"language": LANGUAGE, "rounds": 1, "rows_per_person": 1, "colluding": 0}
+    same = now == value or (now is None and value == defaults.get(keys[-1]))
+    return [] if same else [change]
+
+
+def _add(raw: Raw, form: FormData) -> Change:
+    """A new question, with what its type needs."""
+    kind, text = _kind(form), text_of(form, "text")
+    id = text_of(form, "id") or new_id(text, edits.ids(raw))
+    entries: Raw = {"id": id, "type": kind} | ({"text": text} if text else {})
+    if kind in ("choice", "multi"):
+        entries["options"] = _lines(form, "options") or ["A", "B"]
+    if kind == "multi":
+        entries["at_most"] = min(2, len(entries["options"]))
+    if kind in ("number", "amount"):
+        entries["edges"] = edges_of(text_of(form, "edges")) or [0, 10, 20]
+    return AddQuestion(entries)
+
+
+def _kind(form: FormData) -> str:
+    kind = text_of(form, "type")
+    if kind not in KINDS:
+        raise UsageError.of("type", kind or MISSING, f"use one of {', '.join(KINDS)}")
+    return kind
+
+
+def new_id(text: str, there: Sequence[Any]) -> str:
+    """A short name for a question: the first words of its text, unlike all names there are."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    stem = "_".join(words[:3])[:32].strip("_") or "question"
+    names = (stem, *(f"{stem}_{number}" for number in range(2, len(there) + 3)))
+    return next(name for name in names if name not in there)
+
+
+def _lines(form: FormData, name: str) -> list[str]:
+    lines = (each.strip() for each in text_of(form, name).split("\n"))
+    return list(dict.fromkeys(each for each in lines if each))
+
+
+def edges_of(written: str) -> list[float | int]:
+    """Numbers with commas, semicolons or spaces between them. Raises UsageError for other text."""
+    split = re.split(r"\s*;\s*", written) if ";" in written else re.split(r",\s*|\s+", written)
+    numbers: list[float | int] = []
+    for each in filter(None, (part.strip() for part in split)):
+        try:
+            number = float(each.replace(",", "."))
+            numbers.append(int(number) if number.is_integer() and "." not in each else number)
+        except (ValueError, OverflowError):
+            allowed = "should be numbers with commas between them, such as 0, 18, 65"
+            raise UsageError.of("edges", each, allowed) from None
+    return numbers
+
+
+def _order(_: Raw, form: FormData) -> Change:
+    """What a button beside a question does to it."""
+    for button, step in (("up", -1), ("down", 1)):
+        if button in form:
+            return MoveQuestion(str(form[button]), step)
+    return RemoveQuestion(str(form.get("remove", "")))
+
+
+def _set(raw: Raw, form: FormData) -> Change:
+    """Everything in the form of an open question that differs from what the page showed."""
+    of = str(form.get("of", ""))
+    before = edits.question(raw, of)
+    if before is None:
+        raise UsageError.of("question", of, "it is not in the survey any more; look at it again")
+    wanted, renamed = _question(before, form, _main_language(raw))
+    follow = SetQuestion(of, {}, renamed).on(raw) if renamed else raw
+    now = edits.question(follow, of) or before
+    keys = {**now, **wanted}
+    changed = {key: wanted.get(key) for key in keys if wanted.get(key) != now.get(key)}
+    return SetQuestion(of, changed, renamed)
+
+
+def _question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, str]]:
+    """The question that the form describes, and the options that it renames."""
+    kind = _kind(form)
+    if not (id := text_of(form, "id")):
+        raise UsageError.of("id", MISSING, "give the question a short name")
+    tags = str(form.get("tags", "")).split()
+    wanted = dict(before) | {"id": id, "type": kind}
+    for key in ("text", "help"):
+        _put(wanted, key, _words(form, key, tags, main, before.get(key)))
+    for key in ("optional", "open"):
+        _put(wanted, key, f"is.{key}" in form or None, keep=before.get(key) is False)
+    rows = _rows(form)
+    renamed = {was: name for _, was, name in rows if was and name and was != name}
+    if kind != before.get("type") and kind not in OF_KINDS["options"]:
+        for key in ("labels", "shares", "values"):
+            wanted.pop(key, None)  # they are about other answers
+    elif kind in NAMED:
+        _put_answers(wanted, form, rows, _labels(form, rows, tags, main, before))
+    _put_type(wanted, form, before)
+    _put_missing(wanted, form)
+    return wanted, renamed
+
+
+NAMED = ("yesno", "choice", "multi")
+MEASURED = ("number", "amount")
+# The keys that only some types have.
+OF_KINDS = {
+    "options": ("choice", "multi"),
+    "options_file": ("choice", "multi"),
+    "labels": NAMED,
+    "edges": MEASURED,
+    "at_most": ("multi",),
+}
+
+
+def _put_answers(
+    wanted: Raw, form: FormData, rows: list[tuple[int, str, str]], labels: dict[str, Any]
+) -> None:
+    """Options, labels, shares and codes, if the form shows them."""
+    if wanted["type"] in OF_KINDS["options"] and (rows or _lines(form, "more")):
+        wanted["options"] = _options(form, rows)
+    if rows:
+        _put(wanted, "labels", labels or None)
+        _put(wanted, "shares", _shares(form, rows) or None)
+        _put(wanted, "values", _codes(form, rows) or None)
+
+
+def _put_type(wanted: Raw, form: FormData, before: Raw) -> None:
+    """What the type needs; the keys that it does not have go."""
+    kind = wanted["type"]
+    for key in (key for key in OF_KINDS if kind not in OF_KINDS[key]):
+        wanted.pop(key, None)
+    if kind == "multi":
+        wanted["at_most"] = _at_most(wanted, form)
+    if kind in MEASURED:
+        wanted["edges"] = edges_of(text_of(form, "edges")) or before.get("edges") or [0, 10, 20]
+    if wanted.get("edges") != before.get("edges"):
+        wanted.pop("shares", None)  # of ranges that are no more
+
+
+def _put_missing(wanted: Raw, form: FormData) -> None:
+    """The codes for no answer, if the form shows them; numbers that are unchanged stay numbers."""
+    if "missing" in form:
+        before = wanted.get("missing")
+        codes = [each.strip() for each in text_of(form, "missing").split(",") if each.strip()]
+        same = isinstance(before, list) and list(map(str, before)) == codes
+        _put(wanted, "missing", before if same else codes or None)
+
+
+def _put(wanted: Raw, key: str, value: Any, *, keep: bool = False) -> None:
+    """Set a key, or remove it. keep: whether "false" is written there, and may stay."""
+    if value is not None:
+        wanted[key] = value
+    elif not keep:
+        wanted.pop(key, None)
+
+
+def _words(
+    form: FormData, field: str, tags: Sequence[str], main: str, before: Any
+) -> str | dict[str, str] | None:
+    """A text in the languages of the survey: plain text if it has only the main one."""
+    texts = {tag: text for tag in tags if (text := text_of(form, f"{field}.{tag}"))}
+    if not texts:
+        return None
+    if [*texts] == [main] and not isinstance(before, dict):
+        return texts[main]
+    order = [tag for tag in before if tag in texts] if isinstance(before, dict) else []
+    return {tag: texts[tag] for tag in dict.fromkeys([*order, *texts])}
+
+
+def _rows(form: FormData) -> list[tuple[int, str, str]]:
+    """The rows of answers: number, the name that the page showed, the name now."""
+    rows = []
+    for number in range(len(form)):
+        if f"option.{number}" not in form:
+            break
+        rows.append((number, str(form.get(f"was.{number}", "")), text_of(form, f"option.{number}")))
+    return rows
+
+
+def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
+    """The options of the form, after the button of a row was used."""
+    action, _, at = text_of(form, "row").partition(".")
+    place = int(at) if at.isdecimal() else -1
+    order = [row for row in rows if row[2] and not (action == "remove" and row[0] == place)]
+    position = next((n for n, row in enumerate(order) if row[0] == place), None)
+    if action in ("up", "down") and position is not None:
+        other = position + (-1 if action == "up" else 1)
+        order.insert(max(other, 0), order.pop(position))
+    options = [name for _, _, name in order]
+    return [*options, *(each for each in _lines(form, "more") if each not in options)]
+
+
+def _labels(
+    form: FormData,
+    rows: Sequence[tuple[int, str, str]],
+    tags: Sequence[str],
+    main: str,
+    before: Raw,
+) -> dict[str, Any]:
+    labels = before.get("labels")
+    there = labels if isinstance(labels, dict) else {}
+    written = {
+        name: _words(form, f"label.{number}", tags, main, there.get(was))
+        for number, was, name in rows
+        if name
+    }
+    return {name: words for name, words in written.items() if words is not None}
+
+
+def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, float]:
+    numbers = {name: number_of(form, f"share.{number}") for number, _, name in rows if name}
+    numbers[NO_ANSWER] = number_of(form, "share.none")
+    return {name: float(share) for name, share in numbers.items() if share is not None}
+
+
+def _codes(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, str]:
+    return {
+        code.strip(): name
+        for number, _, name in rows
+        for code in text_of(form, f"code.{number}").split(",")
+        if code.strip() and name
+    }
+
+
+def _at_most(wanted: Raw, form: FormData) -> float | int:
+    most = len(wanted.get("options", ()))
+    return number_of(form, "at_most", whole=True) or min(2, most)
+
+
+def _tables(raw: Raw, form: FormData) -> Change:
+    """The pairs of the matrix, and which tables are there without being listed."""
+    there, names = edits.tables(raw), [str(each) for each in edits.ids(raw)]
+    chosen = dict.fromkeys(
+        (names[int(a)], names[int(b)])
+        for a, _, b in (str(each).partition("-") for each in form.getlist("pair"))
+        if a.isdecimal() and b.isdecimal() and int(a) < len(names) and int(b) < len(names)
+    )
+    sets = {frozenset(each) for each in chosen}
+    listed = [edits.names(each) for each in there]
+    before = [each for each in listed if len(each) == 2]
+    before_sets = {frozenset(each) for each in before}
+    changes: list[Change] = []
+    if str(form.get("tables", "")) != "pairs" and raw.get("tables") != "pairs":
+        added = tuple(each for each in chosen if frozenset(each) not in before_sets)
+        removed = tuple(each for each in before if frozenset(each) not in sets)
+        changes += [SetTables(added, removed)] if added or removed else []
+    changes += _if_other(raw, ("tables",), text_of(form, "tables") or None)
+    return Changes(tuple(changes))
+
+
+def _table(raw: Raw, form: FormData) -> Change:
+    """A larger table."""
+    names = tuple(str(each) for each in form.getlist("q"))
+    if len(names) < 2:
+        raise UsageError.of("table", MISSING, "choose at least two questions")
+    return SetTables((names,))
+
+
+def _no_table(_: Raw, form: FormData) -> Change:
+    return SetTables((), (tuple(str(each) for each in form.getlist("q")),))
+
+
+def _regression(raw: Raw, form: FormData) -> Change:
+    """A regression from the builder; one that is changed keeps its other keys."""
+    before = _regression_before(raw, form)
+    outcome = text_of(form, "outcome")
+    on = [*map(str, form.getlist("on")), *_lines(form, "further")]
+    if not outcome or not on:
+        raise UsageError.of("regression", MISSING, "choose an outcome and at least one predictor")
+    after = dict(before or {}) | {"outcome": outcome, "on": list(dict.fromkeys(on))}
+    for key in ("family", "penalty"):
+        _put(after, key, text_of(form, key) or None)
+    return SetRegression(before, after)
+
+
+def _no_regression(raw: Raw, form: FormData) -> Change:
+    return SetRegression(_regression_before(raw, form), None)
+
+
+def _regression_before(raw: Raw, form: FormData) -> Raw | None:
+    place = text_of(form, "place")
+    if not place.isdecimal():
+        return None
+    there = edits.regressions(raw)
+    if int(place) >= len(there):
+        raise UsageError.of("regression", place, "it is not there any more; look at it again")
+    return there[int(place)]
+
+
+ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
+    "survey": _whole_survey,
+    "add": _add,
+    "order": _order,
+    "set": _set,
+    "tables": _tables,
+    "table": _table,
+    "no-table": _no_table,
+    "regression": _regression,
+    "no-regression": _no_regression,
+    "decide": imports.decided,
+}
+
+
+def _changed(project: Project, form: FormData, view: View) -> tuple[View, tuple[Phrase, ...]]:
+    """Make the change of a form. Return what is open afterwards, and what the change did."""
+    action, seen = str(form.get("do", "")), str(form.get("seen", ""))
+    if action in ("undo", "redo"):
+        done = project.undo() if action == "undo" else project.redo()
+        notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
+        return view, (notice if done else phrase("There is nothing to undo or redo."),)
+    if action == "text":
+        expected = version(project.text()) if "insist" in form else seen
+        project.save(_with_ends(project, str(form.get("text", ""))), expected=expected)
+        return view, (phrase("The text was saved."),)
+    if action not in ACTIONS:
+        raise UsageError.of("do", action, f"use one of {', '.join(ACTIONS)}")
+    before = project.seen(seen)
+    raw = edits.parsed(project.text() if before is None else before)
+    change = ACTIONS[action](raw, form)
+    comment, insist = str(form.get("comment", "")), "insist" in form
+    changed = project.change(change, seen=seen, comment=comment, insist=insist)
+    opened = view.open
+    if isinstance(change, AddQuestion):
+        opened = str(change.entries["id"])
+    elif isinstance(change, SetQuestion):
+        opened = str(change.entries.get("id", view.open))
+    regression = "" if action == "regression" else view.regression
+    return View(opened, regression, view.also), tuple(consequences(change, changed))
+
+
+def _with_ends(project: Project, text: str) -> str:
+    """A text from a form, whose lines end as those of the file do."""
+    plain = LINES.sub("\n", text)
+    return plain.replace("\n", "\r\n") if "\r\n" in project.text() else plain
+
+
+def consequences(change: Change, changed: Changed) -> Iterator[Phrase]:
+    """What a change did, in sentences; first what was asked for, then what followed from it."""
+    before, after = edits.parsed(changed.before), edits.parsed(changed.after)
+    if isinstance(change, RemoveQuestion):
+        yield phrase("{id} was removed.", id=change.id)
+    if not isinstance(change, RemoveQuestion | SetQuestion):
+        return
+    for root, about in (("table", _table_name), ("regression", _formula)):
+        now = [about(each) for each in getattr(edits, f"{root}s")(after)]
+        for name in (about(each) for each in getattr(edits, f"{root}s")(before)):
+            if name not in now:
+                if isinstance(change, RemoveQuestion):
+                    yield phrase("What referred to it: {name} was removed or shortened.", name=name)
+                else:
+                    yield phrase("What refers to it follows: {name}.", name=name)
+
+
+def _table_name(table: Raw) -> str:
+    return " × ".join(edits.names(table))
+
+
+def _formula(formula: Raw) -> str:
+    on = formula.get("on")
+    return f"{formula.get('outcome')} ~ {' + '.join(map(str, on if isinstance(on, list) else ()))}"
+
+
+# --- responses ------------------------------------------------------------------------------------
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """The page, or its content if a part of it is opened or closed."""
+    project = studio.project(request)
+    page = await asyncio.to_thread(page_of, project)
+    return _rendered(studio, request, project, page, View.of(request.query_params))
+
+
+async def change(studio: Studio, request: Request) -> Response:
+    """Make a change, and show the page with it."""
+    project = studio.project(request)
+    form = await request.form()
+    view = View.of(form)
+    try:
+        view, notices = await asyncio.to_thread(_changed, project, form, view)
+    except ConflictError as error:
+        return _conflict(request, project, form, view, error)
+    if not is_fragment(request):
+        return RedirectResponse(view.address(project), 303)
+    page = await asyncio.to_thread(page_of, project, notices)
+    response = _rendered(studio, request, project, page, view)
+    response.headers["HX-Replace-Url"] = view.address(project)
+    return response
+
+
+def _conflict(
+    request: Request, project: Project, form: FormData, view: View, error: ConflictError
+) -> Response:
+    """Both values, and the choice between them. What was entered stays in its fields."""
+    return render(
+        request,
+        "design_conflict.html" if is_fragment(request) else "design_conflict_page.html",
+        status=409,
+        project=project,
+        problems=[str(each) for each in error.problems],
+        entered=[(key, str(value)) for key, value in form.multi_items()],
+        address=view.address(project),
+    )
+
+
+def _rendered(
+    studio: Studio, request: Request, project: Project, page: Page, view: View
+) -> Response:
+    also = tuple(tag for tag in view.also if tag not in page.languages)
+    shown = edits.regressions(page.raw)
+    privacy = page.raw.get("privacy")
+    place = int(view.regression) if view.regression.isdecimal() else -1
+    return render(
+        request,
+        "design_body.html" if is_fragment(request) else "design.html",
+        project=project,
+        page=page,
+        view=view,
+        tags=(*page.languages, *also),
+        also=" ".join(also),
+        kinds=KINDS,
+        types=tuple(TYPES),
+        raw=page.raw,
+        privacy=Fields(privacy if isinstance(privacy, dict) else {}),
+        regressions=[(each, _formula(each)) for each in shown],
+        formula=Fields.of(shown[place] if 0 <= place < len(shown) else {}),
+        place=place if 0 <= place < len(shown) else "",
+        outcomes=_outcomes(page),
+        job=imports.check_of(studio, project),
+        fragment=is_fragment(request),
+        words=_words_in,
+        answers=edits.answers,
+        codes=_codes_of,
+        table_name=" × ".join,
+        about=partial(_about, page),
+        has_pair=lambda one, other: frozenset((one, other)) in page.pairs,
+        missing_code=imports.missing_code,
+        seen=page.seen,
+    )
+
+
+def _about(page: Page, *parts: str) -> list[Problem]:
+    """The problems of some parts of the survey."""
+    return [each for part in parts for each in page.problems.get(part, ())]
+
+
+def _words_in(words: Any, tag: str, main: str) -> str:
+    """A text in exactly one language, for its field."""
+    if isinstance(words, dict):
+        return str(words.get(tag, ""))
+    return str(words or "") if tag == main else ""
+
+
+def _codes_of(asked: Raw, answer: str) -> str:
+    """The codes that stand for an answer in a file."""
+    values = asked.get("values")
+    pairs = values.items() if isinstance(values, dict) else ()
+    return ", ".join(code for code, each in pairs if str(each) == answer)
+
+
+def _outcomes(page: Page) -> tuple[str, ...]:
+    """What a regression can explain: questions and answers."""
+    names: list[str] = []
+    for each in page.questions:
+        if each.raw.get("open") or each.type == "text" or not each.id:
+            continue
+        if each.type in ("yesno", "number", "amount"):
+            names.append(each.id)
+        else:
+            names += [f"{each.id}={answer}" for answer in edits.answers(each.raw)]
+    return tuple(names)

@@ -1,0 +1,420 @@
+"""What was already done for a collection, read from the files of its project.
+
+Nothing is remembered beside the files, so that the commands and the studio can take turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from incrowd.collection.collector.places import Places
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.settings import FirstMixerSettings, SecondMixerSettings
+from incrowd.errors import IncrowdError, UsageError
+from incrowd.plans import Plan
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.projects import Project
+from incrowd.studio.publication import (
+    FOLDERS,
+    NAMES,
+    TERMS,
+    Publication,
+    Service,
+    problems_of,
+    terms_text,
+)
+from incrowd.survey import Survey
+
+PlanState = Literal["missing", "stale", "current", "unreadable"]
+State = Literal["done", "next", "waits", "later"]
+STATES: dict[State, Phrase] = {
+    "done": phrase("Done"),
+    "next": phrase("Next"),
+    "waits": phrase("Waits for a colleague"),
+    "later": phrase("Later"),
+}
+PAGE, CARD, CODES, PRINTED = "public", "card.html", "codes.csv", "codes.html"
+PACKAGE = "for-"  # folders of files for colleagues
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """The plan of a project. problem: why it cannot be read, if it cannot."""
+
+    state: PlanState
+    plan: Plan | None = None
+    problem: str = ""
+
+
+def plan_file(project: Project, survey: Survey) -> PlanFile:
+    """The plan, and whether it was made from the present survey."""
+    path = project.plan_path
+    if not path.exists():
+        return PlanFile("missing")
+    try:
+        plan = _plan(path, path.stat().st_mtime_ns, path.stat().st_size)
+    except IncrowdError as error:
+        return PlanFile("unreadable", problem=str(error))
+    return PlanFile("current" if plan.survey == survey else "stale", plan)
+
+
+@lru_cache(maxsize=32)
+def _plan(path: Path, _time: int, _size: int) -> Plan:
+    return Plan.load(path)
+
+
+def bundle_of(project: Project, publication: Publication) -> Bundle | None:
+    """The bundle in the folder of this person's service; None before there is one."""
+    for service in publication.mine:
+        path = project.path / FOLDERS[service] / "bundle.json"
+        if path.exists():
+            return _bundle(path, path.stat().st_mtime_ns, path.stat().st_size)
+    return None
+
+
+@lru_cache(maxsize=32)
+def _bundle(path: Path, _time: int, _size: int) -> Bundle:
+    return Bundle.parse(path.read_bytes())
+
+
+def bundle_path(publication: Publication) -> str:
+    """The bundle's file within the project, as commands name it."""
+    return f"{FOLDERS[publication.mine[0]]}/bundle.json"
+
+
+def key_of(project: Project, publication: Publication) -> dict[str, str]:
+    """The public keys of all services: those that were made here, and those that others sent."""
+    keys = dict(publication.keys)
+    public = Places(project.path / FOLDERS["collector"]).public
+    if "collector" in publication.mine and public.exists():
+        keys["collector"] = public.read_text(encoding="utf-8").strip()
+    return keys
+
+
+def public_lines(project: Project, service: Service) -> str:
+    """The lines with public keys that the inviter needs of a mixer that runs here."""
+    folder = project.path / FOLDERS[service]
+    if service == "second":
+        public = SecondMixerSettings(folder=folder).public_file
+        return public.read_text(encoding="utf-8") if public.exists() else ""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    signing = FirstMixerSettings(folder=folder).signing_file
+    if not signing.exists():
+        return ""
+    private = Ed25519PrivateKey.from_private_bytes(signing.read_bytes())
+    key = private.public_key().public_bytes_raw().hex()
+    return f'key = "{key}"\n'
+
+
+@dataclass(frozen=True)
+class Step:
+    """One item of the checklist.
+
+    id: names its action and its place in the page. who: the services that do it, or () for the
+    person who designed the survey. command: the same on a command line, in the folder of the
+    project. here: whether this person does it. action: whether the studio can do it.
+    """
+
+    id: str
+    who: tuple[Service, ...]
+    title: Phrase
+    command: str
+    state: State
+    here: bool
+    action: bool = False
+    note: Phrase | None = None
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A step before its state is known. needs: the steps that come before it."""
+
+    id: str
+    who: tuple[Service, ...]
+    title: Phrase
+    command: str
+    done: bool
+    needs: tuple[str, ...] = ()
+    action: bool = False
+    note: Phrase | None = None
+
+
+def steps(
+    project: Project, survey: Survey, publication: Publication, planned: PlanFile
+) -> tuple[Step, ...]:
+    """The checklist, in order. Raises IncrowdError if the bundle cannot be read."""
+    bundle = bundle_of(project, publication)
+    items = [
+        _Item(
+            "plan",
+            (),
+            phrase("Certify the plan"),
+            "incrowd plan survey.toml -o plan.json",
+            planned.state == "current",
+            action=True,
+        ),
+        *_before_bundle(project, survey, publication, planned, bundle),
+        *_after_bundle(project, publication, bundle),
+    ]
+    done = {item.id for item in items if item.done}
+    return tuple(_step(item, done, publication) for item in items)
+
+
+def _step(item: _Item, done: set[str], publication: Publication) -> Step:
+    here = not item.who or bool({*item.who} & {*publication.mine})
+    state: State = "next" if here else "waits"
+    if item.done:
+        state = "done"
+    elif not {*item.needs} <= done:
+        state = "later"
+    action = item.action and here
+    return Step(item.id, item.who, item.title, item.command, state, here, action, item.note)
+
+
+def _before_bundle(
+    project: Project,
+    survey: Survey,
+    publication: Publication,
+    planned: PlanFile,
+    bundle: Bundle | None,
+) -> list[_Item]:
+    folder, agreed = project.path, bundle is not None
+    key = _Item(
+        "collector-key",
+        ("collector",),
+        phrase("Create the collector's key"),
+        "incrowd collector init collector",
+        agreed or bool(key_of(project, publication).get("collector")),
+        action=True,
+    )
+    choices = _Item(
+        "choices",
+        (),
+        phrase("Choose who runs what"),
+        "",
+        not problems_of(publication, survey),
+        note=phrase("The choices are in publication.toml; the form above writes it."),
+    )
+    items = [key]
+    if publication.mixers == 2:
+        items += [
+            _Item(
+                "first-key",
+                ("first",),
+                phrase("Create the first mixer's key, and send its line to the inviter"),
+                "incrowd first-mixer init first-mixer",
+                agreed or _has_keys(folder, publication, "first"),
+                action=True,
+            ),
+            _Item(
+                "second-key",
+                ("second",),
+                phrase("Create the second mixer's keys, and send their lines to the inviter"),
+                "incrowd second-mixer init second-mixer",
+                agreed or _has_keys(folder, publication, "second"),
+                action=True,
+            ),
+        ]
+    keys = [item.id for item in items]
+    maker = publication.maker
+    items += [
+        choices,
+        _Item(
+            "package",
+            (),
+            phrase("Write the terms and the files for colleagues"),
+            "",
+            agreed or _packed(project, survey, publication, planned),
+            ("plan", "choices", *(each for each in keys if each == "collector-key")),
+            action=True,
+            note=phrase("Writes collection.toml, and for each colleague a folder with a sheet."),
+        ),
+        _Item(
+            "bundle",
+            (maker,),
+            phrase("Create the bundle"),
+            _maker_command(publication),
+            agreed,
+            (*keys, "package"),
+            action=True,
+            note=phrase(
+                "The bundle is what everybody agrees on: plan, times, addresses and public keys."
+            ),
+        ),
+    ]
+    return items
+
+
+def _maker_command(publication: Publication) -> str:
+    if publication.mixers == 1:
+        return "incrowd shuffler init shuffler plan.json collection.toml"
+    page = f" --survey-page {publication.survey_page}" if publication.survey_page else ""
+    return (
+        "incrowd inviter init inviter plan.json collection.toml "
+        f"--invitations {publication.invitations}{page}"
+    )
+
+
+def _has_keys(folder: Path, publication: Publication, service: Service) -> bool:
+    """Whether the keys of a mixer exist here, or were sent."""
+    place = folder / FOLDERS[service]
+    if service == "first":
+        there = FirstMixerSettings(folder=place).signing_file.exists()
+        return bool(there or publication.keys.get("first"))
+    there = SecondMixerSettings(folder=place).public_file.exists()
+    keys = publication.keys
+    return bool(there or (keys.get("second") and keys.get("second_configuration")))
+
+
+def _packed(project: Project, survey: Survey, publication: Publication, planned: PlanFile) -> bool:
+    """Whether the terms, and the copies for colleagues, are those of the present choices."""
+    path = project.path / TERMS
+    if not path.exists() or problems_of(publication, survey) or planned.state != "current":
+        return False
+    text = terms_text(publication, survey, key_of(project, publication))
+    if path.read_text(encoding="utf-8", errors="replace") != text:
+        return False
+    return all(
+        each.exists() and each.read_bytes() == (project.path / each.name).read_bytes()
+        for service in publication.theirs
+        for each in package_copies(project, publication, service)
+    )
+
+
+def package(project: Project, service: Service) -> Path:
+    """The folder with the files for the colleague who runs a service."""
+    return project.path / f"{PACKAGE}{FOLDERS[service]}"
+
+
+def package_copies(
+    project: Project, publication: Publication, service: Service
+) -> tuple[Path, ...]:
+    """The files of the project that the colleague gets a copy of."""
+    names = ("plan.json", TERMS) if service == publication.maker else ()
+    return tuple(package(project, service) / name for name in names)
+
+
+def _after_bundle(project: Project, publication: Publication, bundle: Bundle | None) -> list[_Item]:
+    folder, file = project.path, bundle_path(publication)
+    opened = any((folder / FOLDERS["collector"] / "opened").glob("release-*"))
+    running = [each for each in publication.services if each != "collector"]
+    page = f" --survey-page {publication.survey_page}" if publication.survey_page else ""
+    items = [
+        _Item(
+            "page",
+            (),
+            phrase("Write the survey page"),
+            f"incrowd page {file} -o {PAGE}",
+            bundle is not None and _pinned(folder / PAGE / "index.html", bundle),
+            ("bundle",),
+            action=True,
+            note=phrase("A folder of files for any web host, which is best run by neither side."),
+        ),
+        _Item(
+            "card",
+            (),
+            phrase("Write the guarantee card for the review board"),
+            f"incrowd card {file} -o {CARD}",
+            bundle is not None and _pinned(folder / CARD, bundle.plan),
+            ("bundle",),
+            action=True,
+        ),
+    ]
+    if publication.mixers == 1 and publication.invitations:
+        items.append(
+            _Item(
+                "invitations",
+                ("shuffler",),
+                phrase("Create the invitations, and send each to one person"),
+                f"incrowd invitations {publication.invitations} -o {CODES} --page {PRINTED}{page}",
+                opened or (folder / CODES).exists(),
+                ("bundle",),
+                action=True,
+                note=phrase("Whoever has the file of invitations could answer for everybody."),
+            )
+        )
+    taken = " --bundle bundle.json"  # the first time, unless the studio copied it
+    for service in running:
+        name = FOLDERS[service]
+        given = taken if service in ("first", "second") and service not in publication.mine else ""
+        items.append(
+            _Item(
+                f"run-{service}",
+                (service,),
+                _RUN[service],
+                f"incrowd {name} check {name}\nincrowd {name} run {name}{given}",
+                opened,
+                ("bundle",),
+            )
+        )
+    given = "" if "collector" in publication.mine else taken
+    items.append(
+        _Item(
+            "run-collector",
+            ("collector",),
+            phrase("Run the collector until everything is opened"),
+            f"incrowd collector run collector{given}\nincrowd collector check collector",
+            opened,
+            ("bundle",),
+        )
+    )
+    return items
+
+
+_RUN: dict[Service, Phrase] = {
+    "shuffler": phrase("Run the shuffler until the release is confirmed"),
+    "inviter": phrase("Run the inviter until it has signed how many invitations were used"),
+    "first": phrase("Run the first mixer until the batch is confirmed"),
+    "second": phrase("Run the second mixer until all releases are confirmed"),
+}
+
+
+def _pinned(path: Path, content: Bundle | Plan) -> bool:
+    """Whether a page names the digest of a bundle or of a plan."""
+    digest = content.digest.hex() if isinstance(content, Bundle) else content.digest
+    return path.exists() and digest in path.read_text(encoding="utf-8", errors="replace")
+
+
+def who(publication: Publication, service: Service) -> str | Phrase:
+    """The organization that runs a service, or the service's name."""
+    return publication.organizations.get(service) or NAMES[service]
+
+
+_RECEIVES: dict[int, Service] = {1: "shuffler", 2: "first"}  # the service that uploads go to
+
+
+def check_bundle(project: Project, publication: Publication, data: bytes) -> Bundle:
+    """The bundle that a colleague sent, checked against this project.
+
+    Raises ProtocolError if it is not a bundle, UsageError if it is for another plan, another key,
+    other services, or other terms than were chosen.
+    """
+    bundle = Bundle.parse(data)
+    plan = Plan.load(project.plan_path)
+    if bundle.mixers != publication.mixers:
+        allowed = "it has another number of mixers than you chose; change the choice or the bundle"
+        raise UsageError.of("bundle.mixers", bundle.mixers, allowed)
+    if bundle.plan.digest != plan.digest:
+        allowed = f"should be {plan.digest}, the plan of this survey; send your colleague plan.json"
+        raise UsageError.of("bundle.plan", bundle.plan.digest, allowed)
+    key = key_of(project, publication).get("collector", "")
+    if "collector" in publication.mine and bundle.key.encoded.hex() != key:
+        allowed = f"should be {key}, the key in the folder collector; send your colleague that"
+        raise UsageError.of("bundle.key_configuration", bundle.key.encoded.hex(), allowed)
+    addresses = publication.addresses
+    for field, value, chosen in (
+        ("period", bundle.period, publication.period),
+        ("opens", bundle.opens, publication.opens),
+        ("closes", bundle.closes, publication.closes),
+        ("codes", bundle.codes, publication.invitations > 0),
+        ("collector", bundle.collector_address, addresses.get("collector", "")),
+        ("uploads", bundle.upload_address, addresses.get(_RECEIVES[publication.mixers], "")),
+    ):
+        if value != chosen:
+            allowed = f"should be {chosen}, as you chose; ask your colleague, or change the choice"
+            raise UsageError.of(f"bundle.{field}", value, allowed)
+    return bundle

@@ -1,0 +1,321 @@
+"""Surveys from data and questionnaires, and what is left to decide about them.
+
+The draft is that of `incrowd init`. Its open decisions are comments in the survey file: the page
+shows them as a list, and a decision removes its comment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.drafts.columns import DraftQuestion
+from incrowd.drafts.data import draft, draft_of
+from incrowd.encoding.answers import load_data
+from incrowd.encoding.sources import source_of
+from incrowd.errors import MISSING, InWords, SurveyError, UsageError
+from incrowd.files import PRIVATE
+from incrowd.sampling.check import AnswersCheck, Finding, check
+from incrowd.studio.edits import (
+    Change,
+    Changes,
+    Comment,
+    Raw,
+    SetQuestion,
+    comments,
+    parsed,
+    question,
+)
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.pages import Studio, is_fragment, render, route
+from incrowd.studio.projects import Project, Projects, version
+from incrowd.studio.work import Job
+from incrowd.survey import Survey
+
+DATA = "data"  # the name of the file of data in a project, before its ending
+MOST_BYTES = 256 << 20
+PIECE = 1 << 20
+COMPRESSED = (".gz", ".zst", ".bz2")
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of imports, and of the check of data."""
+    return [
+        route(studio, "/import", upload, methods=("POST",)),
+        route(studio, "/p/{name}/design/check", start_check, methods=("POST",)),
+        route(studio, "/p/{name}/design/check", show_check, methods=("GET",)),
+        route(studio, "/p/{name}/design/edges", take_edges, methods=("POST",)),
+    ]
+
+
+# --- a new project from a file --------------------------------------------------------------------
+
+
+async def upload(studio: Studio, request: Request) -> Response:
+    """Begin a survey from a file. Nothing is left behind if it cannot be read."""
+    async with request.form(max_files=1) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise UsageError.of("file", MISSING, "choose a file")
+        with studio.projects.temporary() as folder:
+            path = folder / "upload" / base_name(file.filename)
+            path.parent.mkdir()
+            await _copy(file, path)
+            options = {key: str(form.get(key, "")).strip() or None for key in ("encoding", "sheet")}
+            project = await asyncio.to_thread(imported, studio.projects, path, **options)
+    return RedirectResponse(f"/p/{project.name}/design", 303)
+
+
+def base_name(name: str) -> str:
+    """The name of an uploaded file without folders. Raises UsageError for one that is no name."""
+    base = PureWindowsPath(PurePosixPath(name).name).name.replace("\0", "")
+    if base.strip(". ") == "" or len(base.encode()) > 200:
+        raise UsageError.of("file", name, "rename the file")
+    return base
+
+
+async def _copy(file: UploadFile, path: Path) -> None:
+    path.touch(mode=PRIVATE)
+    size = 0
+    with path.open("wb") as copy:
+        while piece := await file.read(PIECE):
+            size += len(piece)
+            if size > MOST_BYTES:
+                shown = InWords(f"is longer than {MOST_BYTES >> 20} MiB")
+                works = "use `incrowd init` for a file of this size"
+                raise UsageError.of(path.name, shown, works)
+            copy.write(piece)
+
+
+def imported(
+    projects: Projects, path: Path, *, encoding: str | None = None, sheet: str | None = None
+) -> Project:
+    """A new project from a file of answers, a questionnaire or a survey. The file of answers is
+    moved into the project. Raises AnswersError or SurveyError for a file that cannot be used."""
+    if path.suffix.lower() == ".toml":
+        text = _survey_text(path)
+        name = parsed(text).get("name")
+        return projects.create(name if isinstance(name, str) and name.strip() else path.stem, text)
+    written = draft(path, encoding=encoding, sheet=sheet)
+    files = {} if written.people is None else {f"{DATA}{ending(path.name)}": path}
+    return projects.create(written.name, written.toml, files)
+
+
+def _survey_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SurveyError.of(path.name, InWords("is not UTF-8"), "save it as UTF-8") from None
+
+
+def ending(name: str) -> str:
+    """The ending of a file of data: two parts if it is compressed."""
+    *_, before, last = ("", "", *Path(name).suffixes)
+    return f"{before}{last}" if last.lower() in COMPRESSED else last
+
+
+def data_path(project: Project) -> Path | None:
+    """The file of data in a project, or None."""
+    there = sorted(project.path.glob(f"{DATA}.*"))
+    return there[0] if there else None
+
+
+def data_name(project: Project) -> str:
+    """The name of the file of data in a project, or ""."""
+    path = data_path(project)
+    return path.name if path else ""
+
+
+# --- decisions ------------------------------------------------------------------------------------
+
+_DECIDE = re.compile(r"DECIDE: (.*)$")
+_TAKEN = re.compile(r"(.+) was taken to mean no answer")
+_SPIKE = re.compile(r"(\S+) occurs in [\d,]+ rows, far from all other numbers")
+_FEW = re.compile(r"if .+ are codes, name the options")
+_MISSING = re.compile(r'add missing = \["(.*)"\] to the question')
+_LEFT_OUT = "# Columns that were left out:"
+
+
+class Answer(NamedTuple):
+    """A button below a decision: its label, and what it does to the question."""
+
+    label: Phrase
+    value: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Something that the data do not show. comment: what it is marked with in the file. id: the
+    question that it is about, or "". code: a code that it is about, or ""."""
+
+    comment: str
+    text: str
+    id: str
+    code: str
+    answers: tuple[Answer, ...]
+
+
+def decisions(text: str) -> tuple[Decision, ...]:
+    """The open decisions that are marked in a survey file."""
+    try:
+        marked = [(each, _DECIDE.search(each.text)) for each in comments(text)]
+    except (ValueError, LookupError):  # not TOML: the page says so
+        return ()
+    return tuple(_decision(each, mark[0], mark[1]) for each, mark in marked if mark)
+
+
+def _decision(comment: Comment, mark: str, text: str) -> Decision:
+    shown, id = comment.text if comment.text == f"# {mark}" else mark, comment.id
+    text = text.removesuffix(".")
+    done = Answer(phrase("Done"), "done")
+    if taken := _TAKEN.fullmatch(text):
+        answers = (
+            Answer(phrase("Right, no answer"), "done"),
+            Answer(phrase("No, it is an answer"), "answer"),
+        )
+        return Decision(shown, text, id, taken[1], answers)
+    if spike := _SPIKE.match(text):
+        answers = (
+            Answer(phrase("It means no answer"), "missing"),
+            Answer(phrase("It is a number"), "done"),
+        )
+        return Decision(shown, text, id, spike[1], answers)
+    if _FEW.match(text):
+        answers = (
+            Answer(phrase("They are amounts"), "amounts"),
+            Answer(phrase("They are answers"), "done"),
+        )
+        return Decision(shown, text, id, "", answers)
+    beside = f"{comment.beside}: " if comment.beside else ""
+    return Decision(shown, f"{beside}{text}", id, "", (done,))
+
+
+def left_out(text: str) -> tuple[str, ...]:
+    """The columns that a draft left out, with the reasons."""
+    _, mark, after = text.partition(_LEFT_OUT)
+    lines = (line for line in after.splitlines() if mark and line.startswith('# "'))
+    return tuple(line.removeprefix("# ") for line in lines)
+
+
+def decided(raw: Raw, form: FormData) -> Change:
+    """What a decision changes in the survey; its comment goes as well."""
+    id, code, answer = (str(form.get(key, "")) for key in ("id", "code", "answer"))
+    if answer == "done":
+        return Changes(())
+    asked = question(raw, id)
+    if asked is None:
+        raise UsageError.of("question", id, "it is not in the survey any more; look at it again")
+    codes = asked.get("missing")
+    there = [str(each) for each in codes] if isinstance(codes, list) else []
+    if answer == "missing":
+        entries: Raw = {"missing": list(dict.fromkeys([*there, code])), "optional": True}
+        return SetQuestion(id, entries)
+    if answer == "answer":
+        left = [each for each in there if each != code]
+        return SetQuestion(id, {"missing": left or None})
+    if answer == "amounts":
+        return SetQuestion(id, _amounts(asked))
+    raise UsageError.of("answer", answer, "use a button of the page")
+
+
+def _amounts(asked: Raw) -> Raw:
+    """A choice of whole numbers as a number with a range for each of them."""
+    try:
+        edges = sorted({int(str(each)) for each in asked.get("options") or ()})
+    except ValueError:
+        raise UsageError.of("options", asked["options"], "they are not whole numbers") from None
+    nothing = dict.fromkeys(("options", "labels", "shares", "values"))
+    return {"type": "number", "edges": edges, **{k: None for k in nothing if k in asked}}
+
+
+# --- what the data show ---------------------------------------------------------------------------
+
+
+class Checked(NamedTuple):
+    """The result of a check, and the version of the survey that was checked."""
+
+    version: str
+    check: AnswersCheck
+
+
+def check_work(progress: Any, survey_path: Path, data: Path, id: str) -> Checked:
+    """Check the data of a project against its survey."""
+    text = survey_path.read_bytes().decode()
+    progress("reading the data")
+    return Checked(version(text), check(Survey.load(survey_path), data, id=id or None))
+
+
+def check_of(studio: Studio, project: Project) -> Job | None:
+    """The last check of the data of a project."""
+    return studio.jobs.get((project.path, "check"))
+
+
+async def start_check(studio: Studio, request: Request) -> Response:
+    """Start a check of the data."""
+    project = studio.project(request)
+    form = await request.form()
+    data = data_path(project)
+    if data is None:
+        raise UsageError.of("data", MISSING, "import a file of answers")
+    arguments = (project.survey_path, data, str(form.get("id", "")).strip())
+    studio.jobs.start((project.path, "check"), check_work, *arguments)
+    if not is_fragment(request):
+        return RedirectResponse(f"/p/{project.name}/design#check", 303)
+    return await show_check(studio, request)
+
+
+async def show_check(studio: Studio, request: Request) -> Response:
+    """The state of the check, or its findings."""
+    project = studio.project(request)
+    return render(
+        request,
+        "import_check.html",
+        project=project,
+        job=check_of(studio, project),
+        seen=version(project.text()),
+        missing_code=missing_code,
+    )
+
+
+def missing_code(finding: Finding) -> str:
+    """The code that a finding proposes to take for no answer, or ""."""
+    proposed = _MISSING.search(finding.allowed)
+    return proposed[1] if proposed else ""
+
+
+def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
+    """Ranges with about equally many people, as a draft has them. Raises UsageError if the column
+    is not there, or holds too few different numbers."""
+    columns = draft_of("", load_data(source_of(data, None, None, None))).columns
+    column = next((each for each in columns if each.id == id), None)
+    if column is None:
+        raise UsageError.of(
+            "column", id, "the data have no such column; name the question after it"
+        )
+    edges = column.keys.get("edges") if isinstance(column, DraftQuestion) else None
+    if not edges:
+        raise UsageError.of("column", id, "it has too few different numbers; write the edges")
+    return list(edges)
+
+
+async def take_edges(studio: Studio, request: Request) -> Response:
+    """Give a question the ranges that the data suggest."""
+    project = studio.project(request)
+    form = await request.form()
+    id, data = str(form.get("of", "")), data_path(project)
+    if data is None:
+        raise UsageError.of("data", MISSING, "import a file of answers")
+    edges = await asyncio.to_thread(edges_from_data, data, id)
+    change = SetQuestion(id, {"edges": edges})
+    await asyncio.to_thread(project.change, change, seen=str(form.get("seen", "")))
+    return RedirectResponse(f"/p/{project.name}/design?{urlencode({'open': id})}", 303)

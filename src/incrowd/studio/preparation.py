@@ -1,0 +1,283 @@
+"""What the studio writes for a collection, with the functions that the commands use."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from incrowd.collection.cards import card_of
+from incrowd.collection.collector.keeper import keep_bundle
+from incrowd.collection.collector.places import Places, new_key
+from incrowd.collection.invitations import write_invitations
+from incrowd.collection.inviter import setup as inviter_setup
+from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
+from incrowd.collection.machine import system
+from incrowd.collection.mixer import setup as mixer_setup
+from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
+from incrowd.collection.mixer.second.keeper import keep_bundle as keep_second_bundle
+from incrowd.collection.mixer.second.keeper import make_keys
+from incrowd.collection.page.files import asked_in, page_files, shipped, write_page
+from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
+from incrowd.collection.protocol.bundle import least_reserve
+from incrowd.collection.settings import (
+    load_first_mixer_settings,
+    load_inviter_settings,
+    load_second_mixer_settings,
+    load_shuffler_settings,
+)
+from incrowd.errors import InWords, UsageError
+from incrowd.files import PRIVATE_FOLDER, write_bytes, write_text
+from incrowd.planner.plan import plan
+from incrowd.plans import Plan
+from incrowd.presentation.shell import rendered
+from incrowd.presentation.write import write_card
+from incrowd.reports.locking import locked
+from incrowd.studio.evidence import (
+    CARD,
+    CODES,
+    PAGE,
+    PRINTED,
+    bundle_path,
+    check_bundle,
+    key_of,
+    package,
+    package_copies,
+    plan_file,
+    who,
+)
+from incrowd.studio.language import in_language
+from incrowd.studio.projects import Project
+from incrowd.studio.publication import (
+    FOLDERS,
+    NAMES,
+    TERMS,
+    Publication,
+    Service,
+    load_publication,
+    terms_text,
+)
+from incrowd.survey import Survey
+from incrowd.verification import check_certificate
+
+SHEET = "sheet.html"
+INVITER_CODES = "codes.csv"  # in the inviter's folder, as `inviter init` names it
+
+
+def certify(progress: Callable[[str], None], path: Path) -> str:
+    """Make and write the plan, as `incrowd plan survey.toml -o plan.json`; return its digest.
+
+    Work of a job. path: of the project.
+    """
+    project = Project(path)
+    certified = plan(project.survey(), progress=progress)
+    write_text(project.plan_path, certified.dumps())
+    return certified.digest
+
+
+def perform(project: Project, step: str, language: str) -> None:
+    """Do what a step of the checklist says. language: of what colleagues read.
+
+    One window at a time. Raises UsageError for an unknown step, and what the step's functions do.
+    """
+    if step not in ACTIONS:
+        raise UsageError.of("step", step, f"use one of {', '.join(ACTIONS)}")
+    with exclusively(project):
+        ACTIONS[step](project, load_publication(project)[0], language)
+
+
+def exclusively(project: Project) -> Any:
+    """Let one window at a time write files of a collection."""
+    project.hidden.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    return locked(project.hidden / "publishing")
+
+
+def checked_plan(project: Project) -> Plan:
+    """The plan, if it is that of the present survey and its certificate holds.
+
+    Raises UsageError if it is missing or stale, PlanError if the certificate fails.
+    """
+    present = plan_file(project, project.survey())
+    if present.plan is None or present.state != "current":
+        stale = InWords("is not the one of the present survey")
+        raise UsageError.of("plan", stale, "certify the survey first")
+    check_certificate(present.plan, str(project.plan_path))
+    return present.plan
+
+
+def _collector_key(project: Project, publication: Publication, language: str) -> None:
+    del publication, language
+    places = Places(_folder(project, "collector", PRIVATE_FOLDER))
+    if not places.public.exists():
+        new_key(places)
+
+
+def _first_key(project: Project, publication: Publication, language: str) -> None:
+    del publication, language
+    settings = load_first_mixer_settings(project.path / FOLDERS["first"])
+    if not settings.signing_file.exists():
+        mixer_setup.create(settings, Ed25519PrivateKey.generate())
+
+
+def _second_key(project: Project, publication: Publication, language: str) -> None:
+    del publication, language
+    settings = load_second_mixer_settings(project.path / FOLDERS["second"])
+    if not settings.public_file.exists():
+        make_keys(settings)
+
+
+def _package(project: Project, publication: Publication, language: str) -> None:
+    """Write the terms, and a folder for each colleague."""
+    survey, certified = project.survey(), checked_plan(project)
+    text = terms_text(publication, survey, key_of(project, publication))
+    write_text(project.path / TERMS, text)
+    if publication.mixers == 1 and key_of(project, publication).get("collector"):
+        make_bundle(certified, ShufflerTerms.load(project.path / TERMS))  # would it be accepted?
+    for service in publication.theirs:
+        folder = _created(package(project, service))
+        for copy in package_copies(project, publication, service):
+            write_bytes(copy, (project.path / copy.name).read_bytes(), mode=0o644)
+        sheet = sheet_of(publication, survey, certified, service, language)
+        write_text(folder / SHEET, sheet)
+
+
+def sheet_of(
+    publication: Publication, survey: Survey, certified: Plan, service: Service, language: str
+) -> str:
+    """The page for the colleague who runs a service: what to promise, what to do."""
+    parts: dict[str, Any] = {
+        "_": partial(in_language_of, language),
+        "language": language,
+        "title": survey.name,
+        "service": service,
+        "services": publication.services,
+        "name": NAMES[service],
+        "names": NAMES,
+        "folder": FOLDERS[service],
+        "folders": FOLDERS,
+        "publication": publication,
+        "who": partial(who, publication),
+        "plan": certified,
+        "least": survey.crowd + least_reserve(survey.crowd),
+    }
+    return rendered("publish_sheet.html", __package__, **parts)
+
+
+def in_language_of(language: str, text: Any, **values: Any) -> str:
+    """The text in a language; the function `_` of templates."""
+    return in_language(text, language, **values)
+
+
+def _bundle(project: Project, publication: Publication, language: str) -> None:
+    """Make the bundle, as `shuffler init` or `inviter init`."""
+    del language
+    certified = checked_plan(project)
+    terms = project.path / TERMS
+    if publication.mixers == 1:
+        shuffler = load_shuffler_settings(project.path / FOLDERS["shuffler"])
+        new_bundle = make_bundle(certified, ShufflerTerms.load(terms))
+        mixer_setup.install(shuffler, new_bundle.bundle, new_bundle.private)
+        if publication.local_only:  # both services run here
+            places = Places(_folder(project, "collector", PRIVATE_FOLDER))
+            keep_bundle(places, shuffler.bundle_file)
+        return
+    inviter = load_inviter_settings(project.path / FOLDERS["inviter"])
+    inviter_setup.check_unused(inviter)
+    new = make_mixers_bundle(certified, MixersTerms.load(terms))
+    inviter_setup.install(inviter, new.bundle, new.keys)
+    store, codes = inviter_setup.open_store(inviter), inviter.folder / INVITER_CODES
+    try:
+        write_invitations(store, publication.invitations, codes, None, publication.survey_page)
+    finally:
+        store.engine.dispose()
+
+
+def take_bundle(project: Project, publication: Publication, data: bytes) -> None:
+    """Copy a colleague's bundle to the folder of this person's service, as `run --bundle` does.
+
+    Raises ProtocolError or UsageError if it does not belong to this project.
+    """
+    if len(data) > MOST_BUNDLE_BYTES:
+        allowed = "it is too large for a bundle; choose the file bundle.json"
+        raise UsageError.of(
+            "bundle", InWords(f"has more than {MOST_BUNDLE_BYTES:,} bytes"), allowed
+        )
+    with exclusively(project):
+        check_bundle(project, publication, data)
+        file = project.path / "bundle.json"
+        write_bytes(file, data, mode=0o644)
+        (service,) = publication.mine
+        folder = project.path / FOLDERS[service]
+        if service == "first":
+            mixer_setup.take_bundle(load_first_mixer_settings(folder), file)
+        elif service == "second":
+            keep_second_bundle(load_second_mixer_settings(folder), file, system())
+        else:
+            keep_bundle(Places(folder), file)
+
+
+def _invitations(project: Project, publication: Publication, language: str) -> None:
+    """Create the invitations, as `incrowd invitations`; a second press changes nothing."""
+    del language
+    codes = project.path / CODES
+    if codes.exists():
+        return
+    store = mixer_setup.open_store(load_shuffler_settings(project.path / FOLDERS["shuffler"]))
+    try:
+        page = project.path / PRINTED
+        write_invitations(store, publication.invitations, codes, page, publication.survey_page)
+    finally:
+        store.engine.dispose()
+
+
+def _page(project: Project, publication: Publication, language: str) -> None:
+    """Write the survey page, as `incrowd page`."""
+    del language
+    path = project.path / bundle_path(publication)
+    content = asked_in(path, None)
+    check_certificate(content.plan, str(path))
+    write_page(page_files(content, shipped()), _folder(project, PAGE))
+
+
+def _card(project: Project, publication: Publication, language: str) -> None:
+    """Write the card, as `incrowd card`."""
+    del language
+    write_card(card_of(project.path / bundle_path(publication)), project.path / CARD)
+
+
+def _folder(project: Project, name: str, mode: int = 0o777) -> Path:
+    return _created(project.path / name, mode)
+
+
+def _created(folder: Path, mode: int = 0o777) -> Path:
+    folder.mkdir(mode, parents=True, exist_ok=True)
+    return folder
+
+
+ACTIONS: Mapping[str, Callable[[Project, Publication, str], None]] = {
+    "collector-key": _collector_key,
+    "first-key": _first_key,
+    "second-key": _second_key,
+    "package": _package,
+    "bundle": _bundle,
+    "invitations": _invitations,
+    "page": _page,
+    "card": _card,
+}
+
+
+def zipped(folder: Path) -> bytes:
+    """The files of a folder as one archive. Raises UsageError if there is no such folder."""
+    if not folder.is_dir():
+        raise UsageError.of("file", folder.name, "write the files for colleagues first")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.iterdir()):
+            if file.is_file():
+                archive.write(file, f"{folder.name}/{file.name}")
+    return buffer.getvalue()

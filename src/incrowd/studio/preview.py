@@ -1,0 +1,145 @@
+"""The survey page as people will see it, before there is a plan. Nothing can be sent from it.
+
+The page takes its bundle from the studio, which makes one with keys that nobody keeps. Browsers
+fetch it without cookies, so its address contains a secret of this run instead; it also contains the
+version of the survey, because the survey may have changed since the page was loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.collection.claims import bundle_guarantee
+from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
+from incrowd.collection.page.files import HOSTS, PageContent, page_files, shipped
+from incrowd.collection.protocol.bundle import TIME
+from incrowd.collection.protocol.sealed import X25519, PrivateKey
+from incrowd.errors import IncrowdError, SurveyError, UsageError
+from incrowd.planner.plan import limit_plan
+from incrowd.studio.access import PREVIEW
+from incrowd.studio.edits import parsed
+from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.projects import Project
+from incrowd.survey import Survey
+from incrowd.survey.options_files import with_options
+
+OPEN_FOR = timedelta(days=365)
+COLLECTOR = "https://collector.invalid"  # no page of a shuffler's bundle ever contacts it
+INDEX = "index.html"
+
+
+class Preview(NamedTuple):
+    """The files of a page by name, its policy, and its bundle."""
+
+    files: dict[str, bytes]
+    policy: str
+    bundle: bytes
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the preview."""
+    return [
+        route(studio, "/p/{name}/preview/{file:path}", show, methods=("GET",)),
+        route(
+            studio, f"/{PREVIEW}/{{secret}}/{{name}}/{{version}}/bundle", bundle, methods=("GET",)
+        ),
+    ]
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """A file of the page, which only pages of the studio can frame."""
+    project = studio.project(request)
+    try:
+        preview = await _of(request, project, await asyncio.to_thread(project.current_version))
+    except IncrowdError as error:
+        problems = [str(each) for each in error.problems]
+        return _framed(render(request, "preview_problems.html", status=422, problems=problems))
+    name = request.path_params["file"] or INDEX
+    if name not in preview.files or name in HOSTS:
+        return PlainTextResponse("There is no such file.\n", 404)
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = {"Content-Security-Policy": preview.policy} if name == INDEX else {}
+    return Response(preview.files[name], media_type=kind, headers=headers)
+
+
+async def bundle(studio: Studio, request: Request) -> Response:
+    """The bundle of the page."""
+    preview = await _of(request, studio.project(request), request.path_params["version"])
+    return Response(preview.bundle, media_type="application/json")
+
+
+def _framed(response: Response) -> Response:
+    policy = "default-src 'none'; style-src 'self'; frame-ancestors 'self'"
+    response.headers["Content-Security-Policy"] = policy
+    return response
+
+
+async def _of(request: Request, project: Project, version: str) -> Preview:
+    host, secret = request.headers["host"], request.scope[PREVIEW]
+    address = f"http://{host}/{PREVIEW}/{secret}/{project.name}/{version}"
+    return await asyncio.to_thread(preview_of, project, version, address)
+
+
+def preview_of(project: Project, version: str, address: str) -> Preview:
+    """The preview of a version of a project. address: where the page finds its bundle.
+
+    Raises UsageError for an unknown version, SurveyError for a mistaken survey, PrivacyError if
+    nothing meets its guarantee.
+    """
+    text = project.seen(version)
+    if text is None:
+        raise UsageError.of("version", version, "load the page again")
+    raw, missing = with_options(parsed(text), project.path)
+    if missing:
+        raise SurveyError(*missing)
+    return _preview(shown(Survey.of(raw)).model_dump_json(by_alias=True), address)
+
+
+def shown(survey: Survey) -> Survey:
+    """The survey as the page shows it: with a text for each question, for one row of data."""
+    asked = tuple(
+        each if each.text else each.model_copy(update={"text": each.id})
+        for each in survey.questions
+    )
+    return survey.model_copy(update={"questions": asked, "rows_per_person": 1, "codes": ()})
+
+
+@lru_cache(maxsize=8)
+def _preview(survey: str, address: str) -> Preview:
+    plan = limit_plan(Survey.model_validate_json(survey))
+    now = datetime.now(UTC)
+    closes = (now + OPEN_FOR).strftime(TIME)
+    terms = ShufflerTerms(
+        period="preview",
+        opens=(now - timedelta(days=1)).strftime(TIME),
+        closes=closes,
+        disposes=closes,
+        codes=True,
+        local_only=False,
+        shuffler=address,
+        collector=COLLECTOR,
+        key_configuration=PrivateKey.generate(X25519).configuration(1).encoded.hex(),
+    )
+    new = make_bundle(plan, terms).bundle
+    promise = bundle_guarantee(new)
+    words = new.wording
+    content = PageContent(plan, (address,), promise, new.digest.hex(), words.title, words.language)
+    files = page_files(content, shipped())
+    return Preview(files, _policy(files["_headers"].decode()), new.encoded)
+
+
+def _policy(headers: str) -> str:
+    """The policy of the page, which may be in a frame of the studio."""
+    name = "Content-Security-Policy: "
+    line = next(line for line in headers.splitlines() if line.strip().startswith(name))
+    return (
+        line.strip().removeprefix(name).replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+    )

@@ -1,0 +1,322 @@
+"""Who runs what in a collection, as plain TOML, and the terms that follow from it.
+
+`publication.toml` holds the choices of the form on the page. `collection.toml`, which the commands
+`shuffler init` and `inviter init` read, follows from it and from the survey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+import tomlkit
+from pydantic import AfterValidator, Field, ValidationError, field_validator
+
+from incrowd.collection.claims import claims_of_plan
+from incrowd.collection.protocol.addresses import checked_address, host
+from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time
+from incrowd.errors import MISSING, Problem, UsageError
+from incrowd.files import write_text
+from incrowd.guarantees import Service as NamedService
+from incrowd.guarantees import guarantee_of
+from incrowd.plans import Guarantee, Plan
+from incrowd.plans.message import place
+from incrowd.reports.locking import locked
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.projects import ConflictError, Project, version
+from incrowd.survey import Survey
+from incrowd.survey.toml import Frozen, read_toml
+from incrowd.survey.wording import wording
+
+FILE, TERMS = "publication.toml", "collection.toml"
+PUBLICATION_MODE = 0o644
+DISPOSED_AFTER = timedelta(days=30)
+
+Service = Literal["shuffler", "inviter", "first", "second", "collector"]
+Here = Literal["collector", "shuffler", "both", "inviter", "first", "second"]
+SERVICES: dict[int, tuple[Service, ...]] = {
+    1: ("shuffler", "collector"),
+    2: ("inviter", "first", "second", "collector"),
+}
+# The folders of the services, which are also the names of their commands.
+FOLDERS: dict[Service, str] = {
+    "shuffler": "shuffler",
+    "inviter": "inviter",
+    "first": "first-mixer",
+    "second": "second-mixer",
+    "collector": "collector",
+}
+NAMES: dict[Service, Phrase] = {
+    "shuffler": phrase("Shuffler"),
+    "inviter": phrase("Inviter"),
+    "first": phrase("First mixer"),
+    "second": phrase("Second mixer"),
+    "collector": phrase("Collector"),
+}
+_NAMED: dict[Service, NamedService] = {
+    "inviter": "inviter",
+    "first": "first mixer",
+    "second": "second mixer",
+    "collector": "collector",
+}
+
+
+def _address(text: str) -> str:
+    return checked_address(text.rstrip("/")) if text else ""
+
+
+def _time(text: str) -> str:
+    if text:
+        as_time(text)
+    return text
+
+
+Address = Annotated[str, AfterValidator(_address)]
+Time = Annotated[str, AfterValidator(_time)]
+
+
+class Publication(Frozen):
+    """The choices of the page. What is not chosen yet is empty.
+
+    mixers: 1 for a shuffler, 2 for two mixers and an inviter. here: what the person at this studio
+    runs. organizations, addresses: by service. keys: public keys that others sent, by the fields
+    `first`, `second`, `second_configuration` and `collector`. survey_page: the address of the page
+    where people answer. invitations: their number, or 0 if everybody who has the link may answer.
+    """
+
+    mixers: Literal[1, 2] = 1
+    here: Here = "collector"
+    organizations: dict[Service, str] = Field(default_factory=dict)
+    addresses: dict[Service, Address] = Field(default_factory=dict)
+    keys: dict[str, str] = Field(default_factory=dict)
+    survey_page: Address = ""
+    language: str = ""
+    introduction: str = ""
+    period: str = ""
+    opens: Time = ""
+    closes: Time = ""
+    disposes: Time = ""
+    invitations: int = 0
+
+    @field_validator("invitations")
+    @classmethod
+    def _positive(cls, number: int) -> int:
+        if not 0 <= number <= 10**7:
+            raise ValueError("should be a number from 0 to 10,000,000")
+        return number
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """All services of the collection."""
+        return SERVICES[self.mixers]
+
+    @property
+    def mine(self) -> tuple[Service, ...]:
+        """The services that run here; the collector if the choice does not fit the mixers."""
+        if self.here == "both" and self.mixers == 1:
+            return self.services
+        return tuple(each for each in self.services if each == self.here) or ("collector",)
+
+    @property
+    def theirs(self) -> tuple[Service, ...]:
+        """The services that others run."""
+        return tuple(each for each in self.services if each not in self.mine)
+
+    @property
+    def local_only(self) -> bool:
+        """Whether one party mixes and opens reports, so that only the local guarantee is left."""
+        return self.mine == SERVICES[1]
+
+    @property
+    def maker(self) -> Service:
+        """The service that makes the bundle."""
+        return self.services[0]
+
+    def dumps(self) -> str:
+        """The text of the file."""
+        document = tomlkit.document()
+        document.add(tomlkit.comment("Who runs what. The studio writes this file; edit it freely."))
+        stated = self.model_dump()
+        for name in sorted(stated, key=lambda name: isinstance(stated[name], dict)):  # tables last
+            if stated[name] not in ("", {}):
+                document[name] = stated[name]
+        return tomlkit.dumps(document)
+
+
+def parsed(values: Mapping[str, Any]) -> Publication:
+    """The publication with some values. Raises UsageError with every mistake."""
+    try:
+        return Publication.model_validate(values)
+    except ValidationError as error:
+        raise UsageError(
+            *(
+                Problem(place("", each["loc"]).lstrip("."), each["input"], wording(each))
+                for each in error.errors()
+            )
+        ) from None
+
+
+def load_publication(project: Project) -> tuple[Publication, str]:
+    """The publication of a project, and the version of its text. Raises UsageError."""
+    path = project.path / FILE
+    if not path.exists():
+        return Publication(), version("")
+    text = path.read_bytes().decode("utf-8", "replace")
+    return parsed(read_toml(path, "publication")), version(text)
+
+
+def save_publication(project: Project, publication: Publication, expected: str) -> None:
+    """Write the choices. Raises ConflictError if another window changed them meanwhile."""
+    path = project.path / FILE
+    with locked(path):
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if version(text) != expected:
+            allowed = "it was changed in another window; look at it again"
+            raise ConflictError.of("publication", str(path), allowed)
+        if text != publication.dumps():
+            write_text(path, publication.dumps(), mode=PUBLICATION_MODE)
+
+
+def problems_of(publication: Publication, survey: Survey) -> list[Problem]:
+    """What is missing or contradictory before the terms can be written."""
+    missing = [Problem(field, MISSING, "fill it in") for field in _missing(publication)]
+    return [*missing, *_contradictions(publication), *_unfit(publication, survey)]
+
+
+def _missing(publication: Publication) -> Iterator[str]:
+    """The fields without which no terms can be written."""
+    for field in ("period", "opens", "closes"):
+        if not getattr(publication, field):
+            yield field
+    tables = ("addresses", "organizations") if publication.mixers == 2 else ("addresses",)
+    for table in tables:
+        for service in publication.services:
+            if not getattr(publication, table).get(service):
+                yield f"{table}.{service}"
+
+
+def _contradictions(publication: Publication) -> Iterator[Problem]:
+    """Choices that exclude each other; the bundle would be refused."""
+    opens, closes, disposes = publication.opens, publication.closes, publication.disposes
+    if opens and closes and opens >= closes:
+        yield Problem("closes", closes, f"should be after {opens}")
+    if closes and disposes:
+        delivery = TO_DELIVER if publication.mixers == 2 else timedelta(0)
+        if as_time(disposes) - as_time(closes) < delivery or disposes < closes:
+            day = "a day after closing" if delivery else "the time of closing"
+            yield Problem("disposes", disposes, f"should be at least {day}")
+    given = [publication.addresses.get(each, "") for each in publication.services]
+    hosts = [host(address) for address in given if address]
+    if len(set(hosts)) < len(hosts) and not publication.local_only:
+        allowed = "should differ: each service has a host of its own, at another organization"
+        yield Problem("addresses", ", ".join(hosts), allowed)
+    runs = runs_of(publication) if publication.mixers == 2 else None
+    if runs and runs.same("inviter", "collector"):
+        allowed = "should not run the inviter as well: it could invent the crowd"
+        yield Problem("organizations.collector", runs.collector, allowed)
+
+
+def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
+    """What the survey would have to state for this collection."""
+    if not publication.invitations and publication.mixers == 2:
+        allowed = "with two mixers, everybody needs an invitation; give their number"
+        yield Problem("invitations", publication.invitations, allowed)
+    elif not publication.invitations and not survey.colluding:
+        allowed = (
+            "without invitations, anybody can answer many times; invite people, or state in the "
+            "survey how many senders may be a single party (colluding)"
+        )
+        yield Problem("invitations", publication.invitations, allowed)
+    if publication.mixers == 2 and survey.small_strata == "merge":
+        allowed = 'two mixers do not merge strata; state "delete" in the survey'
+        yield Problem("small_strata", survey.small_strata, allowed)
+    for question in survey.questions:
+        if not question.text:
+            allowed = "add the text of the question to the survey, so that people can read it"
+            yield Problem(f"question {question.id}", MISSING, allowed)
+
+
+def terms_text(publication: Publication, survey: Survey, keys: Mapping[str, str]) -> str:
+    """The file of terms, which `shuffler init` or `inviter init` reads.
+
+    keys: public keys by the fields of `Publication.keys`; a missing one is left empty, with a
+    comment that says who sends it. Raises UsageError for what is missing in the publication.
+    """
+    if problems := problems_of(publication, survey):
+        raise UsageError(*problems)
+    disposes = publication.disposes or (as_time(publication.closes) + DISPOSED_AFTER).strftime(TIME)
+    document = tomlkit.document()
+    document.add(tomlkit.comment(f"The terms of the collection {survey.name!r}; times are UTC."))
+    stated: dict[str, Any] = {"language": publication.language}
+    stated |= {"introduction": publication.introduction}
+    stated = {name: text for name, text in stated.items() if text}
+    stated |= {"period": publication.period, "opens": publication.opens}
+    stated |= {"closes": publication.closes, "disposes": disposes}
+    add = _mixers_terms if publication.mixers == 2 else _shuffler_terms
+    for name, value in (stated | add(publication, survey, keys)).items():
+        document[name] = value
+    return tomlkit.dumps(document)
+
+
+def _shuffler_terms(
+    publication: Publication, survey: Survey, keys: Mapping[str, str]
+) -> dict[str, Any]:
+    terms: dict[str, Any] = {"codes": publication.invitations > 0}
+    if not publication.invitations:
+        terms["colluding"] = survey.colluding
+    if publication.local_only:
+        terms["local_only"] = True
+    terms |= {each: publication.addresses[each] for each in publication.services}
+    return terms | {"key_configuration": _key(keys, "collector", "collector")}
+
+
+def _mixers_terms(
+    publication: Publication, survey: Survey, keys: Mapping[str, str]
+) -> dict[str, Any]:
+    address = publication.addresses
+    tables: dict[str, dict[str, Any]] = {
+        "runs": {each: publication.organizations[each] for each in publication.services},
+        "inviter": {"address": address["inviter"]},
+        "first": {"address": address["first"], "key": _key(keys, "first", "first mixer")},
+        "second": {
+            "address": address["second"],
+            "key": _key(keys, "second", "second mixer"),
+            "key_configuration": _key(keys, "second_configuration", "second mixer"),
+        },
+        "collector": {
+            "address": address["collector"],
+            "key_configuration": _key(keys, "collector", "collector"),
+        },
+    }
+    return tables
+
+
+def _key(keys: Mapping[str, str], field: str, sender: str) -> Any:
+    """The key, or an empty text with a comment that says who sends it."""
+    item = tomlkit.string(keys.get(field, ""))
+    return item if keys.get(field) else item.comment(f"from the {sender}")
+
+
+def promise_of(plan: Plan, publication: Publication) -> Guarantee:
+    """What the collection will promise, if these parties run the services."""
+    if publication.mixers == 1:
+        one_party = publication.local_only
+        return guarantee_of(plan, claims=[claims_of_plan(plan, one_party=one_party)])
+    runs = runs_of(publication)
+    both = runs is not None and runs.same("first", "collector") and runs.same("second", "collector")
+    cells = any(message.cells for message in plan.messages)
+    thinned = runs is not None and cells and runs.same("first", "collector")
+    return guarantee_of(plan, claims=[claims_of_plan(plan, 2, one_party=both, thinned=thinned)])
+
+
+def runs_of(publication: Publication) -> Runs | None:
+    """The organizations of a collection with two mixers; None if they are not all named."""
+    names = {each: publication.organizations.get(each, "") for each in SERVICES[2]}
+    return Runs.model_validate(names) if all(names.values()) else None
+
+
+def organizations(publication: Publication) -> dict[NamedService, str] | None:
+    """The same by the names that sentences use."""
+    runs = runs_of(publication)
+    return None if runs is None else {_NAMED[each]: getattr(runs, each) for each in SERVICES[2]}

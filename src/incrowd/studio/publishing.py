@@ -1,0 +1,396 @@
+"""The page on which a survey is published: certify, choose who runs what, go through the steps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.collection.protocol.addresses import Link, short
+from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
+from incrowd.collection.protocol.bundle import least_reserve
+from incrowd.errors import MISSING, IncrowdError, UsageError
+from incrowd.plans import Plan
+from incrowd.presentation.number_text import bound
+from incrowd.presentation.sentences import against_sentence, promise_sentence
+from incrowd.studio.evidence import (
+    PACKAGE,
+    STATES,
+    PlanFile,
+    bundle_of,
+    plan_file,
+    public_lines,
+    steps,
+)
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.pages import Studio, language_of, render, route
+from incrowd.studio.preparation import certify, perform, take_bundle, zipped
+from incrowd.studio.projects import ConflictError, Project
+from incrowd.studio.publication import (
+    FOLDERS,
+    NAMES,
+    Here,
+    Publication,
+    Service,
+    load_publication,
+    organizations,
+    parsed,
+    promise_of,
+    save_publication,
+)
+from incrowd.studio.work import Job
+
+DROPPED = "bundle.json"  # where a colleague's bundle can be put by hand
+AT_ONCE = 0.4  # seconds to wait for a job before the page is shown
+TABLES = {"organization": "organizations", "address": "addresses", "key": "keys"}
+KEYS = ("collector", "first", "second", "second_configuration")
+TIMES = ("opens", "closes", "disposes")
+
+
+class Choice(NamedTuple):
+    """One way to divide the work. values: of the fields `mixers` and `here`."""
+
+    id: str
+    title: Phrase
+    text: Phrase
+    mixers: int
+    here: Here
+
+
+CHOICES = (
+    Choice(
+        "shuffler",
+        phrase("One shuffler: a colleague elsewhere"),
+        phrase(
+            "A colleague at another organization invites people, receives sealed reports and "
+            "mixes them. You open them."
+        ),
+        1,
+        "collector",
+    ),
+    Choice(
+        "mixers",
+        phrase("Two mixers and an inviter"),
+        phrase(
+            "Three other organizations share this work. No single one of them has to be trusted."
+        ),
+        2,
+        "collector",
+    ),
+    Choice(
+        "both",
+        phrase("Everything at one organization"),
+        phrase(
+            "You run the shuffler and the collector. You could then link every report to its "
+            "sender: only the local guarantee is left."
+        ),
+        1,
+        "both",
+    ),
+)
+ROLES: dict[Here, Phrase] = {
+    "collector": phrase("Collector: opens and counts the reports"),
+    "shuffler": phrase("Shuffler: invites, receives and mixes"),
+    "inviter": phrase("Inviter: invites people and makes the bundle"),
+    "first": phrase("First mixer: receives the uploads"),
+    "second": phrase("Second mixer: mixes once more"),
+}
+ROLES_OF: dict[int, tuple[Here, ...]] = {
+    1: ("collector", "shuffler"),
+    2: ("collector", "inviter", "first", "second"),
+}
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the page."""
+    base = "/p/{name}/publish"
+    return [
+        route(studio, base, show, methods=("GET",)),
+        route(studio, f"{base}/plan", show_plan, methods=("GET",)),
+        route(studio, f"{base}/plan", start_plan, methods=("POST",)),
+        route(studio, f"{base}/plan/stop", stop_plan, methods=("POST",)),
+        route(studio, f"{base}/choices", choose, methods=("POST",)),
+        route(studio, f"{base}/bundle", upload_bundle, methods=("POST",)),
+        route(studio, f"{base}/do/{{step}}", do_step, methods=("POST",)),
+        route(studio, f"{base}/files/{{folder}}.zip", download, methods=("GET",)),
+    ]
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """The page."""
+    return await _page(studio, request)
+
+
+async def _page(
+    studio: Studio,
+    request: Request,
+    *,
+    status: int = 200,
+    values: Mapping[str, str] | None = None,
+    mistakes: tuple[str, ...] = (),
+    failure: tuple[str, ...] = (),
+) -> Response:
+    """The page. values, mistakes: of a form that could not be saved. failure: of a step."""
+    project = studio.project(request)
+    parts = await asyncio.to_thread(page_parts, project)
+    if values is not None:
+        parts["values"] = values
+    job = studio.jobs.get((project.path, "plan"))
+    parts |= {"mistakes": mistakes, "failure": failure, "job": job, "running": _running(job)}
+    return render(request, "publish.html", status=status, **parts)
+
+
+def _running(job: Job | None) -> bool:
+    return job is not None and job.state == "running"
+
+
+def page_parts(project: Project) -> dict[str, Any]:
+    """The parts of the page, from the files of the project."""
+    parts: dict[str, Any] = {"project": project, "survey": None, "problem": "", "unread": ""}
+    try:
+        survey = project.survey()
+    except IncrowdError as error:
+        return parts | {"problem": str(error)}
+    try:
+        publication, version = load_publication(project)
+    except IncrowdError as error:
+        return parts | {"survey": survey, "unread": str(error)}
+    planned = plan_file(project, survey)
+    parts |= {
+        "survey": survey,
+        "planned": planned,
+        "publication": publication,
+        "version": version,
+        "values": values_of(publication),
+        "choices": CHOICES,
+        "roles": ROLES,
+        "roles_of": ROLES_OF,
+        "names": NAMES,
+        "states": STATES,
+        "languages_of_survey": survey.languages,
+        "promises": _promises(planned, publication),
+        "folders": FOLDERS,
+        "package": PACKAGE,
+        "reserve": least_reserve(survey.crowd),
+    }
+    return parts | _checklist(project, publication, planned)
+
+
+def _checklist(project: Project, publication: Publication, planned: PlanFile) -> dict[str, Any]:
+    """The steps, and what is known of the bundle; a broken bundle is a problem of the page."""
+    survey = project.survey()
+    try:
+        bundle = bundle_of(project, publication)
+        listed, broken = steps(project, survey, publication, planned), ""
+    except IncrowdError as error:
+        return {"todo": (), "bundle": None, "broken": str(error), "stale_bundle": False}
+    page = publication.survey_page
+    link = str(Link(page or bundle.link_address, bundle.digest)) if bundle else ""
+    lines = {
+        step.id: public_lines(project, service)
+        for step in listed
+        for service in step.who
+        if step.id in ("first-key", "second-key")
+        and step.here
+        and step.state == "done"
+        and not bundle
+    }
+    return {
+        "todo": listed,
+        "bundle": bundle,
+        "broken": broken,
+        "link": link,
+        "short": short(bundle.digest) if bundle else "",
+        "stale_bundle": bool(bundle and planned.plan and bundle.plan.digest != planned.plan.digest),
+        "dropped": bundle is None and (project.path / DROPPED).exists(),
+        "lines": lines,
+        "packages": [
+            service
+            for service in publication.theirs
+            if (project.path / f"{PACKAGE}{FOLDERS[service]}").is_dir()
+        ],
+    }
+
+
+class Promise(NamedTuple):
+    """What a choice promises, in words: the promise, and who could learn more."""
+
+    sentence: str
+    against: str
+    epsilon: str
+
+
+def _promises(planned: PlanFile, publication: Publication) -> dict[str, Promise]:
+    """The promise of each choice; none without a plan."""
+    if planned.plan is None:
+        return {}
+    return {each.id: _promise(planned.plan, publication, each) for each in CHOICES}
+
+
+def _promise(plan: Plan, publication: Publication, choice: Choice) -> Promise:
+    update = {"mixers": choice.mixers, "here": choice.here}
+    imagined = publication.model_copy(update=update)
+    guarantee = promise_of(plan, imagined)
+    named = organizations(imagined) if choice.mixers == 2 else None
+    against = against_sentence(guarantee, named)
+    return Promise(promise_sentence(guarantee), against, bound(guarantee.epsilon))
+
+
+def choice_of(publication: Publication) -> Choice:
+    """The choice that a publication states."""
+    if publication.mixers == 2:
+        return CHOICES[1]
+    return CHOICES[2 if publication.local_only else 0]
+
+
+def values_of(publication: Publication) -> dict[str, str]:
+    """The values of the form's fields, as text."""
+    values = {
+        "choice": choice_of(publication).id,
+        "here-1": publication.here,
+        "here-2": publication.here,
+        "survey_page": publication.survey_page,
+        "language": publication.language,
+        "introduction": publication.introduction,
+        "period": publication.period,
+        "invitations": str(publication.invitations or ""),
+    }
+    values |= {name: getattr(publication, name).removesuffix("Z") for name in TIMES}
+    for prefix, table in TABLES.items():
+        values |= {f"{prefix}-{name}": text for name, text in getattr(publication, table).items()}
+    return values
+
+
+def fields_of(form: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a publication from the fields of the form. Raises UsageError for no number."""
+    names = ("survey_page", "language", "introduction", "period")
+    fields: dict[str, Any] = {name: form.get(name, "").strip() for name in names}
+    fields |= {name: _time(form.get(name, "").strip()) for name in TIMES}
+    choice = next((each for each in CHOICES if each.id == form.get("choice")), CHOICES[0])
+    role = form.get(f"here-{choice.mixers}", "")
+    fields |= {"mixers": choice.mixers, "here": choice.here}
+    if choice.here == "collector" and role in ROLES_OF[choice.mixers]:
+        fields["here"] = role
+    invited = form.get("invitations", "").replace(",", "").strip() or "0"
+    if not invited.isdecimal() or len(invited) > 9:
+        raise UsageError.of("invitations", invited, "should be a whole number of people")
+    fields["invitations"] = int(invited)
+    allowed: dict[str, tuple[str, ...]] = {
+        "organization": tuple(NAMES),
+        "address": tuple(NAMES),
+        "key": KEYS,
+    }
+    for prefix, table in TABLES.items():
+        given = {name: form.get(f"{prefix}-{name}", "").strip() for name in allowed[prefix]}
+        fields[table] = {name: text for name, text in given.items() if text}
+    return fields
+
+
+def _time(text: str) -> str:
+    """A time as bundles write it, from that of a field, which has minutes or seconds."""
+    if not text:
+        return ""
+    seconds = ":00" if text.count(":") == 1 else ""
+    return text if text.endswith("Z") else f"{text}{seconds}Z"
+
+
+async def choose(studio: Studio, request: Request) -> Response:
+    """Keep the choices. On a mistake, the page shows what was typed."""
+    project = studio.project(request)
+    typed = texts(await request.form())
+    try:
+        publication = parsed(fields_of(typed))
+        await asyncio.to_thread(save_publication, project, publication, typed.get("version", ""))
+    except ConflictError as error:  # what was typed stays; to save it again replaces the other
+        typed.pop("version", None)
+        return await _page(studio, request, status=409, values=typed, mistakes=lines(error))
+    except (IncrowdError, OSError) as error:
+        return await _page(studio, request, status=422, values=typed, mistakes=lines(error))
+    return RedirectResponse(f"/p/{project.name}/publish#steps", 303)
+
+
+def texts(form: FormData) -> dict[str, str]:
+    """The fields of a form that are text."""
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+def lines(error: IncrowdError | OSError) -> tuple[str, ...]:
+    """Every problem of an error, as text."""
+    if isinstance(error, OSError):
+        return (error.strerror or str(error),)
+    return tuple(map(str, error.problems))
+
+
+async def start_plan(studio: Studio, request: Request) -> Response:
+    """Start to certify the survey."""
+    project = studio.project(request)
+    await asyncio.to_thread(project.survey)  # fail at once, with every mistake
+    job = await asyncio.to_thread(studio.jobs.start, (project.path, "plan"), certify, project.path)
+    await asyncio.to_thread(job.ended.wait, AT_ONCE)
+    return RedirectResponse(f"/p/{project.name}/publish#plan", 303)
+
+
+async def stop_plan(studio: Studio, request: Request) -> Response:
+    """Stop certifying."""
+    project = studio.project(request)
+    if job := studio.jobs.get((project.path, "plan")):
+        job.stop()
+    return RedirectResponse(f"/p/{project.name}/publish#plan", 303)
+
+
+async def show_plan(studio: Studio, request: Request) -> Response:
+    """The part of the page about the plan; with the steps when the job has ended."""
+    project = studio.project(request)
+    job = studio.jobs.get((project.path, "plan"))
+    running = _running(job)
+    parts = await asyncio.to_thread(page_parts, project)
+    parts |= {"job": job, "running": running}
+    return render(request, "publish_plan_swap.html", **parts)
+
+
+async def do_step(studio: Studio, request: Request) -> Response:
+    """Do what a step says, then show the steps."""
+    project, step = studio.project(request), request.path_params["step"]
+    if step == "plan":
+        return await start_plan(studio, request)
+    try:
+        await asyncio.to_thread(perform, project, step, language_of(request))
+    except (IncrowdError, OSError) as error:
+        return await _page(studio, request, status=422, failure=lines(error))
+    return RedirectResponse(f"/p/{project.name}/publish#step-{step}", 303)
+
+
+async def upload_bundle(studio: Studio, request: Request) -> Response:
+    """Take the bundle that a colleague sent, or that lies in the folder of the project."""
+    project = studio.project(request)
+    publication, _ = await asyncio.to_thread(load_publication, project)
+    async with request.form() as form:
+        file = form.get("file")
+        data = b""
+        if isinstance(file, UploadFile):
+            data = await file.read(MOST_BUNDLE_BYTES + 1)
+        elif form.get("dropped"):
+            data = await asyncio.to_thread((project.path / DROPPED).read_bytes)
+    try:
+        if not data:
+            raise UsageError.of("bundle", MISSING, "choose the file bundle.json")
+        await asyncio.to_thread(take_bundle, project, publication, data)
+    except (IncrowdError, OSError) as error:
+        return await _page(studio, request, status=422, failure=lines(error))
+    return RedirectResponse(f"/p/{project.name}/publish#step-bundle", 303)
+
+
+async def download(studio: Studio, request: Request) -> Response:
+    """The files for a colleague, as one archive."""
+    project, name = studio.project(request), request.path_params["folder"]
+    services: dict[str, Service] = {f"{PACKAGE}{FOLDERS[each]}": each for each in FOLDERS}
+    if name not in services:
+        raise UsageError.of("file", name, f"use one of {', '.join(services)}")
+    data = await asyncio.to_thread(zipped, project.path / name)
+    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    return Response(data, media_type="application/zip", headers=headers)

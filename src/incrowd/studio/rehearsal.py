@@ -1,0 +1,223 @@
+"""A rehearsal: the whole collection with invented people, on this machine, in a process of its own.
+
+While it runs, its files are in the hidden folder of the project. What remains is the folder
+`rehearsal` of the project, which replaces that of the rehearsal before.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from incrowd.collection.collector.receipt import receipts_of
+from incrowd.collection.parties import ALL_SENT
+from incrowd.collection.rehearsal import Rehearsed, crowd_of, rehearse, what_each_saw
+from incrowd.collection.settings import COLLECTOR_FILE
+from incrowd.encoding.records import EncodedAnswers
+from incrowd.errors import UsageError
+from incrowd.estimation.estimate import estimate
+from incrowd.estimation.results import Estimates
+from incrowd.files import PRIVATE_FOLDER, write_text
+from incrowd.planner.plan import plan
+from incrowd.plans import Plan
+from incrowd.plans.strata import strata
+from incrowd.presentation.shown import complete
+from incrowd.presentation.write import save_estimates
+from incrowd.reports.folder import stream_reports
+from incrowd.reports.locking import locked
+from incrowd.simulation import invented, truth
+from incrowd.studio.evidence import plan_file
+from incrowd.studio.projects import Project
+from incrowd.survey import Survey
+
+FOLDER = "rehearsal"  # in the project
+SUMMARY, ANSWERS, REPORT, ESTIMATES = (
+    "summary.json",
+    "answers.parquet",
+    "report.html",
+    "estimates.json",
+)
+MOST_PEOPLE = 2000
+USUAL = 300  # people of each stratum
+SEED = 1
+PATIENCE = 20.0  # seconds until a rehearsal that was stopped has ended
+PLANNING, SENDING, OPENING, COUNTING = "planning", "sending", "opening", "counting"
+
+
+def usual_people(survey: Survey) -> int:
+    """How many people a rehearsal has unless another number is chosen."""
+    return min(MOST_PEOPLE, USUAL * max(1, len(strata(survey))))
+
+
+def run(
+    progress: Callable[[str], None],
+    path: Path,
+    people: int,
+    mixers: Literal[1, 2],
+    seed: int = SEED,
+) -> str:
+    """Rehearse; return the folder. Work of a job: it ends cleanly when it is told to stop.
+
+    progress: receives what happens, with numbers, such as "sending 212 300". path: of the project.
+    Raises SurveyError for a survey with mistakes, UsageError for people that are too few or too
+    many, PrivacyError if so few people cannot be promised the survey's guarantee, OSError if the
+    disk is full.
+    """
+    project, begun = Project(path), time.monotonic()
+    survey = project.survey()
+    if people > MOST_PEOPLE:
+        raise UsageError.of("people", people, f"should be at most {MOST_PEOPLE:,}")
+    progress(PLANNING)
+    answers = invented(survey, people, np.random.default_rng(seed))
+    everybody = EncodedAnswers.of(survey, answers)
+    with _ending_cleanly(), _workplace(project) as folder:
+        planned, same = _plan(project, survey, crowd_of(_smallest_stratum(survey, everybody)))
+        write_text(folder / "plan.json", planned.dumps())
+        pa.parquet.write_table(answers, folder / ANSWERS)
+        rehearsed = rehearse(
+            planned,
+            EncodedAnswers.of(planned.survey, answers),
+            folder,
+            advance=_counter(progress, people),
+            mixers=mixers,
+        )
+        progress(COUNTING)
+        estimates = _estimates(planned, rehearsed, answers)
+        save_estimates(estimates, folder / REPORT)
+        save_estimates(estimates, folder / ESTIMATES)
+        facts: dict[str, Any] = {"mixers": mixers, "seed": seed, "same_plan": same}
+        facts |= {"seconds": round(time.monotonic() - begun, 1)}
+        _summarize(folder, rehearsed, estimates, facts)
+        return str(_published(project, folder))
+
+
+def _smallest_stratum(survey: Survey, people: EncodedAnswers) -> int:
+    """The people of the smallest stratum; all of them if no question is open."""
+    names = strata(survey)
+    if not names:
+        return people.number
+    return int(np.bincount(people.strata(survey), minlength=len(names)).min())
+
+
+def _plan(project: Project, survey: Survey, crowd: int) -> tuple[Plan, bool]:
+    """The plan for a crowd, and whether it is that of the project."""
+    present = plan_file(project, survey)
+    if present.plan is not None and present.state == "current" and survey.crowd == crowd:
+        return present.plan, True
+    return plan(survey.model_copy(update={"crowd": crowd})), False
+
+
+def _counter(progress: Callable[[str], None], people: int) -> Callable[[int], None]:
+    """Reports how many have sent. Devices send in threads, but messages go one by one."""
+    lock, sent = threading.Lock(), 0
+
+    def advance(number: int) -> None:
+        nonlocal sent
+        with lock:
+            sent += number
+            progress(f"{SENDING} {sent} {people}" if sent < people else OPENING)
+
+    return advance
+
+
+def _estimates(planned: Plan, rehearsed: Rehearsed, answers: pa.Table) -> Estimates:
+    """The estimates from the opened releases, with the invented shares as the truth."""
+    opened = rehearsed.opened
+    reports = chain.from_iterable(map(stream_reports, opened))
+    estimates = estimate(planned, reports, received=receipts_of(planned, opened))
+    return replace(estimates, truth=truth(planned, answers))
+
+
+def _summarize(
+    folder: Path, rehearsed: Rehearsed, estimates: Estimates, facts: dict[str, Any]
+) -> None:
+    """Write what the page shows."""
+    tables = [
+        {
+            "questions": list(item.names),
+            "level": item.table.level,
+            "cells": [
+                {
+                    "answer": list(cell.answer),
+                    "estimate": cell.estimate,
+                    "low": cell.low,
+                    "high": cell.high,
+                    "truth": cell.truth,
+                }
+                for cell in item.cells
+            ],
+        }
+        for item in complete(estimates)
+    ]
+    facts |= {
+        "people": rehearsed.crowd.people,
+        "crowd": rehearsed.bundle.plan.survey.crowd,
+        "uploads_per_second": round(rehearsed.crowd.uploads_per_second),
+        "seen": [list(line) for line in what_each_saw(rehearsed)],
+        "tables": tables,
+    }
+    write_text(folder / SUMMARY, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+
+
+# Its folder: hidden until everything is there, and gone if it ends early.
+
+
+@contextmanager
+def _workplace(project: Project) -> Iterator[Path]:
+    """A new folder, for one rehearsal of the project at a time."""
+    folder = project.hidden / "rehearsing"
+    project.hidden.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    with locked(folder, patience=PATIENCE):
+        shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+        folder.mkdir(mode=PRIVATE_FOLDER)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _published(project: Project, folder: Path) -> Path:
+    """Keep what can be read again, and put it in the place of the rehearsal before."""
+    for service in ("shuffler", "inviter", "first-mixer", "second-mixer"):
+        shutil.rmtree(folder / service, ignore_errors=True)
+    for file in (folder / ALL_SENT, folder / "collector" / COLLECTOR_FILE):  # for its services only
+        file.unlink(missing_ok=True)
+    target, before = project.path / FOLDER, project.hidden / "rehearsed-before"
+    shutil.rmtree(before, ignore_errors=True)
+    if target.exists():
+        target.rename(before)
+    folder.rename(target)
+    shutil.rmtree(before, ignore_errors=True)
+    return target
+
+
+@contextmanager
+def _ending_cleanly() -> Iterator[None]:
+    """Let the services end and the folder go when this process is told to stop."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.exit(1)
+
+    if threading.current_thread() is not threading.main_thread():  # it cannot get signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

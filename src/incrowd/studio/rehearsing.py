@@ -1,0 +1,169 @@
+"""The page of the rehearsal: start it, follow it, stop it, and see what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.collection.rehearsal import FEWEST
+from incrowd.errors import IncrowdError, UsageError
+from incrowd.studio import rehearsal
+from incrowd.studio.language import phrase
+from incrowd.studio.pages import Studio, language_of, render, route
+from incrowd.studio.projects import Project
+from incrowd.studio.publication import load_publication
+from incrowd.studio.publishing import lines, texts
+from incrowd.studio.work import Job
+from incrowd.survey import Survey
+
+JOB = "rehearsal"
+SHORT_WAIT = 0.2
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the page."""
+    base = "/p/{name}/publish/rehearsal"
+    return [
+        route(studio, base, show, methods=("GET",)),
+        route(studio, base, start, methods=("POST",)),
+        route(studio, f"{base}/state", show_state, methods=("GET",)),
+        route(studio, f"{base}/stop", stop, methods=("POST",)),
+    ]
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """The page."""
+    return await _page(studio, request, "rehearse.html")
+
+
+async def show_state(studio: Studio, request: Request) -> Response:
+    """The part of the page that changes while a rehearsal runs."""
+    return await _page(studio, request, "rehearse_state.html")
+
+
+async def _page(
+    studio: Studio,
+    request: Request,
+    template: str,
+    *,
+    status: int = 200,
+    values: dict[str, str] | None = None,
+    mistakes: tuple[str, ...] = (),
+) -> Response:
+    project = studio.project(request)
+    parts = await asyncio.to_thread(_parts, project)
+    job = studio.jobs.get((project.path, JOB))
+    parts |= {
+        "job": job,
+        "running": job is not None and job.state == "running",
+        "percent": lambda share: percent(share, language_of(request)),
+        "mistakes": mistakes,
+    }
+    parts |= _progress(job)
+    if values is not None:
+        parts["values"] = values
+    return render(request, template, status=status, **parts)
+
+
+def _parts(project: Project) -> dict[str, Any]:
+    """The parts of the page, from the files of the project."""
+    parts: dict[str, Any] = {"project": project, "survey": None, "problem": "", "summary": None}
+    try:
+        survey = project.survey()
+    except IncrowdError as error:
+        return parts | {"problem": str(error)}
+    try:
+        mixers = load_publication(project)[0].mixers
+    except IncrowdError:
+        mixers = 1
+    values = {"people": str(rehearsal.usual_people(survey)), "mixers": str(mixers)}
+    return parts | {
+        "survey": survey,
+        "fewest": FEWEST,
+        "most": rehearsal.MOST_PEOPLE,
+        "values": values,
+        "summary": summary(project),
+    }
+
+
+def summary(project: Project) -> dict[str, Any] | None:
+    """What the last rehearsal wrote; None if there is none that can be read."""
+    path = project.path / rehearsal.FOLDER / rehearsal.SUMMARY
+    try:
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        cells = [cell for table in facts["tables"] for cell in table["cells"]]
+        facts["inside"] = sum(cell["low"] <= cell["truth"] <= cell["high"] for cell in cells)
+        facts["cells"] = len(cells)
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return facts
+
+
+def percent(share: float, language: str) -> str:
+    """A share in percent, with the decimal mark of the language."""
+    text = f"{100 * share:.1f}".replace("-", "−")
+    return text.replace(".", ",") if language == "de" else text
+
+
+_STAGES = {
+    rehearsal.PLANNING: phrase("Planning for so few people, and making the keys"),
+    rehearsal.OPENING: phrase("Everybody has sent; the reports are mixed, released and opened"),
+    rehearsal.COUNTING: phrase("Estimating, and comparing with what was invented"),
+}
+
+
+def _progress(job: Job | None) -> dict[str, Any]:
+    """What happens now, in words, and how many people have sent of how many."""
+    stage, *numbers = (job.progress if job else "").split()[:3] or [rehearsal.PLANNING]
+    if stage == rehearsal.SENDING:
+        sent, people = map(int, numbers)
+        sending = phrase("{sent} of {people} people have sent", sent=sent, people=people)
+        return {"stage": sending, "sent": sent, "people": people}
+    return {"stage": _STAGES.get(stage, _STAGES[rehearsal.PLANNING]), "sent": 0, "people": 0}
+
+
+async def start(studio: Studio, request: Request) -> Response:
+    """Start a rehearsal; one that runs is stopped. On a mistake, the page shows what was typed."""
+    project = studio.project(request)
+    typed = texts(await request.form())
+    try:
+        survey = await asyncio.to_thread(project.survey)
+        people, mixers = _chosen(typed, survey)
+    except IncrowdError as error:
+        values = {"people": typed.get("people", ""), "mixers": typed.get("mixers", "1")}
+        return await _page(
+            studio, request, "rehearse.html", status=422, values=values, mistakes=lines(error)
+        )
+    arguments = ((project.path, JOB), rehearsal.run, project.path, people, mixers)
+    job = await asyncio.to_thread(studio.jobs.start, *arguments)
+    await asyncio.to_thread(job.ended.wait, SHORT_WAIT)
+    return _back(project)
+
+
+def _chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
+    """The number of people and of mixers. Raises UsageError."""
+    text = typed.get("people", "").strip()
+    allowed = f"should be a whole number from {FEWEST} to {rehearsal.MOST_PEOPLE:,}"
+    if not text.isdecimal() or not FEWEST <= int(text[:9]) <= rehearsal.MOST_PEOPLE:
+        raise UsageError.of("people", text, allowed)
+    if typed.get("mixers") == "2" and survey.small_strata == "merge":
+        merge = "with two mixers, small strata cannot be merged; rehearse with one shuffler"
+        raise UsageError.of("small_strata", "merge", merge)
+    return int(text), 2 if typed.get("mixers") == "2" else 1
+
+
+async def stop(studio: Studio, request: Request) -> Response:
+    """Stop the rehearsal; its processes end and its files go."""
+    project = studio.project(request)
+    if job := studio.jobs.get((project.path, JOB)):
+        job.stop()
+    return _back(project)
+
+
+def _back(project: Project) -> Response:
+    return RedirectResponse(f"/p/{project.name}/publish/rehearsal", 303)

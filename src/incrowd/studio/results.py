@@ -1,0 +1,483 @@
+"""The results of a project: tables, crosstabs, comparisons, correlations, regressions.
+
+Every view is one address, with its choices in the query: it can be kept, and works without a
+script.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.encoding.margins import load_margins
+from incrowd.errors import MISSING, IncrowdError, TableError, UsageError
+from incrowd.estimation.readings import check_tables
+from incrowd.estimation.regression.results import Regression
+from incrowd.estimation.results import Estimates
+from incrowd.plans import Plan
+from incrowd.plans.plan import with_merged
+from incrowd.presentation import sentences
+from incrowd.presentation.pictures import Picture
+from incrowd.presentation.write import Document, content
+from incrowd.reports.folder import ENDING
+from incrowd.reports.tally_files import ENDING as TALLY
+from incrowd.studio.calculations import Cache, Order, computed, document_of
+from incrowd.studio.calls import Call, Choice, choice_of
+from incrowd.studio.exports import FORMATS, attachment, pictures_of
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.projects import Project
+from incrowd.studio.sources import (
+    MARGINS,
+    MARGINS_ENDINGS,
+    Source,
+    add_file,
+    margins_files,
+    plan_path,
+    size,
+    source,
+    sources,
+)
+from incrowd.survey import AnyQuestion
+from incrowd.survey.merging import parsed_merges
+
+LARGE = 32 << 20  # bytes of reports that are counted in a process, so that it can be stopped
+MOST_PAIRS = 15  # questions whose pairs are all listed
+_VIEWS: tuple[tuple[str, Phrase], ...] = (
+    ("tables", phrase("Tables")),
+    ("crosstab", phrase("Crosstab")),
+    ("compare", phrase("Compare groups")),
+    ("correlate", phrase("Correlations")),
+    ("regress", phrase("Regression")),
+    ("proportions", phrase("Adjusted shares")),
+)
+_WEIGHTED = ("tables", "crosstab", "compare", "regress")  # views that margins can weight
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the results."""
+    cache, path = Cache(), "/p/{name}/results"
+    return [
+        route(studio, path, partial(show, cache), methods=("GET",)),
+        route(studio, f"{path}/file", partial(download, cache), methods=("GET",)),
+        route(studio, f"{path}/picture", partial(picture, cache), methods=("GET",)),
+        route(studio, f"{path}/reports", add_reports, methods=("POST",)),
+        route(studio, f"{path}/margins", add_margins, methods=("POST",)),
+        route(studio, f"{path}/stop", stop, methods=("POST",)),
+        route(studio, f"{path}/again", partial(again, cache), methods=("POST",)),
+    ]
+
+
+class Desk(NamedTuple):
+    """The plan, with merged answers, and the files of a choice. reports: the path of its source."""
+
+    plan: Plan
+    plan_path: Path
+    reports: Path
+
+
+class Outcome(NamedTuple):
+    """A result, how it is written, and its pictures. parts: of the template that shows it."""
+
+    result: Any
+    document: Document
+    template: str
+    parts: dict[str, Any]
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """The state of a calculation in a process."""
+
+    state: str
+    progress: str
+
+
+# --- the page ---------------------------------------------------------------------------------
+
+
+async def show(cache: Cache, studio: Studio, request: Request) -> Response:
+    """The page of a choice. What is wrong with the choice is shown beside it."""
+    return await asyncio.to_thread(_page, cache, studio, request)
+
+
+def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str] = ()) -> Response:
+    project, choice = studio.project(request), choice_of(request.query_params)
+    every = sources(project)
+    chosen = _chosen(every, choice.source)
+    parts: dict[str, Any] = {
+        "project": project,
+        "choice": choice,
+        "views": _VIEWS,
+        "weighted": _WEIGHTED,
+        "sources": every,
+        "chosen": chosen,
+        "margins_files": margins_files(project),
+        "options": None,
+        "outcome": None,
+        "work": None,
+        "call": None,
+        "formats": FORMATS,
+        "sentences": sentences,
+        "here": f"/p/{project.name}/results",
+    }
+    wrong = list(problems)
+    try:
+        if chosen:
+            desk = _desk(project, chosen, choice)
+            parts["options"] = _options(desk.plan, choice)
+            if call := choice.call:
+                parts |= _answered(cache, studio, project, chosen, desk, choice, call)
+    except IncrowdError as error:
+        wrong += [str(problem) for problem in error.problems]
+    except OSError as error:
+        wrong.append(error.strerror or str(error))
+    status = 422 if wrong else 200
+    return render(request, "results.html", status=status, problems=wrong, **parts)
+
+
+def _answered(
+    cache: Cache,
+    studio: Studio,
+    project: Project,
+    chosen: Source,
+    desk: Desk,
+    choice: Choice,
+    call: Call,
+) -> dict[str, Any]:
+    """The parts of a page with a result, or with the work that is going on."""
+    order = _order(project, desk, call)
+    work, result = _result(cache, studio, project, order)
+    plan, reports = (str(path.relative_to(project.path)) for path in (desk.plan_path, desk.reports))
+    file = f"{choice.view}.html"
+    return {
+        "work": work,
+        "outcome": None if result is None else _outcome(cache, order, desk.plan, result),
+        "command": call.command(plan, reports, file),
+        "python": call.python(plan, reports, file, chosen.is_release),
+        "toml": call.toml(),
+    }
+
+
+def _chosen(every: Sequence[Source], name: str) -> Source | None:
+    """The chosen source, or the only one that can be used."""
+    usable = [each for each in every if not each.problem]
+    if name:
+        return next((each for each in every if each.name == name), None)
+    return usable[0] if len(usable) == 1 else None
+
+
+def _desk(project: Project, chosen: Source, choice: Choice) -> Desk:
+    if chosen.problem:
+        raise UsageError.of("reports", chosen.name, chosen.problem)
+    path = plan_path(project, chosen)
+    plan = Plan.load(path)
+    merge = parsed_merges(plan.survey.questions, choice.merges)
+    return Desk(with_merged(plan, merge), path, project.path / chosen.name)
+
+
+def _order(project: Project, desk: Desk, call: Call) -> Order:
+    """The order of a call. Raises UsageError if there is no such file of margins."""
+    if call.margins and call.margins not in margins_files(project):
+        allowed = ", ".join(margins_files(project)) or "there are none; add one"
+        raise UsageError.of("margins", call.margins, f"use one of {allowed}")
+    margins = project.path / call.margins if call.margins else None
+    return Order(desk.plan_path, desk.reports, margins, call)
+
+
+def _result(
+    cache: Cache, studio: Studio, project: Project, order: Order
+) -> tuple[Work | None, Any]:
+    """The work that is going on, or the result. Raises the error of the work."""
+    key, job_key = order.key, _job_key(project)
+    if (result := cache.get(key)) is not None:
+        return None, result
+    if size(order.reports) < LARGE:
+        return None, cache.put(key, computed(lambda _: None, order))
+    job = studio.jobs.get(job_key)
+    if job is None or cache.get(job_key) != key:
+        job = studio.jobs.start(job_key, computed, order)
+        cache.put(job_key, key)
+    if job.error:
+        cache.put(job_key, ())
+        raise job.error
+    if job.state == "done":
+        return None, cache.put(key, job.result)
+    return Work(job.state, job.progress), None
+
+
+def _job_key(project: Project) -> tuple[Path, str]:
+    return project.path, "results"
+
+
+def _outcome(cache: Cache, order: Order, plan: Plan, result: Any) -> Outcome:
+    """How a result is shown; drawn once."""
+    return cache.computed((order.key, "outcome"), lambda: _drawn(plan, result))  # type: ignore[no-any-return]
+
+
+def _drawn(plan: Plan, result: Any) -> Outcome:
+    from incrowd.presentation import page, regression_page  # drawing is slow to import
+
+    document = document_of(result, plan)
+    if isinstance(result, Estimates):
+        parts, template = page.parts(result), "results_tables.html"
+    elif isinstance(result, Regression):
+        parts, template = regression_page.parts(result), "results_regression.html"
+    else:
+        parts, template = {"view": document.view}, "results_view.html"
+    guarantee = result[0].guarantee if isinstance(result, tuple) else result.guarantee
+    parts |= {"promise": guarantee, "simulated": _simulated(result), "survey": plan.survey}
+    return Outcome(result, document, template, parts, pictures_of(result, parts))
+
+
+def _simulated(result: Any) -> str:
+    from incrowd.presentation.receipts import simulation_warning
+
+    seed = result[0].seed if isinstance(result, tuple) else result.seed
+    return "" if seed is None else simulation_warning(seed)
+
+
+# --- what can be chosen -----------------------------------------------------------------------
+
+
+class Option(NamedTuple):
+    """Something to choose. reason: why it cannot be chosen with the rest, or ""."""
+
+    value: str
+    label: str
+    reason: str = ""
+
+
+class Options(NamedTuple):
+    """What the plan allows. wanted: the tables that the survey requests; pairs: other tables."""
+
+    wanted: tuple[Option, ...] = ()
+    pairs: tuple[Option, ...] = ()
+    first: tuple[Option, ...] = ()
+    second: tuple[Option, ...] = ()
+    references: tuple[Option, ...] = ()
+    questions: tuple[Option, ...] = ()
+    outcomes: tuple[Option, ...] = ()
+    predictors: tuple[Option, ...] = ()
+
+
+def _options(plan: Plan, choice: Choice) -> Options:
+    """The options of a view, given what is chosen already."""
+    survey = plan.survey
+    questions = [each for each in survey.questions if not each.one_way_only]
+    named = [Option(each.id, survey.text_of(each.id)) for each in questions]
+    if choice.view in ("tables", "proportions"):
+        wanted = [",".join(ids) for ids in survey.wanted]
+        pairs = _pairs(plan, questions) if len(questions) <= MOST_PAIRS else []
+        return Options(
+            wanted=tuple(Option(ids, _titled(plan, ids)) for ids in wanted),
+            pairs=tuple(Option(ids, _titled(plan, ids)) for ids in pairs if ids not in wanted),
+        )
+    if choice.view in ("crosstab", "compare"):
+        first = [each for each in named if _partners(plan, each.value, named)]
+        second = [each for each in named if each.value != choice.first]
+        if any(each.value == choice.first for each in named):
+            second = _partners(plan, choice.first, named)
+            answers = survey.question(choice.first).answers
+            references = tuple(
+                Option(each, survey.label_of(choice.first, each)) for each in answers
+            )
+        else:
+            references = ()
+        return Options(first=tuple(first), second=tuple(second), references=references)
+    if choice.view == "correlate":
+        scored = [each.id for each in questions if each.values]
+        return Options(questions=tuple(each for each in named if each.value in scored))
+    return Options(
+        outcomes=tuple(_outcomes(plan, questions, named)),
+        predictors=tuple(_predictors(plan, choice, named)),
+    )
+
+
+def _titled(plan: Plan, ids: str) -> str:
+    return " × ".join(map(plan.survey.text_of, ids.split(",")))
+
+
+def _pairs(plan: Plan, questions: Sequence[AnyQuestion]) -> Iterator[str]:
+    for pair in combinations([each.id for each in questions], 2):
+        if not unsupported(plan, pair):
+            yield ",".join(pair)
+
+
+def unsupported(plan: Plan, ids: Sequence[str]) -> str:
+    """Why a plan has no table of some questions; "" if it has."""
+    try:
+        check_tables(plan, [ids])
+    except TableError as error:
+        return error.problems[0].allowed
+    return ""
+
+
+def _partners(plan: Plan, id: str, named: Sequence[Option]) -> list[Option]:
+    """The questions that a table can have together with one."""
+    others = (each for each in named if each.value != id)
+    return [each for each in others if not unsupported(plan, (id, each.value))]
+
+
+def _outcomes(
+    plan: Plan, questions: Sequence[AnyQuestion], named: Sequence[Option]
+) -> Iterator[Option]:
+    """What a regression can explain: numbers and yes/no questions, and single answers."""
+    for question, option in zip(questions, named, strict=True):
+        if question.open or not _partners(plan, question.id, named):
+            continue
+        if question.values:
+            yield option
+        if len(question.substantive) > 2:
+            for answer in question.substantive:
+                label = f"{option.label}: {plan.survey.label_of(question.id, answer)}"
+                yield Option(f"{question.id}={answer}", label)
+
+
+def _predictors(plan: Plan, choice: Choice, named: Sequence[Option]) -> Iterator[Option]:
+    """The predictors, with the reason why one does not go with the outcome."""
+    ids = [each.value for each in named]
+    outcome = choice.outcome
+    if outcome not in ids:
+        outcome = next((id for id in ids if choice.outcome.startswith(f"{id}=")), "")
+    for each in named:
+        if each.value != outcome:
+            reason = unsupported(plan, (outcome, each.value)) if outcome else ""
+            yield each._replace(reason=reason)
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+async def download(cache: Cache, studio: Studio, request: Request) -> Response:
+    """A result as a file: the bytes that the command writes."""
+    return await asyncio.to_thread(_download, cache, studio, request)
+
+
+def _download(cache: Cache, studio: Studio, request: Request) -> Response:
+    ending = request.query_params.get("format", "")
+    if ending not in FORMATS:
+        raise UsageError.of("format", ending or MISSING, f"use one of {', '.join(FORMATS)}")
+    project, choice, outcome = _found(cache, studio, request, covariance=ending == "R")
+    empty = isinstance(outcome.result, Regression) and not outcome.result.estimable
+    if empty and ending == "csv":
+        raise UsageError.of("format", ending, f"there are no coefficients: {outcome.result.reason}")
+    body = content(outcome.document, f".{ending.lower()}")
+    return attachment(body, ending, f"{project.name}-{choice.view}.{ending}")
+
+
+async def picture(cache: Cache, studio: Studio, request: Request) -> Response:
+    """A picture of a result as a file."""
+    return await asyncio.to_thread(_picture, cache, studio, request)
+
+
+def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
+    from incrowd.presentation.charts import png_file, svg_file  # drawing is slow to import
+
+    project, choice, outcome = _found(cache, studio, request)
+    number, ending = request.query_params.get("number", "0"), request.query_params.get("format")
+    if not number.isdecimal() or int(number) >= len(outcome.pictures):
+        raise UsageError.of("number", number, f"there are {len(outcome.pictures)} pictures")
+    drawn = outcome.pictures[int(number)]
+    if ending not in ("svg", "png"):
+        raise UsageError.of("format", ending or MISSING, "use svg or png")
+    write = png_file if ending == "png" else svg_file
+    body = write(drawn.wide, drawn.title)
+    name = f"{project.name}-{choice.view}-{int(number) + 1}.{ending}"
+    return attachment(body if isinstance(body, bytes) else body.encode(), ending, name)
+
+
+def _found(
+    cache: Cache, studio: Studio, request: Request, covariance: bool = False
+) -> tuple[Project, Choice, Outcome]:
+    """The result that an address names. Raises UsageError if something has to be chosen first."""
+    project, choice = studio.project(request), choice_of(request.query_params)
+    chosen, call = _chosen(sources(project), choice.source), choice.call
+    if chosen is None or call is None:
+        raise UsageError.of("choice", MISSING, "choose reports and questions first")
+    desk = _desk(project, chosen, choice)
+    if covariance and call.function == "estimate":
+        call = call.with_option("covariance", True)
+    order = _order(project, desk, call)
+    work, result = _result(cache, studio, project, order)
+    if work:
+        raise UsageError.of("reports", chosen.name, "they are being counted; try again later")
+    return project, choice, _outcome(cache, order, desk.plan, result)
+
+
+async def add_reports(studio: Studio, request: Request) -> Response:
+    """Add a file of reports, or a tally, to the project."""
+    project, name, body = await _uploaded(studio, request, (ENDING, TALLY))
+
+    def added() -> str:
+        stem = "reports" if name.endswith(ENDING) else "tally"
+        file = add_file(project, stem, Path(name).suffix, body)
+        found = source(project, project.path / file)
+        if found.problem:
+            (project.path / file).unlink()
+            raise UsageError.of("reports", name, found.problem.partition("; ")[2])
+        return file
+
+    query = Choice(source=await asyncio.to_thread(added)).query()
+    return RedirectResponse(f"/p/{project.name}/results?{query}", 303)
+
+
+async def add_margins(studio: Studio, request: Request) -> Response:
+    """Add a file of known margins, and show the view with its weights."""
+    project, name, body = await _uploaded(studio, request, MARGINS_ENDINGS)
+    choice = choice_of(request.query_params)
+
+    def added() -> str:
+        before = margins_files(project)
+        file = add_file(project, MARGINS, Path(name).suffix.lower(), body)
+        try:
+            load_margins(project.path / file)
+        except IncrowdError:
+            if file not in before:
+                (project.path / file).unlink()
+            raise
+        return file
+
+    query = choice.query(margins=await asyncio.to_thread(added))
+    return RedirectResponse(f"/p/{project.name}/results?{query}", 303)
+
+
+async def _uploaded(
+    studio: Studio, request: Request, endings: tuple[str, ...]
+) -> tuple[Project, str, bytes]:
+    """The project, and the name and content of the uploaded file. Raises UsageError for others."""
+    project = studio.project(request)
+    async with request.form() as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise UsageError.of("file", MISSING, "choose a file")
+        name = Path(file.filename).name
+        if Path(name).suffix.lower() not in endings:
+            raise UsageError.of("file", name, f"should end in one of {', '.join(endings)}")
+        return project, name, await file.read()
+
+
+async def stop(studio: Studio, request: Request) -> Response:
+    """Stop what is being counted."""
+    project = studio.project(request)
+    if job := studio.jobs.get(_job_key(project)):
+        job.stop()
+    return RedirectResponse(f"/p/{project.name}/results?{request.url.query}", 303)
+
+
+async def again(cache: Cache, studio: Studio, request: Request) -> Response:
+    """Count again what was stopped."""
+    project = studio.project(request)
+    cache.put(_job_key(project), ())
+    return RedirectResponse(f"/p/{project.name}/results?{request.url.query}", 303)

@@ -1,0 +1,312 @@
+"""The page on which a collection is watched: counts of people and releases, never answers.
+
+The facts are those of the collector's dashboard. They are read from the collector's folder in the
+project, or requested from a dashboard elsewhere if the person gives its address and token. Nothing
+is requested over the network unless the person starts it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import httpx
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from incrowd.collection.collector.dashboard import PATH as DASHBOARD
+from incrowd.collection.collector.places import BUNDLE, Places
+from incrowd.collection.collector.progress import Gate, PeopleCount, Progress, Uncounted
+from incrowd.collection.device.connection import open_client
+from incrowd.collection.machine import system
+from incrowd.collection.protocol.addresses import checked_address
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, UsageError
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.projects import Project
+from incrowd.studio.publication import FOLDERS
+from incrowd.studio.publishing import lines, texts
+from incrowd.studio.rehearsal import FOLDER as REHEARSAL
+
+SECONDS = 5.0  # for a response of a dashboard
+MOST_BYTES = 1 << 22
+Phase = Literal["not-open", "collecting", "closed", "opening", "opened", "disposed"]
+Count = Annotated[int, Field(ge=0, le=1 << 53)]
+Text = Annotated[str, Field(max_length=20_000)]
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+
+class StratumFacts(_Facts):
+    """One stratum: its people as last counted, or None."""
+
+    name: Text
+    people: Count | None
+    missing: Count
+    released: bool
+    too_few: bool
+
+
+class Promised(_Facts):
+    """The guarantee for the smallest release, in words."""
+
+    heading: Text
+    sentence: Text
+    symbols: Text
+
+
+class Facts(_Facts):
+    """The facts of a dashboard (`Progress.facts`), checked: they may come from elsewhere."""
+
+    title: Text
+    period: Text
+    phase: Phase
+    opens: Text
+    closes: Text
+    disposes: Text
+    as_of: Text | None
+    next_count: Text | None
+    counted_by: Text
+    counter_away: bool
+    crowd: Count
+    least_people: Count
+    strata: list[StratumFacts] = Field(max_length=1000)
+    more_strata: Count
+    opened_people: Count
+    sealed_reports: Count
+    rejected: dict[str, Count]
+    cheating: Text | None
+    guarantee: Promised | None
+    estimates: Text | None
+
+    @property
+    def people(self) -> int | None:
+        """The people of all strata that are listed, as last counted."""
+        counted = [each.people for each in self.strata if each.people is not None]
+        return sum(counted) if counted else None
+
+
+PHASES: dict[Phase, Phrase] = {
+    "not-open": phrase("Not open yet"),
+    "collecting": phrase("Collecting"),
+    "closed": phrase("Closed; the release has not arrived yet"),
+    "opening": phrase("A release has arrived and waits to be opened"),
+    "opened": phrase("Opened: everything that can arrive is here"),
+    "disposed": phrase("Deleted: nothing was released in time"),
+}
+
+
+@dataclass
+class Followed:
+    """What this run of the studio follows for a project; gone when the studio ends.
+
+    address, token: of a dashboard elsewhere. counting: whether the mixer in the bundle may be
+    asked how many have sent; at most once an hour. folders: what was read of each folder.
+    """
+
+    address: str = ""
+    token: str = field(default="", repr=False)
+    counting: bool = False
+    folders: dict[tuple[Path, bytes, bool], Progress] = field(default_factory=dict, repr=False)
+
+
+Follow = Callable[[Project], Followed]
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """The routes of the page."""
+    followed: dict[Path, Followed] = {}
+
+    def of(project: Project) -> Followed:
+        return followed.setdefault(project.path, Followed())
+
+    async def show(studio: Studio, request: Request) -> Response:
+        """The page."""
+        return await _page(studio, request, of)
+
+    async def show_state(studio: Studio, request: Request) -> Response:
+        """The part that changes; 204 if it is what the page already shows."""
+        project = studio.project(request)
+        parts = await asyncio.to_thread(state_parts, project, of(project))
+        if request.query_params.get("seen") == parts["seen"]:
+            return Response(status_code=204)
+        return render(request, "watch_state.html", **parts)
+
+    async def follow(studio: Studio, request: Request) -> Response:
+        """Follow a dashboard elsewhere; on a mistake, the page shows what was typed."""
+        project, typed = studio.project(request), texts(await request.form())
+        try:
+            address, token = dashboard(typed.get("address", ""), typed.get("token", ""))
+            await asyncio.to_thread(fetched, address, token)
+        except IncrowdError as error:
+            return await _page(studio, request, of, typed=typed, mistakes=lines(error))
+        of(project).address, of(project).token = address, token
+        return _back(project)
+
+    async def unfollow(studio: Studio, request: Request) -> Response:
+        """Forget the dashboard and its token."""
+        project = studio.project(request)
+        of(project).address = of(project).token = ""
+        return _back(project)
+
+    async def count(studio: Studio, request: Request) -> Response:
+        """Begin, or stop, to ask the mixer how many people have sent."""
+        project, typed = studio.project(request), texts(await request.form())
+        of(project).counting = typed.get("count") == "yes"
+        return _back(project)
+
+    base = "/p/{name}/watch"
+    return [
+        route(studio, base, show, methods=("GET",)),
+        route(studio, f"{base}/state", show_state, methods=("GET",)),
+        route(studio, f"{base}/follow", follow, methods=("POST",)),
+        route(studio, f"{base}/unfollow", unfollow, methods=("POST",)),
+        route(studio, f"{base}/count", count, methods=("POST",)),
+    ]
+
+
+def _back(project: Project) -> Response:
+    return RedirectResponse(f"/p/{project.name}/watch", 303)
+
+
+async def _page(
+    studio: Studio,
+    request: Request,
+    of: Follow,
+    *,
+    typed: dict[str, str] | None = None,
+    mistakes: tuple[str, ...] = (),
+) -> Response:
+    """The page. typed, mistakes: of a form that could not be used."""
+    project = studio.project(request)
+    parts = await asyncio.to_thread(state_parts, project, of(project))
+    parts |= {"typed": (typed or {}).get("address", ""), "mistakes": mistakes}
+    return render(request, "watch.html", status=422 if mistakes else 200, **parts)
+
+
+def state_parts(project: Project, followed: Followed) -> dict[str, Any]:
+    """What the page shows of the collections of a project, and a digest of it."""
+    collections = []
+    if followed.address:
+        collections.append(
+            _collection("dashboard", lambda: fetched(followed.address, followed.token))
+        )
+    folder = project.path / FOLDERS["collector"]
+    if (folder / BUNDLE).exists():
+        collections.append(
+            _collection("folder", lambda: read(folder, followed, counting=followed.counting))
+        )
+    invented = project.path / REHEARSAL / "collector"
+    if (invented / BUNDLE).exists():
+        collections.append(
+            _collection("rehearsal", lambda: read(invented, followed, counting=False))
+        )
+    text = json.dumps([[kind, str(facts), problem] for kind, facts, problem in collections])
+    return {
+        "project": project,
+        "collections": collections,
+        "followed": followed,
+        "phases": PHASES,
+        "seen": hashlib.sha256(f"{text}{followed.counting}".encode()).hexdigest()[:16],
+        "key": (folder / "collector_key.txt").exists(),
+    }
+
+
+Collection = tuple[str, Facts | None, str]  # its kind, and its facts or why there are none
+
+
+def _collection(kind: str, facts: Callable[[], Facts]) -> Collection:
+    try:
+        return kind, facts(), ""
+    except IncrowdError as error:
+        return kind, None, str(error)
+    except OSError as error:
+        return kind, None, error.strerror or str(error)
+
+
+def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
+    """The facts in the folder of a collector. Raises IncrowdError for files that cannot be read.
+
+    counting: whether to ask the mixer how many have sent, at most once an hour.
+    """
+    encoded = (folder / BUNDLE).read_bytes()
+    key = folder, hashlib.sha256(encoded).digest(), counting
+    if key not in followed.folders:
+        bundle = Bundle.parse(encoded)
+        counted = (PeopleCount if counting else Uncounted)(bundle, system)
+        followed.folders[key] = Progress(bundle, Gate(bundle, Places(folder)), counted, system)
+    return checked(followed.folders[key].facts())
+
+
+def checked(facts: Any) -> Facts:
+    """Facts with the types that the page relies on. Raises ReportsError for anything else."""
+    try:
+        return Facts.model_validate(facts)
+    except ValidationError as error:
+        named = ".".join(map(str, error.errors()[0]["loc"])) or "state"
+        allowed = "it is not the state of a collector of this version; check the address"
+        raise ReportsError.of("dashboard", InWords(f"has an unusable {named}"), allowed) from None
+
+
+def dashboard(address: str, token: str) -> tuple[str, str]:
+    """The address of a collector and the token, from what a person typed or pasted.
+
+    A link to a dashboard contains both. Raises UsageError if one is missing or not an address.
+    """
+    base, _, fragment = address.strip().partition("#")
+    base = base.removesuffix("/").removesuffix(DASHBOARD).removesuffix("/")
+    token = token.strip() or fragment.strip()
+    try:
+        checked_address(base)
+    except ValueError as error:
+        raise UsageError.of("address", base, str(error)) from None
+    if not token or not token.isascii() or not token.isprintable():
+        raise UsageError.of("token", MISSING, "paste the token from collector.toml")
+    return base, token
+
+
+def fetched(address: str, token: str, transport: httpx.BaseTransport | None = None) -> Facts:
+    """The facts of a dashboard elsewhere. Raises ReportsError if it cannot be read within seconds.
+
+    Nothing but this one address is requested: redirections are not followed.
+    """
+    headers = {"Authorization": f"Bearer {token}"}
+    url, body = f"{address}{DASHBOARD}/state", bytearray()
+    end = time.monotonic() + SECONDS
+    try:
+        with (
+            open_client(transport) as client,
+            client.stream("GET", url, headers=headers, timeout=SECONDS) as answer,
+        ):
+            for piece in answer.iter_raw():
+                body += piece
+                if len(body) > MOST_BYTES or time.monotonic() > end:
+                    raise _unusable("its response is too large or too slow", "check the address")
+            status = answer.status_code
+    except (httpx.HTTPError, OSError) as error:
+        why = f"it did not respond ({type(error).__name__})"
+        raise _unusable(why, "check the address and the network") from None
+    if status == 401:
+        raise _unusable("it refused the token", "use the token in the collector's collector.toml")
+    if status != 200:
+        raise _unusable(f"it responded with {status}", "check the address; is the dashboard on?")
+    try:
+        content = json.loads(bytes(body))
+    except (ValueError, RecursionError):
+        raise _unusable("its response is not JSON", "check the address") from None
+    return checked(content)
+
+
+def _unusable(why: str, allowed: str) -> IncrowdError:
+    return ReportsError.of("dashboard", InWords(f"cannot be read: {why}"), allowed)

@@ -1,0 +1,219 @@
+import errno
+import json
+import os
+
+import pytest
+
+from incrowd import files
+from incrowd.studio import projects
+from incrowd.studio.edits import AddQuestion, MoveQuestion, RemoveQuestion, SetQuestion, SetValue
+from incrowd.studio.projects import ConflictError, Project, Projects, version
+
+START = """\
+# The first comment.
+name = "A"
+crowd = 1000
+
+[privacy]
+epsilon = 1.0
+
+# About smoking.
+[[question]]
+id = "smokes"
+type = "yesno"
+
+[[question]]
+id = "health"
+type = "choice"
+options = ["good", "poor"]  # two
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Projects(tmp_path).create("A", START)
+
+
+def changed(project, change):
+    return project.change(change, seen=version(project.text()))
+
+
+def test_a_change_of_a_page_that_is_out_of_date_is_made_in_the_newest_text(project):
+    seen = version(project.text())
+    project.change(SetValue(("crowd",), 2000), seen=seen)
+    project.change(SetQuestion("smokes", {"text": "Do you smoke?"}), seen=seen)
+    project.change(AddQuestion({"id": "age", "type": "yesno"}), seen=seen)
+    text = project.text()
+    assert "crowd = 2000" in text and "Do you smoke?" in text and '"age"' in text
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (SetValue(("crowd",), 2000), SetValue(("crowd",), 3000)),
+        (SetQuestion("smokes", {"text": "a"}), SetQuestion("smokes", {"text": "b"})),
+        (SetQuestion("health", {"options": ["x", "y"]}), SetQuestion("health", {}, {"good": "z"})),
+        (SetQuestion("smokes", {"id": "s"}), SetQuestion("smokes", {"text": "b"})),
+        (SetQuestion("smokes", {"text": "a"}), RemoveQuestion("smokes")),
+        (RemoveQuestion("smokes"), SetQuestion("smokes", {"text": "b"})),
+        (AddQuestion({"id": "n", "type": "yesno"}), AddQuestion({"id": "n", "type": "text"})),
+    ],
+)
+def test_two_changes_of_the_same_part_conflict_and_nothing_is_lost(project, first, second):
+    seen = version(project.text())
+    project.change(first, seen=seen)
+    text = project.text()
+    with pytest.raises(ConflictError):
+        project.change(second, seen=seen)
+    assert project.text() == text
+
+
+def test_two_windows_that_want_the_same_do_not_conflict(project):
+    seen = version(project.text())
+    project.change(MoveQuestion("smokes", 1), seen=seen)
+    text = project.text()
+    project.change(MoveQuestion("health", -1), seen=seen)
+    assert project.text() == text
+    project.change(SetValue(("crowd",), 7), seen=seen)
+    project.change(SetValue(("crowd",), 7), seen=seen)
+
+
+def test_a_conflict_shows_both_values(project):
+    seen = version(project.text())
+    project.change(SetValue(("crowd",), 2000), seen=seen)
+    with pytest.raises(ConflictError, match="was 1000 and was changed elsewhere to 2000"):
+        project.change(SetValue(("crowd",), 3000), seen=seen)
+
+
+def test_a_file_that_was_changed_by_another_program_is_a_version_of_its_own(project):
+    seen = version(project.text())
+    project.survey_path.write_text(START.replace("first comment", "second comment"))
+    project.change(SetValue(("crowd",), 2000), seen=seen)
+    assert "second comment" in project.text() and "crowd = 2000" in project.text()
+    assert project.undo() and "second comment" in project.text()
+    assert project.undo() and project.text() == START
+    assert not project.undo()
+
+
+def test_an_unknown_version_is_a_conflict(project):
+    with pytest.raises(ConflictError, match="look at it again"):
+        project.change(SetValue(("crowd",), 2000), seen="0" * 64)
+
+
+def test_the_ends_of_lines_stay(project):
+    project.survey_path.write_bytes(START.replace("\n", "\r\n").encode())
+    changed(project, SetValue(("crowd",), 2000))
+    expected = START.replace("1000", "2000").replace("\n", "\r\n")
+    assert project.survey_path.read_bytes() == expected.encode()
+    project.undo()
+    assert project.survey_path.read_bytes() == START.replace("\n", "\r\n").encode()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"x", b"99999999"])
+def test_a_damaged_position_loses_no_version(project, content):
+    changed(project, SetValue(("crowd",), 2000))
+    position = project.hidden / "position"
+    position.unlink() if content is None else position.write_bytes(content)
+    changed(project, SetValue(("crowd",), 3000))
+    texts = {each.read_text() for each in (project.hidden / "versions").iterdir()}
+    assert {START, START.replace("1000", "2000"), START.replace("1000", "3000")} <= texts
+    assert "crowd = 3000" in project.text()
+
+
+class Killed(BaseException):
+    """In the place of SIGKILL: nothing of ours handles it."""
+
+
+def steps_of(monkeypatch, killed_at):
+    """Count what changes the disk; kill at one of them, before it happens."""
+    count = [0]
+
+    def step():
+        count[0] += 1
+        if count[0] == killed_at:
+            monkeypatch.undo()  # the dead do not clean up either
+            raise Killed
+
+    def before(function):
+        def stepping(*arguments, **named):
+            step()
+            return function(*arguments, **named)
+
+        return stepping
+
+    monkeypatch.setattr(files, "settle", before(files.settle))
+    monkeypatch.setattr(projects, "settle", before(projects.settle))
+    for name in ("replace", "unlink", "chmod"):
+        monkeypatch.setattr(projects.Path, name, before(getattr(projects.Path, name)))
+    return count
+
+
+def state(project):
+    """What a person can still reach: the text, and those before and after it."""
+    text, earlier, later = project.text(), [], []
+    while project.undo():
+        earlier.append(project.text())
+    while project.redo():
+        later.append(project.text())
+    for _ in later[len(earlier) :]:
+        project.undo()
+    return text, earlier, later[len(earlier) :]
+
+
+@pytest.mark.parametrize("action", ["change", "undo", "redo", "change after undo"])
+def test_a_kill_at_any_step_leaves_the_old_or_the_new_text(tmp_path, monkeypatch, action):
+    for killed_at in range(1, 100):
+        project = Projects(tmp_path).create(f"{action} {killed_at}", START)
+        changed(project, SetValue(("crowd",), 2000))
+        changed(project, SetValue(("crowd",), 3000))
+        if action in ("redo", "change after undo"):
+            project.undo()
+        old = project.text()
+        count = steps_of(monkeypatch, killed_at)
+        try:
+            if action == "undo":
+                project.undo()
+            elif action == "redo":
+                project.redo()
+            else:
+                changed(project, SetValue(("crowd",), 4000))
+        except Killed:
+            pass
+        monkeypatch.undo()
+        new = {"undo": "2000", "redo": "3000"}.get(action, "4000")
+        opened = Project(project.path)
+        text, earlier, _ = state(opened)
+        assert text in (old, START.replace("1000", new))
+        assert START in (text, *earlier)
+        steps = [START.replace("1000", each) for each in ("4000", "3000", "2000", "1000")]
+        reached = [text, *earlier]
+        assert reached == [each for each in steps if each in reached]
+        changed(opened, SetValue(("crowd",), 5000))
+        assert opened.undo() and opened.text() == text
+        if count[0] < killed_at:
+            break
+    assert killed_at > 3
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_full_disk_changes_nothing(project, monkeypatch, place):
+    changed(project, SetValue(("crowd",), 2000))
+    text, left = project.text(), [place]
+
+    def full(file):
+        if left[0] == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        left[0] -= 1
+
+    monkeypatch.setattr(files, "settle", full)
+    monkeypatch.setattr(projects, "settle", full)
+    with pytest.raises(OSError, match="No space left"):
+        changed(project, SetValue(("crowd",), 3000))
+    monkeypatch.undo()
+    assert project.text() == text
+    assert project.undo() and project.text() == START
+
+
+def test_the_history_is_private(project):
+    assert project.hidden.stat().st_mode & 0o777 == 0o700
+    assert json.loads((project.hidden / "position").read_text()) == 0

@@ -1,0 +1,430 @@
+"""Publishing: what the studio writes is what the commands write, and nothing typed is lost."""
+
+import errno
+import html
+import io
+import re
+import tomllib
+import zipfile
+from threading import Thread
+from unittest import mock
+
+import pytest
+
+from incrowd.collection.claims import bundle_guarantee, claims_of_plan
+from incrowd.collection.inviter.init import MixersTerms
+from incrowd.collection.mixer.init import ShufflerTerms
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.errors import IncrowdError, UsageError
+from incrowd.guarantees import guarantee_of
+from incrowd.plans import Plan
+from incrowd.presentation.sentences import against_sentence
+from incrowd.studio import preparation, publication
+from incrowd.studio.evidence import plan_file, steps
+from incrowd.studio.preparation import certify, perform, take_bundle, zipped
+from incrowd.studio.publication import Publication, load_publication, parsed
+from tests.conftest import run
+from tests.oracles import mixers
+
+SURVEY = """name = "Smoking & <drinking>"  # a comment
+crowd = 1000
+
+[privacy]
+epsilon = 1.0
+delta = 1e-6
+
+[[question]]
+id = "smokes"
+type = "yesno"
+text = "Do you smoke?"
+"""
+FORM = {
+    "choice": "shuffler",
+    "here-1": "collector",
+    "organization-shuffler": "Computing Center",
+    "address-shuffler": "https://mix.example",
+    "organization-collector": "Institute",
+    "address-collector": "https://count.example",
+    "survey_page": "https://survey.example",
+    "language": "en",
+    "period": "March 2027",
+    "opens": "2027-03-01T08:00",
+    "closes": "2027-03-31T20:00",
+    "disposes": "",
+    "invitations": "1200",
+    "introduction": 'Thank you.\nIt takes a "minute".',
+}
+TWO = FORM | {
+    "choice": "mixers",
+    "here-2": "collector",
+    **{f"organization-{name}": f"The {name}" for name in ("inviter", "first", "second")},
+    **{f"address-{name}": f"https://{name}.example" for name in ("inviter", "first", "second")},
+}
+PAGE = "/p/smoking/publish"
+
+
+@pytest.fixture
+def project(studio):
+    project = studio.projects.create("smoking", SURVEY)
+    return project
+
+
+@pytest.fixture
+def planned(project):
+    certify(lambda text: None, project.path)
+    return project
+
+
+def version_in(page):
+    return re.search('name="version" value="([0-9a-f]*)"', page.text)[1]
+
+
+def choose(browser, **changes):
+    form = FORM | changes
+    return browser.post(f"{PAGE}/choices", data={"version": version_in(browser.get(PAGE))} | form)
+
+
+def states(project):
+    survey, chosen = project.survey(), load_publication(project)[0]
+    listed = steps(project, survey, chosen, plan_file(project, survey))
+    return {step.id: step.state for step in listed}
+
+
+def do(browser, *names):
+    for name in names:
+        answer = browser.post(f"{PAGE}/do/{name}")
+        assert answer.status_code == 303, answer.text
+
+
+def colleague(project, folder):
+    """What the colleague does with the files: `shuffler init`; returns the bundle's bytes."""
+    with zipfile.ZipFile(io.BytesIO(zipped(project.path / "for-shuffler"))) as archive:
+        archive.extractall(folder)
+    place = folder / "for-shuffler"
+    outcome = run("shuffler", "init", "shuffler", "plan.json", "collection.toml", cwd=place)
+    assert outcome.returncode == 0, outcome.stderr
+    return (place / "shuffler" / "bundle.json").read_bytes()
+
+
+class TestThePlan:
+    def test_it_is_what_the_command_writes(self, project, tmp_path):
+        digest = certify(lambda text: None, project.path)
+        run("plan", project.survey_path, "-o", tmp_path / "plan.json")
+        assert project.plan_path.read_bytes() == (tmp_path / "plan.json").read_bytes()
+        assert Plan.load(project.plan_path).digest == digest
+
+    def test_it_is_current_until_the_survey_changes(self, browser, planned):
+        assert plan_file(planned, planned.survey()).state == "current"
+        assert "belongs to the present survey" in browser.get(PAGE).text
+        planned.survey_path.write_text(SURVEY.replace("crowd = 1000", "crowd = 1001"))
+        assert plan_file(planned, planned.survey()).state == "stale"
+        assert "plan.json is stale" in browser.get(PAGE).text
+        planned.survey_path.write_text(SURVEY.replace("# a comment", ""))
+        assert plan_file(planned, planned.survey()).state == "current"
+
+    @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[" * 9000])
+    def test_a_damaged_file_is_named(self, browser, planned, content):
+        planned.plan_path.write_bytes(content)
+        page = browser.get(PAGE)
+        assert page.status_code == 200 and "plan.json cannot be read" in page.text
+
+    def test_a_full_disk_keeps_the_old_plan(self, planned):
+        before = planned.plan_path.read_bytes()
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with mock.patch("incrowd.files.os.fsync", side_effect=full), pytest.raises(IncrowdError):
+            certify(lambda text: None, planned.path)
+        assert planned.plan_path.read_bytes() == before
+        assert [path.name for path in planned.path.iterdir() if "plan" in path.name] == [
+            "plan.json"
+        ]
+
+    def test_a_survey_with_mistakes_cannot_be_published(self, browser, project):
+        project.survey_path.write_text('name = "x"')
+        page = browser.get(PAGE)
+        assert page.status_code == 200 and "cannot be published yet" in page.text
+        assert browser.post(f"{PAGE}/plan").status_code == 422
+        assert not project.plan_path.exists()
+
+
+class TestTheChoices:
+    def test_they_are_kept_as_toml_and_shown_again(self, browser, planned):
+        assert choose(browser).status_code == 303
+        stated = tomllib.loads((planned.path / "publication.toml").read_text())
+        assert stated["addresses"]["shuffler"] == "https://mix.example"
+        assert stated["introduction"] == FORM["introduction"]
+        assert stated["opens"] == "2027-03-01T08:00:00Z" and stated["mixers"] == 1
+        page = html.unescape(browser.get(PAGE).text)
+        for name in ("organization-shuffler", "period", "introduction", "invitations"):
+            assert FORM[name] in page
+
+    @pytest.mark.parametrize(
+        ("field", "wrong", "named"),
+        [
+            ("address-shuffler", "http://mix.example", "https://"),
+            ("address-shuffler", "mix.example", "address"),
+            ("survey_page", "javascript:alert(1)", "https://"),
+            ("opens", "tomorrow", "time"),
+            ("invitations", "many", "whole number"),
+            ("invitations", "99999999", "10,000,000"),
+        ],
+    )
+    def test_a_mistake_keeps_what_was_typed(self, browser, planned, field, wrong, named):
+        answer = choose(browser, **{field: wrong})
+        assert answer.status_code == 422 and named in html.unescape(answer.text)
+        assert wrong in answer.text and FORM["period"] in answer.text
+        assert not (planned.path / "publication.toml").exists()
+
+    def test_two_windows_do_not_overwrite_each_other(self, browser, planned):
+        first = version_in(browser.get(PAGE))
+        assert choose(browser, period="April").status_code == 303
+        answer = browser.post(f"{PAGE}/choices", data=FORM | {"version": first, "period": "May"})
+        assert answer.status_code == 409 and 'value="May"' in answer.text
+        assert load_publication(planned)[0].period == "April"
+        again = FORM | {"version": version_in(answer), "period": "May"}
+        assert browser.post(f"{PAGE}/choices", data=again).status_code == 303
+        assert load_publication(planned)[0].period == "May"
+
+    def test_a_full_disk_is_said_and_nothing_is_lost(self, browser, planned):
+        choose(browser)
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with mock.patch("incrowd.files.os.fsync", side_effect=full):
+            answer = choose(browser, period="April")
+        assert answer.status_code == 422 and "No space left" in answer.text
+        assert 'value="April"' in answer.text
+        assert load_publication(planned)[0].period == "March 2027"
+
+    def test_a_file_with_mistakes_is_named(self, browser, planned):
+        (planned.path / "publication.toml").write_text("mixers = 3\n[addresses]\nnobody = 'x'")
+        page = browser.get(PAGE)
+        assert page.status_code == 200 and "publication.toml cannot be read" in page.text
+
+    def test_every_choice_says_what_it_promises(self, browser, planned):
+        plan = Plan.load(planned.plan_path)
+        page = html.unescape(browser.get(PAGE).text)
+        for claims in (
+            claims_of_plan(plan),
+            claims_of_plan(plan, 2),
+            claims_of_plan(plan, one_party=True),
+        ):
+            assert against_sentence(guarantee_of(plan, claims=[claims])) in page
+
+    def test_the_promise_of_a_choice_is_that_of_the_bundle(self, planned):
+        chosen = parsed({"mixers": 1, "here": "both"})
+        assert publication.promise_of(Plan.load(planned.plan_path), chosen).reduced_by == (
+            "one-party",
+        )
+        plan = mixers.bundle().plan
+        names = {"inviter": "A", "first": "B", "second": "C", "collector": "D"}
+        for changed in ({}, {"first": "D"}, {"first": "d", "second": "D "}):
+            runs = names | changed
+            made = mixers.bundle(runs=runs)
+            chosen = Publication(mixers=2, organizations=runs)
+            expected = bundle_guarantee(made)
+            assert publication.promise_of(plan, chosen) == expected
+
+
+class TestTheSteps:
+    def test_one_shuffler_from_the_key_to_the_page(self, browser, planned, tmp_path):
+        assert states(planned)["choices"] == "next" and states(planned)["package"] == "later"
+        choose(browser)
+        assert states(planned)["package"] == "later"  # the key is first
+        do(browser, "collector-key")
+        assert states(planned)["package"] == "next"
+        do(browser, "package")
+        assert states(planned)["bundle"] == "waits" and states(planned)["page"] == "later"
+        sheet = (planned.path / "for-shuffler" / "sheet.html").read_text()
+        assert "incrowd shuffler init shuffler plan.json collection.toml" in sheet
+        assert "<drinking>" not in sheet and "--survey-page https://survey.example" in sheet
+
+        data = colleague(planned, tmp_path)
+        files = {"file": ("bundle.json", data)}
+        assert browser.post(f"{PAGE}/bundle", files=files).status_code == 303
+        bundle = Bundle.parse((planned.path / "collector" / "bundle.json").read_bytes())
+        assert bundle.encoded == data and bundle.wording.introduction == FORM["introduction"]
+        assert bundle.disposes == "2027-04-30T20:00:00Z" and bundle.codes
+        do(browser, "page", "card")
+        assert states(planned) == {
+            **dict.fromkeys(("plan", "collector-key", "choices", "package", "bundle"), "done"),
+            **{"page": "done", "card": "done", "invitations": "waits"},
+            **{"run-shuffler": "waits", "run-collector": "next"},
+        }
+        bundle_file = planned.path / "collector" / "bundle.json"
+        run("page", bundle_file, "-o", tmp_path / "public")
+        for file in (tmp_path / "public").iterdir():
+            assert (planned.path / "public" / file.name).read_bytes() == file.read_bytes()
+        run("card", bundle_file, "-o", tmp_path / "card.html")
+        assert (planned.path / "card.html").read_bytes() == (tmp_path / "card.html").read_bytes()
+        page = browser.get(PAGE).text
+        assert f"https://survey.example#{bundle.digest.hex()}" in page
+
+    def test_the_terms_say_that_one_party_runs_both(self, browser, planned):
+        choose(browser, choice="both")
+        do(browser, "collector-key", "package", "bundle", "invitations")
+        assert ShufflerTerms.load(planned.path / "collection.toml").local_only
+        bundle = Bundle.parse((planned.path / "collector" / "bundle.json").read_bytes())
+        assert bundle.one_party and bundle_guarantee(bundle).reduced_by == ("one-party",)
+        codes = (planned.path / "codes.csv").read_text().splitlines()
+        assert len(codes) == 1201 and "https://survey.example#" in codes[1]
+        do(browser, "invitations")  # a second press
+        assert (planned.path / "codes.csv").read_text().splitlines() == codes
+        assert "only the local guarantee is left, and every page says so" in browser.get(PAGE).text
+
+    @pytest.mark.parametrize(
+        ("changes", "named"),
+        [
+            ({"address-collector": "https://mix.example:444"}, "host of its own"),
+            ({"closes": "2027-02-01T08:00"}, "should be after"),
+            ({"disposes": "2027-03-02T08:00"}, "time of closing"),
+            ({"invitations": ""}, "colluding"),
+            ({"period": ""}, "period"),
+            (TWO | {"disposes": "2027-04-01T08:00"}, "a day after closing"),
+            (TWO | {"organization-inviter": "institute"}, "invent the crowd"),
+            (TWO | {"invitations": "0"}, "everybody needs an invitation"),
+            (TWO | {"address-first": ""}, "addresses.first"),
+        ],
+    )
+    def test_contradictions_are_named_before_anything_is_written(
+        self, browser, planned, changes, named
+    ):
+        choose(browser, **changes)
+        do(browser, "collector-key")
+        assert states(planned)["choices"] == "next"
+        answer = browser.post(f"{PAGE}/do/package")
+        assert answer.status_code == 422 and named in html.unescape(answer.text)
+        assert not (planned.path / "collection.toml").exists()
+
+    def test_a_question_without_a_text_is_named(self, planned):
+        planned.survey_path.write_text(SURVEY.replace('text = "Do you smoke?"', ""))
+        problems = publication.problems_of(Publication(), planned.survey())
+        assert "question smokes" in [problem.field for problem in problems]
+
+    def test_a_stale_plan_is_not_handed_out(self, browser, planned):
+        choose(browser)
+        do(browser, "collector-key")
+        planned.survey_path.write_text(SURVEY.replace("crowd = 1000", "crowd = 1100"))
+        answer = browser.post(f"{PAGE}/do/package")
+        assert answer.status_code == 422 and "certify the survey first" in answer.text
+
+    def test_a_bundle_of_others_is_refused(self, browser, planned, tmp_path):
+        choose(browser)
+        do(browser, "collector-key", "package")
+        data = colleague(planned, tmp_path)
+        for wrong in (b"", b"{}", data[:-1], b" " * ((1 << 24) + 1)):
+            answer = browser.post(f"{PAGE}/bundle", files={"file": ("b", wrong)})
+            assert answer.status_code == 422 and "bundle" in answer.text
+        for right, other in ((b"March", b"April"), (b"2027-03-01", b"2027-03-02")):
+            files = {"file": ("b", data.replace(right, other))}
+            answer = browser.post(f"{PAGE}/bundle", files=files)
+            assert answer.status_code == 422 and "as you chose" in answer.text
+        for name in ("private.key", "collector_key.txt"):  # the key of another collection
+            (planned.path / "collector" / name).unlink()
+        do(browser, "collector-key")
+        answer = browser.post(f"{PAGE}/bundle", files={"file": ("b", data)})
+        assert answer.status_code == 422 and "key_configuration" in answer.text
+        assert not (planned.path / "collector" / "bundle.json").exists()
+        planned.survey_path.write_text(SURVEY.replace("crowd = 1000", "crowd = 1100"))
+        certify(lambda text: None, planned.path)
+        answer = browser.post(f"{PAGE}/bundle", files={"file": ("b", data)})
+        assert answer.status_code == 422 and "the plan of this survey" in answer.text
+
+    def test_a_bundle_that_lies_in_the_folder_can_be_taken(self, browser, planned, tmp_path):
+        choose(browser)
+        do(browser, "collector-key", "package")
+        (planned.path / "bundle.json").write_bytes(colleague(planned, tmp_path))
+        assert "Take bundle.json from the folder" in browser.get(PAGE).text
+        assert browser.post(f"{PAGE}/bundle", data={"dropped": "1"}).status_code == 303
+        assert states(planned)["bundle"] == "done"
+
+    def test_two_windows_make_one_key(self, planned):
+        threads = [Thread(target=perform, args=(planned, "collector-key", "en")) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(path.name for path in (planned.path / "collector").iterdir()) == [
+            "collector_key.txt",
+            "private.key",
+        ]
+
+    def test_unknown_steps_and_files_are_named(self, browser, planned):
+        assert "unknown" in browser.post(f"{PAGE}/do/unknown").text
+        for name in ("for-shuffler", "collector", ".studio"):
+            assert browser.get(f"{PAGE}/files/{name}.zip").status_code == 422
+
+    def test_the_archive_has_what_the_colleague_needs(self, browser, planned):
+        choose(browser)
+        do(browser, "collector-key", "package")
+        answer = browser.get(f"{PAGE}/files/for-shuffler.zip")
+        with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+            assert sorted(archive.namelist()) == [
+                "for-shuffler/collection.toml",
+                "for-shuffler/plan.json",
+                "for-shuffler/sheet.html",
+            ]
+
+    def test_the_page_is_german_for_a_german_browser(self, browser, planned):
+        choose(browser)
+        page = browser.get(PAGE, headers={"Accept-Language": "de"}).text
+        assert "Wer was betreibt" in page and "Als Nächstes" in page
+
+
+class TestTwoMixers:
+    def test_each_service_makes_its_keys_and_the_inviter_the_bundle(self, browser, studio, planned):
+        choose(browser, **TWO)
+        do(browser, "collector-key", "package")
+        names = sorted(path.name for path in planned.path.iterdir() if path.is_dir())
+        assert names[1:5] == ["collector", "for-first-mixer", "for-inviter", "for-second-mixer"]
+        terms = (planned.path / "for-inviter" / "collection.toml").read_text()
+        assert "from the first mixer" in terms
+        key = (planned.path / "collector" / "collector_key.txt").read_text().strip()
+
+        choose(browser, **TWO | {"here-2": "first"})
+        do(browser, "first-key")
+        choose(browser, **TWO | {"here-2": "second"})
+        do(browser, "second-key")
+        page = html.unescape(browser.get(PAGE).text)
+        second = tomllib.loads((planned.path / "second-mixer/second_mixer_keys.toml").read_text())
+        assert second["key"] in page
+        first = run("first-mixer", "init", planned.path / "other", "--json")
+        sent = {
+            "key-collector": key,
+            "key-first": re.search('"key": "([0-9a-f]+)"', first.stdout)[1],
+            "key-second": second["key"],
+            "key-second_configuration": second["key_configuration"],
+        }
+        choose(browser, **TWO | {"here-2": "inviter"} | sent)
+        do(browser, "package")
+        terms = MixersTerms.load(planned.path / "collection.toml")
+        assert terms.first.key == sent["key-first"] and terms.runs.second == "The second"
+        tokens = iter(mixers.token_keys())
+        with mock.patch("incrowd.collection.inviter.init.new_token_key", lambda: next(tokens)):
+            do(browser, "bundle")
+        bundle = Bundle.parse((planned.path / "inviter" / "bundle.json").read_bytes())
+        assert bundle.mixers == 2 and bundle.key.encoded.hex() == key
+        assert len((planned.path / "inviter" / "codes.csv").read_text().splitlines()) == 1201
+
+        for here, folder in (("collector", "collector"), ("second", "second-mixer")):
+            choose(browser, **TWO | sent | {"here-2": here})
+            chosen = load_publication(planned)[0]
+            take_bundle(planned, chosen, bundle.encoded)
+            assert (planned.path / folder / "bundle.json").read_bytes() == bundle.encoded
+        choose(browser, **TWO | sent | {"here-2": "first"})
+        with pytest.raises(UsageError, match=r"bundle\.first\.key"):  # the key of another folder
+            take_bundle(planned, load_publication(planned)[0], bundle.encoded)
+
+
+def test_actions_and_steps_have_the_same_names(planned):
+    survey = planned.survey()
+    listed = {
+        step.id
+        for number, here in ((1, "both"), (2, "collector"))
+        for step in steps(
+            planned,
+            survey,
+            Publication(mixers=number, here=here, invitations=9),
+            plan_file(planned, survey),
+        )
+        if step.action or step.who in (("first",), ("second",))
+    }
+    missed = preparation.ACTIONS.keys() - listed
+    assert missed == set()

@@ -1,0 +1,266 @@
+"""Watching: the dashboard's facts from a folder or from afar, and no network but what was begun."""
+
+import html
+import json
+import re
+from datetime import timedelta
+from unittest import mock
+
+import httpx
+import pytest
+
+from incrowd.collection.collector.keeper import keep_bundle
+from incrowd.collection.collector.places import Places
+from incrowd.collection.device.connection import Connection
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.errors import IncrowdError
+from incrowd.studio import watching
+from incrowd.studio.watching import Facts, Followed, checked, dashboard, fetched, read
+from tests.oracles import watching as oracle
+from tests.oracles.make_vectors import INVITED, RECEIVER
+from tests.oracles.releases import all_sealed, plaintexts, release
+
+BEFORE = as_time(INVITED.opens) + timedelta(hours=1)
+ADDRESS, TOKEN = "https://count.example", oracle.TOKEN
+PAGE = "/p/trial/watch"
+SURVEY = 'name = "Trial"\ncrowd = 1000\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n'
+
+
+@pytest.fixture
+def project(studio):
+    return studio.projects.create("Trial", SURVEY)
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """Nothing is requested unless a test says who responds."""
+
+    def never(*_, **__):
+        raise AssertionError("a request that nobody started")
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", never)
+    monkeypatch.setattr(watching, "system", lambda: BEFORE)
+
+
+@pytest.fixture
+def collector(project, tmp_path):
+    """The collector's folder of the project, with the key and the bundle of the vectors."""
+    places = Places(project.path / "collector")
+    places.root.mkdir()
+    places.private.write_bytes(RECEIVER.secret)
+    file = tmp_path / "bundle.json"
+    file.write_bytes(INVITED.encoded)
+    keep_bundle(places, file)
+    return places
+
+
+@pytest.fixture(scope="session")
+def sealed():
+    return all_sealed(plaintexts())
+
+
+def remote(collector, **more):
+    """What a real dashboard responds."""
+    return oracle.served(collector, oracle.asking(oracle.STATE), **more).content
+
+
+def responding(body, status=200, **more):
+    def respond(request):
+        assert str(request.url) == f"{ADDRESS}/dashboard/state"
+        assert request.headers["authorization"] == f"Bearer {TOKEN}"
+        return httpx.Response(status, stream=httpx.ByteStream(body), **more)
+
+    return httpx.MockTransport(respond)
+
+
+class TestAFolder:
+    def test_without_a_collection_the_page_says_what_will_be_seen(self, browser, project):
+        page = browser.get(PAGE).text
+        assert "Nothing is being collected yet" in page and f"{PAGE}/state?seen=" in page
+
+    def test_a_collection_that_is_open(self, browser, collector):
+        facts = read(collector.root, Followed(), counting=False)
+        assert facts.phase == "collecting" and facts.people is None
+        assert facts.least_people == INVITED.least_people
+        page = browser.get(PAGE).text
+        assert "Collecting" in page and "not counted" in page
+        assert "Ask how many people have sent" in page
+
+    def test_a_release_that_was_opened_leads_to_the_results(self, browser, collector, sealed):
+        shown = oracle.opened(collector, release(sealed)).facts
+        facts = read(collector.root, Followed(), counting=False)
+        assert facts.phase == shown["phase"] == "opened"
+        assert facts.opened_people == shown["opened_people"] > 0
+        page = browser.get(PAGE).text
+        assert 'href="/p/trial/results"' in page and "released" in page
+
+    def test_the_count_is_requested_only_when_the_person_begins(
+        self, browser, collector, monkeypatch
+    ):
+        urls = []
+
+        def ask(self, method, url, content=b"", most=0):
+            urls.append(url)
+            body = json.dumps({"people": {name: 40 for name in INVITED.strata}}).encode()
+            return mock.Mock(status=200, body=body)
+
+        monkeypatch.setattr(Connection, "ask", ask)
+        browser.get(PAGE)
+        assert urls == []
+        assert browser.post(f"{PAGE}/count", data={"count": "yes"}).status_code == 303
+        page = browser.get(PAGE).text
+        browser.get(f"{PAGE}/state?seen=")
+        assert urls == [f"{INVITED.upload_address}/count"]  # once an hour
+        assert f"{INVITED.rounded(40):,} of {INVITED.least_people:,} people" in page
+        browser.post(f"{PAGE}/count", data={"count": "no"})
+        assert "Ask how many people have sent" in browser.get(PAGE).text
+        assert len(urls) == 1
+
+    def test_what_did_not_change_is_not_sent_again(self, browser, collector, sealed):
+        seen = re.search(r"seen=([0-9a-f]+)", browser.get(PAGE).text)[1]
+        assert browser.get(f"{PAGE}/state?seen={seen}").status_code == 204
+        oracle.opened(collector, release(sealed))
+        assert browser.get(f"{PAGE}/state?seen={seen}").status_code == 200
+
+    @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[" * 9000])
+    def test_a_damaged_bundle_is_named(self, browser, collector, content):
+        collector.bundle.write_bytes(content)
+        page = browser.get(PAGE)
+        assert page.status_code == 200 and "bundle" in page.text
+        assert "The state cannot be read now" in page.text
+
+    def test_a_damaged_receipt_is_named(self, browser, collector, sealed):
+        folder = oracle.opened(collector, release(sealed)).folder
+        (folder / "receipt.json").write_text("{")
+        page = browser.get(PAGE)
+        assert page.status_code == 200 and "receipt" in page.text
+
+    def test_the_rehearsal_is_marked_as_invented(self, browser, project, collector):
+        (project.path / "rehearsal").mkdir()
+        collector.root.rename(project.path / "rehearsal" / "collector")
+        page = browser.get(PAGE).text
+        assert "these numbers say nothing about anyone" in page
+        assert "Nothing is being collected yet" in page and "Ask how many" not in page
+
+
+class TestADashboardElsewhere:
+    @pytest.mark.parametrize(
+        ("address", "token"),
+        [
+            (ADDRESS, TOKEN),
+            (f" {ADDRESS}/dashboard ", f" {TOKEN} "),
+            (f"{ADDRESS}/dashboard/#{TOKEN}", ""),
+            (f"{ADDRESS}/dashboard#{TOKEN}", ""),
+        ],
+    )
+    def test_what_a_person_pastes(self, address, token):
+        assert dashboard(address, token) == (ADDRESS, TOKEN)
+
+    @pytest.mark.parametrize(
+        ("address", "token"),
+        [
+            ("", TOKEN),
+            ("count.example", TOKEN),
+            ("http://count.example", TOKEN),
+            ("file:///etc/passwd", TOKEN),
+            ("https://user@count.example", TOKEN),
+            ("https://count.example/?a=b", TOKEN),
+            (ADDRESS, ""),
+            (ADDRESS, "a\nHost: evil.example"),
+            (ADDRESS, "ä"),
+        ],
+    )
+    def test_what_cannot_be_used_is_named_and_stays(self, browser, project, address, token):
+        with pytest.raises(IncrowdError):
+            dashboard(address, token)
+        answer = browser.post(f"{PAGE}/follow", data={"address": address, "token": token})
+        assert answer.status_code == 422 and "cannot be followed" in answer.text
+        assert f'value="{html.escape(address)}"' in answer.text
+
+    def test_the_facts_are_those_of_the_dashboard(self, collector, sealed):
+        body = oracle.opened(collector, release(sealed)).state.content
+        facts = fetched(ADDRESS, TOKEN, responding(body))
+        assert facts == read(collector.root, Followed(), counting=False).model_copy(
+            update={name: getattr(facts, name) for name in ("as_of", "next_count", "strata")}
+        )
+
+    @pytest.mark.parametrize(
+        ("body", "status", "named"),
+        [
+            (b"no\n", 401, "refused the token"),
+            (b"", 404, "404"),
+            (b"", 302, "302"),
+            (b"", 503, "503"),
+            (b"<html>", 200, "not JSON"),
+            (b"[" * 100_000, 200, "not JSON"),
+            (b"[]", 200, "unusable"),
+            (b"{}", 200, "unusable title"),
+            (b" " * (watching.MOST_BYTES + 1), 200, "too large"),
+        ],
+    )
+    def test_other_responses_are_explained(self, body, status, named):
+        headers = {"location": "http://127.0.0.1/"}
+        with pytest.raises(IncrowdError, match=named):
+            fetched(ADDRESS, TOKEN, responding(body, status, headers=headers))
+
+    @pytest.mark.parametrize("error", [httpx.ConnectError, httpx.ReadTimeout, httpx.ConnectTimeout])
+    def test_no_response_is_explained(self, error):
+        def fail(request):
+            raise error("x", request=request)
+
+        with pytest.raises(IncrowdError, match="did not respond"):
+            fetched(ADDRESS, TOKEN, httpx.MockTransport(fail))
+
+    def test_a_response_that_never_ends_is_left(self):
+        class Slowly(httpx.SyncByteStream):
+            def __iter__(self):
+                while True:
+                    yield b" "
+
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Slowly()))
+        with (
+            mock.patch("incrowd.studio.watching.SECONDS", 0.05),
+            pytest.raises(IncrowdError, match="too slow"),
+        ):
+            fetched(ADDRESS, TOKEN, transport)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"phase": "elsewhere"},
+            {"crowd": -1},
+            {"crowd": "1"},
+            {"strata": [{}]},
+            {"title": ["x"]},
+            {"title": "x" * 30_000},
+            {"rejected": {"kind": 1.5}},
+        ],
+    )
+    def test_facts_of_other_types_are_refused(self, collector, change):
+        facts = json.loads(remote(collector))
+        assert isinstance(checked(facts), Facts)
+        with pytest.raises(IncrowdError, match="unusable"):
+            checked(facts | change)
+
+    def test_it_is_followed_until_the_person_stops(self, browser, collector, studio, monkeypatch):
+        facts = checked(json.loads(remote(collector)) | {"title": "<script>alert(1)</script>"})
+        monkeypatch.setattr(watching, "fetched", lambda address, token: facts)
+        answer = browser.post(f"{PAGE}/follow", data={"address": ADDRESS, "token": TOKEN})
+        assert answer.status_code == 303
+        page = browser.get(PAGE).text
+        assert f"Collection at {ADDRESS}" in page and TOKEN not in page
+        assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+        files = [file for file in studio.projects.folder.rglob("*") if file.is_file()]
+        assert not [file for file in files if TOKEN.encode() in file.read_bytes()]
+        browser.post(f"{PAGE}/unfollow")
+        assert f"Collection at {ADDRESS}" not in browser.get(PAGE).text
+
+    def test_an_error_later_is_shown_in_its_place(self, browser, collector, monkeypatch):
+        facts = checked(json.loads(remote(collector)))
+        monkeypatch.setattr(watching, "fetched", lambda *_: facts)
+        browser.post(f"{PAGE}/follow", data={"address": ADDRESS, "token": TOKEN})
+        monkeypatch.setattr(
+            watching, "fetched", lambda *_: fetched(ADDRESS, TOKEN, responding(b"", 503))
+        )
+        page = browser.get(PAGE)
+        assert page.status_code == 200 and "it responded with 503" in page.text
