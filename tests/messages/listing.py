@@ -20,6 +20,7 @@ from tests.messages import (
     mixers,
     page,
     plans,
+    precision,
     publishing,
     regressions,
     sampling,
@@ -37,7 +38,7 @@ from tests.messages.recorder import Said, hear, problems
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
-    *(files, margins, page, publishing, regressions, strata),
+    *(files, margins, page, precision, publishing, regressions, strata),
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import incrowd
 from incrowd.planner.outlook import estimate
-from incrowd.studio.chosen_values import kept, survey_of, typed_values, with_typed
+from incrowd.studio.chosen_values import survey_of, text_with_typed, typed_values, with_typed
 from incrowd.studio.what_if import changed_text
 from incrowd.survey import Survey
 
@@ -124,16 +124,16 @@ def test_the_shown_survey_is_the_one_that_is_kept(project):
         "share-1-2": "",
     }
     shown = survey_of(with_typed(raw, typed), project)
-    text = kept(SURVEY, raw, typed)
+    text = text_with_typed(SURVEY, raw, typed)
     assert shown == Survey.of(tomllib.loads(text))
     assert shown.reports_per_person == 3 and shown.shares["bullied"] == (0.9, 0.1)
     emptied = typed_values(tomllib.loads(text)) | {"reports_per_person": ""}
-    assert "reports_per_person" not in kept(text, tomllib.loads(text), emptied)
+    assert "reports_per_person" not in text_with_typed(text, tomllib.loads(text), emptied)
 
 
 def test_unchanged_values_leave_every_byte(project):
     raw = tomllib.loads(SURVEY)
-    assert kept(SURVEY, raw, typed_values(raw)) == SURVEY
+    assert text_with_typed(SURVEY, raw, typed_values(raw)) == SURVEY
 
 
 def test_two_windows_lose_nothing(browser, project):

@@ -155,14 +155,23 @@ class Choices(NamedTuple):
     def _within_budget(self, cost: np.ndarray) -> np.ndarray:
         """The cheapest copies of each kind: the least toll on each copy that keeps the budget."""
 
-        def at(toll: float) -> np.ndarray:
-            return np.asarray(np.argmin(cost + toll * self.copies, axis=1))
+        places, budget = np.arange(len(cost)), self.limits.budget
 
-        def fits(toll: float) -> bool:
-            used = self.counts @ self.copies[np.arange(len(cost)), at(toll)]
-            return bool(used <= self.limits.budget)
+        def at(toll: float) -> tuple[np.ndarray, int]:
+            number = np.asarray((cost + toll * self.copies).argmin(axis=1))
+            return number, int(self.counts @ self.copies[places, number])
 
-        return at(0.0) if fits(0.0) else at(_least(fits, *TOLLS))
+        number, used = at(0.0)
+        if used <= budget:
+            return number
+        low, high = TOLLS
+        for _ in range(STEPS):
+            middle = math.sqrt(low * high)
+            number, used = at(middle)
+            if used == budget:  # a larger toll leaves fewer copies, so these are the cheapest
+                return number
+            low, high = (low, middle) if used < budget else (middle, high)
+        return at(high)[0]
 
     def shares(self, loads: Sequence[Load], price: float) -> tuple[Share, ...]:
         """The share of each message at a price. loads: the messages of these kinds."""

@@ -29,7 +29,7 @@ from incrowd.survey import Survey
 
 Ids = frozenset[str]
 Names = tuple[str, ...]
-QUICK = 1e5  # the work of a search whose errors are shown with two digits
+QUICK = 2e4  # the work of a search whose errors are shown with two digits
 ALIKE = 1.01  # leaks within this factor get the same noise
 
 

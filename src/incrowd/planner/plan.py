@@ -282,7 +282,9 @@ def limit_outline(survey: Survey) -> Outline:
     outlines = [_limit_messages_within(survey, way) for way in possible]
     fitting = [messages for messages in outlines if _uploadable(survey, messages)]
     if not fitting:
-        allowed = "there is no estimate for so small a crowd or guarantee, or so small an upload"
+        allowed = (
+            "there is no estimate for that; ask more people, or allow more epsilon or more bytes"
+        )
         raise PrivacyError.of("privacy", _request(survey), allowed)
     best = min(fitting, key=lambda messages: guessed_excess(survey, messages))
     return Outline(survey=survey, messages=best)

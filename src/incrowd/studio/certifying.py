@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from typing import NamedTuple
 
 from incrowd.accountant.analyses import analysis
+from incrowd.collection import page
 from incrowd.plans import Plan
 from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.sentences import promise_sentence
@@ -74,14 +79,12 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
 
     local_epsilon: of everything that a person sends, rounded up. plan: once it is certified.
     """
-    from incrowd.collection.page.files import shipped
-
-    texts, privacy = shipped()[language], survey.privacy
+    texts, privacy = _texts_of_the_survey_page(language), survey.privacy
     shuffled = analysis(privacy.analysis).shuffled
     cells = any(message.cells for message in plan.messages) if plan else True
     values = {
         "factor": _localized(factor(privacy.epsilon), language),
-        "delta": _localized(bound(privacy.delta), language),
+        "delta": _localized(f"{Decimal(bound(privacy.delta)):f}", language),
         "crowd": _localized(f"{survey.honest:,}", language),
     }
     left = {
@@ -100,6 +103,14 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
         chance=one_in(privacy.delta),
         experts=promise_sentence(plan.guarantee) if plan else "",
     )
+
+
+@cache
+def _texts_of_the_survey_page(language: str) -> dict[str, str]:
+    """The texts of the survey page, read without loading the protocol."""
+    file = files(page) / "strings" / f"{language}.json"
+    texts: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return texts
 
 
 def _fails(cells: bool) -> str:

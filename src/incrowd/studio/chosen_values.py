@@ -90,7 +90,7 @@ def with_typed(raw: Mapping[str, Any], typed: Typed) -> dict[str, Any]:
     return changed | ({"question": questions} if questions else {})
 
 
-def kept(text: str, raw: Mapping[str, Any], typed: Typed) -> str:
+def text_with_typed(text: str, raw: Mapping[str, Any], typed: Typed) -> str:
     """The text of a file with the typed values; everything else in it, and equal values, stay."""
     for keys, value in _values(typed).items():
         if value != _value(raw, keys):

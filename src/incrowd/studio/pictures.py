@@ -15,7 +15,8 @@ from incrowd.planner.outlook import TermOutlook as Term
 from incrowd.studio.language import Phrase, phrase
 from incrowd.survey import Survey
 
-SCALES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)  # the largest share of a picture
+TICK = 0.05  # the axis of a table begins and ends at a multiple of it
+MARGIN = 0.005  # between the intervals and the ends of the axis
 ODDS_SCALES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
 MOST_MARGIN = 0.25  # beyond it a table shows next to nothing
 USELESS = phrase(
@@ -30,6 +31,22 @@ class Interval(NamedTuple):
 
     start: float
     width: float
+
+
+class Axis(NamedTuple):
+    """The two ends of a picture."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Where a value is, in percent of the width."""
+        return round(100 * (value - self.low) / (self.high - self.low), 2)
+
+    def interval(self, middle: float, reach: float) -> Interval:
+        """The part of an interval that is between the ends."""
+        start = self.place(max(middle - reach, self.low))
+        return Interval(start, round(max(self.place(min(middle + reach, self.high)) - start, 0), 2))
 
 
 class Row(NamedTuple):
@@ -100,15 +117,15 @@ def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[Figure, ..
 
 def _table(survey: Survey, table: TableOutlook, language: str) -> Figure:
     forecast, ids = table.forecast, table.questions
-    end = _scale([each.share + HALF_WIDTH * each.standard_error for each in table.cells])
+    axis = _axis(table.cells)
     mean = ""
     if forecast.mean_error is not None:
         mean = decimal(HALF_WIDTH * forecast.mean_error, 2, language)
     return Figure(
         name=table_name(ids),
         title=survey.text_of(ids[0], language) if len(ids) == 1 else "",
-        rows=tuple(_row(survey, ids, cell, end, language) for cell in table.cells),
-        ends=("0%", f"{100 * end:g}%"),
+        rows=tuple(_row(survey, ids, cell, axis, language) for cell in table.cells),
+        ends=(f"{100 * axis.low:.0f}%", f"{100 * axis.high:.0f}%"),
         margin=points(HALF_WIDTH * forecast.standard_error, language),
         effective=rounded(forecast.effective_sample_size),
         mean=mean,
@@ -117,12 +134,17 @@ def _table(survey: Survey, table: TableOutlook, language: str) -> Figure:
     )
 
 
-def _scale(highest: Sequence[float]) -> float:
-    most = min(max(highest, default=1.0), 1.0)
-    return next(end for end in SCALES if end >= most)
+def _axis(cells: Sequence[CellOutlook]) -> Axis:
+    """The axis of a table: around all intervals, from and to a multiple of five points."""
+    if not cells:
+        return Axis(0.0, 1.0)
+    reaches = [HALF_WIDTH * cell.standard_error for cell in cells]
+    low = min(cell.share - reach for cell, reach in zip(cells, reaches, strict=True)) - MARGIN
+    high = max(cell.share + reach for cell, reach in zip(cells, reaches, strict=True)) + MARGIN
+    return Axis(max(math.floor(low / TICK) * TICK, 0.0), min(math.ceil(high / TICK) * TICK, 1.0))
 
 
-def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, end: float, language: str) -> Row:
+def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: Axis, language: str) -> Row:
     labels = [
         survey.label_of(id, answer, language) if answer else "…"
         for id, answer in zip(ids, cell.answers, strict=True)
@@ -133,18 +155,9 @@ def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, end: float, lang
         value=decimal(100 * cell.share, 0 if cell.share >= PRECISE else 1, language),
         margin=points(reach, language),
         sampling=points(sampling, language),
-        point=100 * cell.share / end,
-        with_noise=_interval(cell.share - reach, cell.share + reach, 0.0, end),
-        without_noise=_interval(cell.share - sampling, cell.share + sampling, 0.0, end),
-    )
-
-
-def _interval(low: float, high: float, start: float, end: float) -> Interval:
-    """The part of an interval between the ends of a picture."""
-    low, high = max(low, start), min(high, end)
-    width = max(high - low, 0.0)
-    return Interval(
-        round(100 * (low - start) / (end - start), 2), round(100 * width / (end - start), 2)
+        point=axis.place(cell.share),
+        with_noise=axis.interval(cell.share, reach),
+        without_noise=axis.interval(cell.share, sampling),
     )
 
 
@@ -167,14 +180,14 @@ def _regression(regression: RegressionOutlook, language: str) -> Figure:
             "In {percent}% of surveys like this one, the reports would not be enough to fit it.",
             percent=decimal(100 * regression.refusal, 0, language),
         )
-    rows = tuple(_term(each, end, odds, language) for each in regression.terms)
+    rows = tuple(_term(each, Axis(-end, end), odds, language) for each in regression.terms)
     return Figure(name, "", rows, ends, odds=odds, advice=refused)
 
 
 OFTEN = 0.05
 
 
-def _term(term: Term, end: float, odds: bool, language: str) -> Row:
+def _term(term: Term, axis: Axis, odds: bool, language: str) -> Row:
     reach = HALF_WIDTH * term.standard_error
     without = None if term.sampling_error is None else HALF_WIDTH * term.sampling_error
 
@@ -190,8 +203,8 @@ def _term(term: Term, end: float, odds: bool, language: str) -> Row:
         margin=shown(reach),
         sampling="" if without is None else shown(without),
         point=50.0,
-        with_noise=_interval(-reach, reach, -end, end),
-        without_noise=None if without is None else _interval(-without, without, -end, end),
+        with_noise=axis.interval(0.0, reach),
+        without_noise=None if without is None else axis.interval(0.0, without),
     )
 
 

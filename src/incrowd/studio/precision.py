@@ -19,10 +19,10 @@ from starlette.routing import BaseRoute
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio.chosen_values import (
     FIELDS,
-    kept,
     parsed,
     share_fields,
     survey_of,
+    text_with_typed,
     typed_values,
     with_typed,
 )
@@ -70,9 +70,9 @@ class Screen(NamedTuple):
         """The survey with the typed values. Raises SurveyError or UsageError."""
         return survey_of(with_typed(self.raw, self.typed), self.project)
 
-    def kept_text(self) -> str:
+    def new_text(self) -> str:
         """The text with the typed values."""
-        return kept(self.text, self.raw, self.typed)
+        return text_with_typed(self.text, self.raw, self.typed)
 
 
 def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
@@ -104,28 +104,30 @@ async def redraw(studio: Studio, request: Request) -> Response:
     shown = screen(studio.project(request), await request.form())
     if not is_fragment(request):
         return await _page(studio, request, shown)
-    return await _figures(request, shown)
+    return await _figures(studio, request, shown)
 
 
-async def _figures(request: Request, shown: Screen, job: Job | None = None) -> Response:
-    """The fragment of all pictures, certified if a job has made their plan."""
-    parts = await asyncio.to_thread(_parts, shown, job, language_of(request))
+async def _figures(studio: Studio, request: Request, shown: Screen) -> Response:
+    """The fragment of all pictures, certified if their plan was made."""
+    parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
     status = 422 if parts["problems"] else 200
     return render(request, "precision_figures.html", status=status, **parts)
 
 
-def _parts(shown: Screen, job: Job | None, language: str) -> dict[str, Any]:
+def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
     """The parts of the fragment of all pictures. A mistake takes the place of the pictures."""
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
-    from incrowd.studio.certifying import digest, promise
+    from incrowd.studio.certifying import certificate, digest, promise
     from incrowd.studio.pictures import figures
 
-    parts: dict[str, Any] = {"project": shown.project, "problems": (), "job": job, "digest": ""}
+    parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:
         survey = shown.survey()
         parts["digest"] = digest(survey)
+        job = certificate(studio, shown.project, parts["digest"])
         plan = job.result if job and job.state == "done" else None
+        parts["job"] = job if plan else None
         seen = outlook(plan) if plan else estimate(survey)
     except IncrowdError as error:
         return parts | {"problems": [str(each) for each in error.problems or (error,)]}
@@ -143,13 +145,12 @@ async def _page(
     request: Request,
     shown: Screen,
     *,
-    job: Job | None = None,
     problem: Exception | None = None,
     status: int = 200,
     **answers: Any,
 ) -> Response:
     """The whole page. problem: why something was not done. answers: to questions on the page."""
-    parts = await asyncio.to_thread(_parts, shown, job, language_of(request))
+    parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
     problems = getattr(problem, "problems", ()) or ((problem,) if problem else ())
     return render(
         request,
@@ -196,7 +197,7 @@ def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
 async def keep(studio: Studio, request: Request) -> Response:
     """Write the values into the survey file. On a mistake the page shows them as typed."""
     shown = screen(studio.project(request), await request.form())
-    return await _save(studio, request, shown, shown.kept_text)
+    return await _save(studio, request, shown, shown.new_text)
 
 
 async def _save(
@@ -224,8 +225,8 @@ async def begin(studio: Studio, request: Request) -> Response:
     job = await asyncio.to_thread(certify, studio, shown.project, survey)
     if not is_fragment(request):
         await asyncio.to_thread(job.ended.wait, WAIT)
-        return await _page(studio, request, shown, job=job)
-    parts: Parts = {"project": shown.project, "digest": digest(survey), "job": job}
+        return await _page(studio, request, shown)
+    parts: Parts = {"project": shown.project, "digest": digest(survey), "job": job, "polling": True}
     return render(request, "precision_certificate.html", **parts)
 
 
@@ -239,7 +240,7 @@ async def poll(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     if job and job.state == "done":
         shown = screen(project, request.query_params)
-        return await _figures(request, shown, job)
+        return await _figures(studio, request, shown)
     parts: Parts = {"project": project, "digest": of, "job": job}
     response = render(request, "precision_certificate.html", **parts)
     response.headers["HX-Retarget"] = "#certificate"
@@ -257,7 +258,7 @@ async def stop(studio: Studio, request: Request) -> Response:
     return render(request, "precision_certificate.html", project=project, digest="", job=job)
 
 
-class People(NamedTuple):
+class NeededCrowd(NamedTuple):
     """The answer to how many people are needed. certified: whether it is; reason: why there is
     none. margin: in points, as typed."""
 
@@ -267,7 +268,7 @@ class People(NamedTuple):
     reason: str = ""
 
 
-def _margin(text: str) -> float:
+def margin_of(text: str) -> float:
     """A margin in points as a proportion. Raises UsageError."""
     try:
         points = float(text.replace(",", "."))
@@ -286,7 +287,7 @@ async def people(studio: Studio, request: Request) -> Response:
     shown = screen(studio.project(request), form := await request.form())
     text = str(form.get("margin", "2"))
     try:
-        survey, margin = await asyncio.to_thread(shown.survey), _margin(text)
+        survey, margin = await asyncio.to_thread(shown.survey), margin_of(text)
         number = await asyncio.to_thread(crowd_in_the_limit, survey, margin=margin)
     except IncrowdError as error:
         if is_fragment(request):
@@ -294,7 +295,7 @@ async def people(studio: Studio, request: Request) -> Response:
         return await _page(studio, request, shown, problem=error, status=422, margin=text)
     key = (shown.project.path, "people")
     job = await asyncio.to_thread(studio.jobs.start, key, certified_crowd, survey, margin)
-    answer = People(text, number, certified=False)
+    answer = NeededCrowd(text, number, certified=False)
     if is_fragment(request):
         return render(request, "precision_people.html", project=shown.project, answer=answer)
     await asyncio.to_thread(job.ended.wait, WAIT)
@@ -311,16 +312,16 @@ async def poll_people(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:
-        answer = People(text, 0, certified=False, reason="it was stopped; ask again")
+        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; ask again")
     return render(request, "precision_people.html", project=project, answer=answer)
 
 
-def _certified_people(job: Job, text: str) -> People | None:
+def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     """The certified answer of a job, or why there is none; None if it has not ended."""
     if job.state == "done":
-        return People(text, job.result.survey.crowd, certified=True)
+        return NeededCrowd(text, job.result.survey.crowd, certified=True)
     if job.state == "failed":
-        return People(text, 0, certified=False, reason=str(job.error))
+        return NeededCrowd(text, 0, certified=False, reason=str(job.error))
     return None
 
 
@@ -360,7 +361,7 @@ def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) 
     from incrowd.studio.what_if import changed_text, compared
 
     survey = shown.survey()
-    text = changed_text(survey, shown.kept_text(), kind, chosen)
+    text = changed_text(survey, shown.new_text(), kind, chosen)
     after = estimate(survey_of(parsed(text, shown.project), shown.project))
     rows = compared(estimate(survey), after, language)
     return Change(kind, chosen, _words(kind, chosen), rows)
@@ -383,6 +384,6 @@ async def apply(studio: Studio, request: Request) -> Response:
     kind, chosen = chosen_change(form)
 
     def text() -> str:
-        return changed_text(shown.survey(), shown.kept_text(), kind, chosen)
+        return changed_text(shown.survey(), shown.new_text(), kind, chosen)
 
     return await _save(studio, request, shown, text)

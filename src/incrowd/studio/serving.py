@@ -6,6 +6,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import uvicorn
@@ -17,6 +18,7 @@ from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Jobs
 
+PLANNING = "incrowd.planner.outlook"
 LOOPBACK = "127.0.0.1"
 
 
@@ -31,6 +33,8 @@ def run(
     door = listening("studio", LOOPBACK, port)
     keys = Keys(door.getsockname()[1], lambda address: print_line(f"another window: {address}"))
     print_line(keys.address)
+    # What plans takes a second to load: it does so while a browser opens.
+    threading.Thread(target=import_module, args=(PLANNING,), daemon=True).start()
     if browser:
         threading.Thread(target=webbrowser.open, args=(keys.address,), daemon=True).start()
     serve(Studio(Projects(folder), Jobs()), keys, door)

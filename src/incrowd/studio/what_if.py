@@ -111,7 +111,7 @@ def _question(document: Any, chosen: Sequence[str]) -> Any:
     for question in document.get("question", ()):
         if chosen and question.get("id") == chosen[0]:
             return question
-    raise UsageError.of("question", chosen[0] if chosen else "", "choose one of the questions")
+    raise UsageError.of("question", chosen[0] if chosen else "", "use one of the questions")
 
 
 def _drop(survey: Survey, document: Any, chosen: list[str]) -> None:
@@ -143,10 +143,12 @@ def _request(_: Survey, document: Any, chosen: list[str]) -> None:
     """Ask for the table of some questions."""
     ids = list(dict.fromkeys(id for id in chosen if id))
     if len(ids) < 2:
-        raise UsageError.of("table", ", ".join(ids), "choose two or more different questions")
+        raise UsageError.of("table", ", ".join(ids), "use two or more different questions")
     requested = [set(each.get("questions", ())) for each in document.get("table", ())]
     if set(ids) in requested:
-        raise UsageError.of("table", ", ".join(ids), "the survey asks for it already")
+        raise UsageError.of(
+            "table", ", ".join(ids), "the survey requests it already; use other questions"
+        )
     table = tomlkit.table()
     table["questions"] = ids
     if "table" not in document:
@@ -163,9 +165,11 @@ def _merge(_: Survey, document: Any, chosen: list[str]) -> None:
     kind, answers = question.get("type"), list(dict.fromkeys(chosen[1:]))
     field = f"answers to {chosen[0]}"
     if len(answers) < 2:
-        raise UsageError.of(field, ", ".join(answers), "choose two or more answers to merge")
+        raise UsageError.of(field, ", ".join(answers), "use two or more answers")
     if kind != "choice" or "options" not in question:
-        allowed = "only the answers of a choice whose options are in the survey file can be merged"
+        allowed = (
+            "its answers cannot be merged here; use a choice whose options are in the survey file"
+        )
         raise UsageError.of(field, str(kind), allowed)
     options = list(question["options"])
     if unknown := [each for each in answers if each not in options]:

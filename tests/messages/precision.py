@@ -1,0 +1,69 @@
+"""What is said of values and changes on the page of precision."""
+
+import tomllib
+
+from incrowd.planner.plan import limit_outline
+from incrowd.studio.chosen_values import parsed, survey_of, text_with_typed
+from incrowd.studio.precision import margin_of
+from incrowd.studio.projects import Project
+from incrowd.studio.what_if import changed_text
+from incrowd.survey import Survey
+from tests.messages.shared import YESNO, survey
+
+TEXT = """
+name = "work"
+crowd = 1000
+
+[privacy]
+epsilon = 1.0
+
+[[question]]
+id = "a"
+type = "yesno"
+
+[[question]]
+id = "b"
+type = "choice"
+options = ["x", "y", "z"]
+
+[[table]]
+questions = ["a", "b"]
+"""
+ALONE = TEXT[: TEXT.index('[[question]]\nid = "b"')]
+
+
+def typed(**values):
+    """A survey's text with a value as typed."""
+    named = {name.replace("_share", "share-0-1"): text for name, text in values.items()}
+    return lambda _: text_with_typed(TEXT, tomllib.loads(TEXT), named)
+
+
+def change(kind, *chosen, text=TEXT):
+    return lambda _: changed_text(Survey.of(tomllib.loads(text)), text, kind, chosen)
+
+
+def with_options_file(folder):
+    raw = tomllib.loads(TEXT)
+    raw["question"][1] = {"id": "b", "type": "choice", "options_file": "options.txt"}
+    return survey_of(raw, Project(folder))
+
+
+CASES = {
+    "no number of people": typed(crowd="many"),
+    "no epsilon": typed(epsilon=""),
+    "no share": typed(_share="half"),
+    "no margin": lambda _: margin_of("wide"),
+    "no estimate": lambda _: limit_outline(survey(YESNO, upload_bytes=10)),
+    "no survey": lambda folder: parsed("name = ", Project(folder)),
+    "no file of options": with_options_file,
+    "no text to change": lambda _: changed_text(survey(YESNO), "name = ", "drop", ["a"]),
+    "no such change": change("double", "a"),
+    "no such question": change("drop", "c"),
+    "the only question": change("drop", "a", text=ALONE),
+    "a table of one question": change("table", "a", "a"),
+    "a table that is wanted": change("table", "b", "a"),
+    "one answer to merge": change("merge", "b", "x"),
+    "answers of yes or no": change("merge", "a", "yes", "no"),
+    "an unknown answer to merge": change("merge", "b", "x", "w"),
+    "all answers merged": change("merge", "b", "x", "y", "z"),
+}
