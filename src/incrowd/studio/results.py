@@ -140,7 +140,8 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
             if call := choice.call:
                 parts |= _answered(cache, studio, project, chosen, desk, choice, call)
     except IncrowdError as error:
-        wrong += [str(problem) for problem in error.problems]
+        # As the command says it, which runs in this folder.
+        wrong += [str(each).replace(f"{project.path}/", "") for each in error.problems]
     except OSError as error:
         wrong.append(error.strerror or str(error))
     status = 422 if wrong else 200
