@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlencode
@@ -186,6 +187,21 @@ def test_the_page_has_the_guarantee_and_tables_that_can_be_read(shared, name):
     assert ("Biased." in page) == (name == "proportions")
 
 
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        ("one", {"table": [{"questions": ["sick", "health"]}]}),
+        ("crosstab", {"table": [{"questions": ["sick", "health"]}]}),
+        ("regress", {"regression": [{"outcome": "sick", "on": ["health", "visits"]}]}),
+        ("formula", {"regression": [{"outcome": "visits", "on": ["sick", "health=good"]}]}),
+    ],
+)
+def test_the_lines_of_toml_ask_for_what_is_shown(shared, name, block):
+    browser, _ = shared
+    text = shown(browser.get(address(**CHOICES[name])), "In the survey file")
+    assert tomllib.loads(text) == block
+
+
 def test_a_crosstab_adds_up(shared):
     browser, _ = shared
     saved = browser.get(address("/file", format="xlsx", **CHOICES["crosstab"]))
@@ -278,14 +294,14 @@ def test_a_tally_has_tables_and_nothing_else(browser, project):
     assert page.status_code == 422 and "counts for tables only" in problems(page)[0]
 
 
-def test_invented_people_are_named_as_such(browser, project):
+def test_a_simulation_is_named_as_such(browser, project):
     plan = incrowd.Plan.load(project / "plan.json")
     people = {"sick": ["yes", "no"] * 3000, "health": ["good"] * 6000, "visits": [1] * 6000}
     reports = incrowd.randomize(plan, pa.table(people), simulation_seed=5)
     (project / "reports.parquet").unlink()
     incrowd.save_reports(reports, project / "reports.parquet")
     page = browser.get(address(tables="sick")).text
-    assert "These people are invented" in page and "known seed 5" in page
+    assert "Simulation with a known seed" in page and "known seed 5" in page
 
 
 # --- uploads --------------------------------------------------------------------------------

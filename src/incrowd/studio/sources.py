@@ -23,7 +23,7 @@ REPORTS = phrase("Reports")
 COUNTS = phrase("Counts of reports")
 RELEASE = phrase("Opened release")
 REHEARSAL = phrase("Rehearsal: invented people")
-SIMULATION = phrase("Simulation with a known seed: invented people")
+SIMULATION = phrase("Simulation with a known seed")
 MARGINS_ENDINGS = (".toml", ".csv")
 MARGINS = "margins"  # with which the name of a file of margins begins
 _DIGITS = 12  # of a digest in the name of a file
@@ -53,7 +53,12 @@ class Source:
     @property
     def invented(self) -> bool:
         """Whether nobody's answers are in it."""
-        return self.kind in (REHEARSAL, SIMULATION)
+        return self.kind == REHEARSAL
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it protects people who answered."""
+        return self.kind not in (REHEARSAL, SIMULATION)
 
 
 def sources(project: Project) -> tuple[Source, ...]:
