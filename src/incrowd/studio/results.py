@@ -40,6 +40,8 @@ from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
     MARGINS,
     MARGINS_ENDINGS,
+    REHEARSAL,
+    UNREAL,
     Source,
     add_file,
     margins_files,
@@ -130,6 +132,9 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         "call": None,
         "formats": FORMATS,
         "sentences": sentences,
+        "unreal": UNREAL,
+        "invented": chosen is not None and chosen.kind == REHEARSAL,
+        "formula": choice.formula_text,
         "here": f"/p/{project.name}/results",
     }
     wrong = list(problems)
@@ -370,7 +375,7 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     ending = request.query_params.get("format", "")
     if ending not in FORMATS:
         raise UsageError.of("format", ending or MISSING, f"use one of {', '.join(FORMATS)}")
-    project, choice, outcome = _found(cache, studio, request, covariance=ending == "R")
+    project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
     empty = isinstance(outcome.result, Regression) and not outcome.result.estimable
     if empty and ending == "csv":
         raise UsageError.of("format", ending, f"there are no coefficients: {outcome.result.reason}")
@@ -386,7 +391,7 @@ async def picture(cache: Cache, studio: Studio, request: Request) -> Response:
 def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
     from incrowd.presentation.charts import png_file, svg_file  # drawing is slow to import
 
-    project, choice, outcome = _found(cache, studio, request)
+    project, choice, outcome = _called(cache, studio, request)
     number, ending = request.query_params.get("number", "0"), request.query_params.get("format")
     if not number.isdecimal() or int(number) >= len(outcome.pictures):
         raise UsageError.of("number", number, f"there are {len(outcome.pictures)} pictures")
@@ -399,7 +404,7 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
     return attachment(body if isinstance(body, bytes) else body.encode(), ending, name)
 
 
-def _found(
+def _called(
     cache: Cache, studio: Studio, request: Request, covariance: bool = False
 ) -> tuple[Project, Choice, Outcome]:
     """The result that an address names. Raises UsageError if something has to be chosen first."""
@@ -424,10 +429,10 @@ async def add_reports(studio: Studio, request: Request) -> Response:
     def added() -> str:
         stem = "reports" if name.endswith(ENDING) else "tally"
         file = add_file(project, stem, Path(name).suffix, body)
-        found = source(project, project.path / file)
-        if found.problem:
+        problem = source(project, project.path / file).problem
+        if problem:
             (project.path / file).unlink()
-            raise UsageError.of("reports", name, found.problem.partition("; ")[2])
+            raise UsageError.of("reports", name, problem.partition("; ")[2])
         return file
 
     query = Choice(source=await asyncio.to_thread(added)).query()
