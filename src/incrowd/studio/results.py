@@ -53,7 +53,7 @@ from incrowd.studio.sources import (
 from incrowd.survey import AnyQuestion
 from incrowd.survey.merging import parsed_merges
 
-LARGE = 32 << 20  # bytes of reports that are counted in a process, so that it can be stopped
+LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
 MOST_PAIRS = 15  # questions whose pairs are all listed
 _VIEWS: tuple[tuple[str, Phrase], ...] = (
     ("tables", phrase("Tables")),
