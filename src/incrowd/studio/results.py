@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from starlette.datastructures import UploadFile
@@ -127,6 +128,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         "chosen": chosen,
         "margins_files": margins_files(project),
         "options": None,
+        "texts": (),
         "outcome": None,
         "work": None,
         "call": None,
@@ -142,6 +144,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         if chosen:
             desk = _desk(project, chosen, choice)
             parts["options"] = _options(desk.plan, choice)
+            parts["texts"] = desk.plan.survey.texts
             if call := choice.call:
                 parts |= _answered(cache, studio, project, chosen, desk, choice, call)
     except IncrowdError as error:
@@ -170,7 +173,7 @@ def _answered(
     return {
         "work": work,
         "outcome": None if result is None else _outcome(cache, order, desk.plan, result),
-        "command": call.command(plan, reports, file),
+        "command": f"cd {quote(str(project.path))}\n{call.command(plan, reports, file)}",
         "python": call.python(plan, reports, file, chosen.is_release),
         "toml": call.toml(),
     }
