@@ -131,6 +131,18 @@ def wide_uses(made, folder):
         (("verify", folder / "other.json"), 1, "from the survey: guarantee.crowd is 9"),
         (("verify", plan, none), 2, f"reports: got '{none}'; it does not exist"),
         (("compare", plan, none, "a", "b"), 2, f"reports: got '{none}'; it does not exist"),
+        (
+            ("compare", plan, reports, "a=b", "c=d", "--crosstab"),
+            2,
+            "two questions, not two shares",
+        ),
+        (
+            ("compare", plan, reports, "a", "b", "--crosstab", "--reference", "x"),
+            2,
+            "a crosstab has no reference",
+        ),
+        (("compare", plan, reports, "a", "b", "-o", "out.doc"), 2, "should end in"),
+        (("correlate", plan, reports, "-o", reports), 2, "it is an input of this command"),
         (("postprocess", plan, none), 2, f"reports: got '{none}'; it does not exist"),
         (("tally", plan, none, "-o", "t.json"), 2, f"reports: got '{none}'; it does not exist"),
         (("estimate", plan, none), 2, f"reports: got '{none}'; it does not exist"),

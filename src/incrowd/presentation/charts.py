@@ -177,7 +177,8 @@ def _within(line: Interval, domain: Sequence[float]) -> dict[str, float]:
 
 # Pictures as files of their own, with a title and a white background.
 
-TITLE = 34  # pixels above a picture
+LINE_HEIGHT = 20  # pixels of a line of the title
+MOST_TITLE_LINES = 2
 _VIEW = re.compile(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+"')
 DOTS = 3.0  # of a bitmap, for each pixel
 
@@ -186,15 +187,20 @@ def svg_file(chart: str, title: str) -> str:
     """A chart, as `drawn` gives it, as the text of an .svg file with a title in it."""
     view = _VIEW.match(chart)
     assert view
-    width, height = float(view[1]), float(view[2]) + TITLE
-    letters = int(width / 8)
-    heading = escape(textwrap.shorten(title, letters, placeholder=" …"))
+    letters = int(float(view[1]) / 8)
+    lines = textwrap.wrap(title, letters, max_lines=MOST_TITLE_LINES, placeholder=" …")
+    above = LINE_HEIGHT * len(lines) + 14
+    width, height = float(view[1]), float(view[2]) + above
+    heading = "".join(
+        f'<text x="4" y="{LINE_HEIGHT * (number + 1) - above}" font-family="{FONT}" '
+        f'font-size="14" font-weight="bold" fill="{INK}">{escape(line)}</text>'
+        for number, line in enumerate(lines)
+    )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {-TITLE} {width:g} {height:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {-above} {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}"{chart[view.end() : chart.index(">") + 1]}'
-        f'<rect y="{-TITLE}" width="{width:g}" height="{height:g}" fill="#ffffff"/>'
-        f'<text x="4" y="-14" font-family="{FONT}" font-size="14" font-weight="bold" '
-        f'fill="{INK}">{heading}</text>{chart[chart.index(">") + 1 :]}'
+        f'<rect y="{-above}" width="{width:g}" height="{height:g}" fill="#ffffff"/>'
+        f"{heading}{chart[chart.index('>') + 1 :]}"
     )
 
 

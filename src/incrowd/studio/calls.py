@@ -76,6 +76,8 @@ class Call:
         else:
             arguments += map(repr, self.questions)
         arguments += [f"{name}={_literal(value)}" for name, value in self.options]
+        if self.function == "postprocess" and "tables" not in dict(self.options):
+            arguments.append("tables=plan.survey.wanted")
         if self.margins:
             arguments.append(f"margins=incrowd.load_margins({self.margins!r})")
         if self.merge:

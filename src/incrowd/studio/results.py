@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from starlette.datastructures import UploadFile
@@ -40,6 +41,8 @@ from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
     MARGINS,
     MARGINS_ENDINGS,
+    REHEARSAL,
+    UNREAL,
     Source,
     add_file,
     margins_files,
@@ -51,7 +54,7 @@ from incrowd.studio.sources import (
 from incrowd.survey import AnyQuestion
 from incrowd.survey.merging import parsed_merges
 
-LARGE = 32 << 20  # bytes of reports that are counted in a process, so that it can be stopped
+LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
 MOST_PAIRS = 15  # questions whose pairs are all listed
 _VIEWS: tuple[tuple[str, Phrase], ...] = (
     ("tables", phrase("Tables")),
@@ -125,11 +128,15 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         "chosen": chosen,
         "margins_files": margins_files(project),
         "options": None,
+        "texts": (),
         "outcome": None,
         "work": None,
         "call": None,
         "formats": FORMATS,
         "sentences": sentences,
+        "unreal": UNREAL,
+        "invented": chosen is not None and chosen.kind == REHEARSAL,
+        "formula": choice.formula_text,
         "here": f"/p/{project.name}/results",
     }
     wrong = list(problems)
@@ -137,10 +144,12 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         if chosen:
             desk = _desk(project, chosen, choice)
             parts["options"] = _options(desk.plan, choice)
+            parts["texts"] = desk.plan.survey.texts
             if call := choice.call:
                 parts |= _answered(cache, studio, project, chosen, desk, choice, call)
     except IncrowdError as error:
-        wrong += [str(problem) for problem in error.problems]
+        # As the command says it, which runs in this folder.
+        wrong += [str(each).replace(f"{project.path}/", "") for each in error.problems]
     except OSError as error:
         wrong.append(error.strerror or str(error))
     status = 422 if wrong else 200
@@ -164,7 +173,7 @@ def _answered(
     return {
         "work": work,
         "outcome": None if result is None else _outcome(cache, order, desk.plan, result),
-        "command": call.command(plan, reports, file),
+        "command": f"cd {quote(str(project.path))}\n{call.command(plan, reports, file)}",
         "python": call.python(plan, reports, file, chosen.is_release),
         "toml": call.toml(),
     }
@@ -369,7 +378,7 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     ending = request.query_params.get("format", "")
     if ending not in FORMATS:
         raise UsageError.of("format", ending or MISSING, f"use one of {', '.join(FORMATS)}")
-    project, choice, outcome = _found(cache, studio, request, covariance=ending == "R")
+    project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
     empty = isinstance(outcome.result, Regression) and not outcome.result.estimable
     if empty and ending == "csv":
         raise UsageError.of("format", ending, f"there are no coefficients: {outcome.result.reason}")
@@ -385,7 +394,7 @@ async def picture(cache: Cache, studio: Studio, request: Request) -> Response:
 def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
     from incrowd.presentation.charts import png_file, svg_file  # drawing is slow to import
 
-    project, choice, outcome = _found(cache, studio, request)
+    project, choice, outcome = _called(cache, studio, request)
     number, ending = request.query_params.get("number", "0"), request.query_params.get("format")
     if not number.isdecimal() or int(number) >= len(outcome.pictures):
         raise UsageError.of("number", number, f"there are {len(outcome.pictures)} pictures")
@@ -398,7 +407,7 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
     return attachment(body if isinstance(body, bytes) else body.encode(), ending, name)
 
 
-def _found(
+def _called(
     cache: Cache, studio: Studio, request: Request, covariance: bool = False
 ) -> tuple[Project, Choice, Outcome]:
     """The result that an address names. Raises UsageError if something has to be chosen first."""
@@ -423,10 +432,10 @@ async def add_reports(studio: Studio, request: Request) -> Response:
     def added() -> str:
         stem = "reports" if name.endswith(ENDING) else "tally"
         file = add_file(project, stem, Path(name).suffix, body)
-        found = source(project, project.path / file)
-        if found.problem:
+        problem = source(project, project.path / file).problem
+        if problem:
             (project.path / file).unlink()
-            raise UsageError.of("reports", name, found.problem.partition("; ")[2])
+            raise UsageError.of("reports", name, problem.partition("; ")[2])
         return file
 
     query = Choice(source=await asyncio.to_thread(added)).query()

@@ -23,7 +23,8 @@ REPORTS = phrase("Reports")
 COUNTS = phrase("Counts of reports")
 RELEASE = phrase("Opened release")
 REHEARSAL = phrase("Rehearsal: invented people")
-SIMULATION = phrase("Simulation with a known seed: invented people")
+SIMULATION = phrase("Simulation with a known seed")
+UNREAL = (REHEARSAL, SIMULATION)  # what protects nobody who answered
 MARGINS_ENDINGS = (".toml", ".csv")
 MARGINS = "margins"  # with which the name of a file of margins begins
 _DIGITS = 12  # of a digest in the name of a file
@@ -49,11 +50,6 @@ class Source:
     def is_release(self) -> bool:
         """Whether it came over a network, with receipts."""
         return self.kind in (RELEASE, REHEARSAL)
-
-    @property
-    def invented(self) -> bool:
-        """Whether nobody's answers are in it."""
-        return self.kind in (REHEARSAL, SIMULATION)
 
 
 def sources(project: Project) -> tuple[Source, ...]:
