@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd.collection.collector.receipt import receipts_of
-from incrowd.collection.parties import ALL_SENT
-from incrowd.collection.rehearsal import Rehearsed, crowd_of, rehearse, what_each_saw
+from incrowd.collection.parties import ALL_SENT, LOOK
+from incrowd.collection.rehearsal import Rehearsed, Visit, crowd_of, rehearse, what_each_saw
 from incrowd.collection.settings import COLLECTOR_FILE
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
@@ -55,7 +55,35 @@ MOST_PEOPLE = 2000
 USUAL = 300  # people of each stratum
 SEED = 1
 PATIENCE = 20.0  # seconds until a rehearsal that was stopped has ended
-PLANNING, SENDING, OPENING, COUNTING = "planning", "sending", "opening", "counting"
+PLANNING, SENDING, WAITING, OPENING, COUNTING = (
+    "planning",
+    "sending",
+    "waiting",
+    "opening",
+    "counting",
+)
+GO_ON = "go-on"  # a file in the folder of a rehearsal: it waits for nobody
+
+
+@dataclass(frozen=True)
+class Person:
+    """The person at the studio, who answers the survey page of a rehearsal as one person more.
+
+    progress: receives "waiting" and the link of the survey page. folder: of the rehearsal.
+    """
+
+    progress: Callable[[str], None]
+    folder: Path
+
+    def arrive(self, visit: Visit) -> None:
+        """Wait until the person has answered, or does not want to."""
+        self.progress(f"{WAITING} {visit.page}")
+        while not visit.came() and not (self.folder / GO_ON).exists():
+            time.sleep(LOOK)
+        self.progress(OPENING)
+
+    def leave(self) -> None:
+        """Wait for nothing."""
 
 
 def usual_people(survey: Survey) -> int:
@@ -68,11 +96,13 @@ def run(
     path: Path,
     people: int,
     mixers: Literal[1, 2],
+    joining: bool = False,
     seed: int = SEED,
 ) -> str:
     """Rehearse; return the folder. Work of a job: it ends cleanly when it is told to stop.
 
     progress: receives what happens, with numbers, such as "sending 212 300". path: of the project.
+    joining: whether it waits for one person more, at the survey page: "waiting" and the link.
     Raises SurveyError for a survey with mistakes, UsageError for people that are too few or too
     many, PrivacyError if so few people cannot be promised the survey's guarantee, OSError if the
     disk is full.
@@ -94,6 +124,7 @@ def run(
             folder,
             advance=_counter(progress, people),
             mixers=mixers,
+            guest=Person(progress, folder) if joining else None,
         )
         progress(COUNTING)
         estimates = _estimates(planned, rehearsed, answers)
@@ -165,6 +196,7 @@ def _summarize(
     ]
     facts |= {
         "people": rehearsed.crowd.people,
+        "guests": rehearsed.guests,
         "crowd": rehearsed.bundle.plan.survey.crowd,
         "uploads_per_second": round(rehearsed.crowd.uploads_per_second),
         "seen": [list(line) for line in what_each_saw(rehearsed)],
@@ -176,10 +208,15 @@ def _summarize(
 # Its folder: hidden until everything is there, and gone if it ends early.
 
 
+def workplace(project: Project) -> Path:
+    """The folder of a rehearsal while it runs."""
+    return project.hidden / "rehearsing"
+
+
 @contextmanager
 def _workplace(project: Project) -> Iterator[Path]:
     """A new folder, for one rehearsal of the project at a time."""
-    folder = project.hidden / "rehearsing"
+    folder = workplace(project)
     project.hidden.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     with locked(folder, patience=PATIENCE):
         shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
@@ -194,7 +231,7 @@ def _published(project: Project, folder: Path) -> Path:
     """Keep what can be read again, and put it in the place of the rehearsal before."""
     for service in ("shuffler", "inviter", "first-mixer", "second-mixer"):
         shutil.rmtree(folder / service, ignore_errors=True)
-    for file in (folder / ALL_SENT, folder / "collector" / COLLECTOR_FILE):  # for its services only
+    for file in (folder / ALL_SENT, folder / GO_ON, folder / "collector" / COLLECTOR_FILE):
         file.unlink(missing_ok=True)
     target, before = project.path / FOLDER, project.hidden / "rehearsed-before"
     shutil.rmtree(before, ignore_errors=True)

@@ -32,6 +32,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         route(studio, base, show, methods=("GET",)),
         route(studio, base, start, methods=("POST",)),
         route(studio, f"{base}/state", show_state, methods=("GET",)),
+        route(studio, f"{base}/go-on", go_on, methods=("POST",)),
         route(studio, f"{base}/stop", stop, methods=("POST",)),
     ]
 
@@ -112,19 +113,22 @@ def percent(share: float, language: str) -> str:
 
 _STAGES = {
     rehearsal.PLANNING: phrase("Planning for so few people, and making the keys"),
+    rehearsal.WAITING: phrase("The invented people have sent; the collection waits for you"),
     rehearsal.OPENING: phrase("Everybody has sent; the reports are mixed, released and opened"),
     rehearsal.COUNTING: phrase("Estimating, and comparing with what was invented"),
 }
 
 
 def _progress(job: Job | None) -> dict[str, Any]:
-    """What happens now, in words, and how many people have sent of how many."""
+    """What happens now, in words, how many people have sent of how many, and the survey page."""
     stage, *numbers = (job.progress if job else "").split()[:3] or [rehearsal.PLANNING]
     if stage == rehearsal.SENDING:
         sent, people = map(int, numbers)
         sending = phrase("{sent} of {people} people have sent", sent=sent, people=people)
-        return {"stage": sending, "sent": sent, "people": people}
-    return {"stage": _STAGES.get(stage, _STAGES[rehearsal.PLANNING]), "sent": 0, "people": 0}
+        return {"stage": sending, "sent": sent, "people": people, "link": ""}
+    link = numbers[0] if stage == rehearsal.WAITING else ""
+    words = _STAGES.get(stage, _STAGES[rehearsal.PLANNING])
+    return {"stage": words, "sent": 0, "people": 0, "link": link}
 
 
 async def start(studio: Studio, request: Request) -> Response:
@@ -139,7 +143,8 @@ async def start(studio: Studio, request: Request) -> Response:
         return await _page(
             studio, request, "rehearse.html", status=422, values=values, mistakes=lines(error)
         )
-    arguments = ((project.path, JOB), rehearsal.run, project.path, people, mixers)
+    joining = typed.get("joining") == "yes"
+    arguments = ((project.path, JOB), rehearsal.run, project.path, people, mixers, joining)
     job = await asyncio.to_thread(studio.jobs.start, *arguments)
     await asyncio.to_thread(job.ended.wait, SHORT_WAIT)
     return _back(project)
@@ -155,6 +160,15 @@ def chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
         merge = "two mixers do not merge small strata; use one shuffler"
         raise UsageError.of("small_strata", "merge", merge)
     return int(text), 2 if typed.get("mixers") == "2" else 1
+
+
+async def go_on(studio: Studio, request: Request) -> Response:
+    """Let the rehearsal go on without the person's own answers."""
+    project = studio.project(request)
+    folder = rehearsal.workplace(project)
+    if folder.is_dir():
+        await asyncio.to_thread((folder / rehearsal.GO_ON).touch)
+    return _back(project)
 
 
 async def stop(studio: Studio, request: Request) -> Response:
