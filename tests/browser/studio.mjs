@@ -1,0 +1,142 @@
+// A researcher's first hour in the studio: from an SPSS file to a rehearsed collection with a
+// regression. Writes what she reads as JSON, and the pictures of the manual if it is told where.
+import { readFileSync } from "node:fs"
+
+import { launch, text, tooWide, violations } from "./chromium.mjs"
+
+const { address, data, shots, people, narrow } = JSON.parse(readFileSync(0))
+const LONG = 240_000 // for a rehearsal
+const seen = { axe: {}, wide: {}, complaints: [], asked: new Set() }
+const browser = await launch()
+const context = await browser.newContext({ locale: "en-US", timezoneId: "UTC", viewport: { width: 1240, height: 900 }, acceptDownloads: true })
+context.on("request", (request) => seen.asked.add(new URL(request.url()).hostname))
+
+const listened = (page) => {
+  page.on("console", (message) => message.type() === "error" && seen.complaints.push(`${page.url()}: ${message.text()}`))
+  page.on("pageerror", (error) => seen.complaints.push(`${page.url()}: ${error}`))
+  return page
+}
+
+/** Looks at a state of a page: what axe finds, whether anything is cut off, a picture. */
+async function look(page, name, selector) {
+  seen.axe[name] = await violations(page)
+  seen.wide[name] = await tooWide(page)
+  if (!shots) return
+  const target = selector ? page.locator(selector).first() : page
+  await target.screenshot({ path: `${shots}/studio-${name}.png` })
+}
+
+const page = listened(await context.newPage())
+await page.goto(address)
+await look(page, "home")
+await page.setInputFiles("#file", data)
+await page.click("text=Begin from this file")
+await page.waitForURL("**/design*")
+seen.decisions = await page.locator(".decisions li").allInnerTexts()
+await look(page, "imported")
+while (await page.locator(".decisions button").count()) {
+  const open = await page.locator(".decisions li").count()
+  await page.locator(".decisions button").first().click()
+  await page.waitForFunction((before) => document.querySelectorAll(".decisions li").length < before, open)
+}
+await page.click("#check button")
+await page.waitForSelector("#check .good, #check .warn")
+seen.check = await text(page, "#check .good, #check .warn")
+
+// A question is worded and has labels; the preview is the page that people will see.
+await page.click("#open-1")
+await page.fill("#text-en", "Did you come to work although you were ill?")
+await page.press("#text-en", "Tab")
+await page.waitForFunction(() => document.querySelector("#open-1").textContent.includes("although"))
+await page.waitForFunction(() => document.querySelector("#preview")?.contentDocument?.body?.innerText.includes("although you were ill"))
+await look(page, "design")
+await page.click("#open-1")
+await page.waitForSelector("#editor", { state: "detached" })
+
+// A regression.
+await page.click("#regression-form summary")
+await page.selectOption("#outcome", "ill_at_work")
+for (const name of ["sector", "age"]) await page.check(`#regression-form input[value="${name}"]`)
+await page.click("text=Save the regression")
+await page.waitForSelector("#regressions li")
+seen.regression = await text(page, "#regressions li a")
+
+// Precision and privacy: a slider, and what is certified.
+await page.click("text=Precision and privacy")
+await page.waitForSelector("#figures")
+await page.fill("#epsilon", "2")
+await page.waitForSelector("#figures .mark.certified", { timeout: LONG })
+seen.figures = await text(page, "#figures")
+await look(page, "precision")
+await page.click("text=Keep these values")
+await page.waitForLoadState()
+await page.fill("#margin", "4")
+await page.click("section[aria-labelledby=people-title] button")
+await page.waitForFunction(() => document.querySelector("#people-answer").innerText.trim().length > 20)
+seen.people = await text(page, "#people-answer")
+
+// Publish: a certified plan, and the checklist.
+await page.click("nav >> text=Publish")
+await page.click("#plan-start")
+await page.waitForSelector("text=plan.json belongs to the present survey", { timeout: LONG })
+seen.steps = await page.locator("ol.todo > li .head").allInnerTexts()
+await look(page, "publish")
+
+// The rehearsal waits for the researcher, who answers in a tab of her own.
+await page.click("text=Go to the rehearsal")
+await page.fill("#rehearsal-people", String(people))
+await page.check("#rehearsal-joining")
+await page.click("#rehearsal-start")
+await page.waitForSelector("#rehearsal-stage")
+await look(page, "rehearsing")
+await page.waitForSelector("#rehearsal-answer", { timeout: LONG })
+const [survey] = await Promise.all([context.waitForEvent("page"), page.click("#rehearsal-answer")])
+listened(survey)
+await survey.waitForSelector("main h1")
+for (let number = 1; await survey.locator(`[id="q${number}-0"], [id="q${number}"]`).count(); number++) {
+  const option = survey.locator(`[id="q${number}-0"]`)
+  if (await option.count()) await option.check()
+  else await survey.fill(`[id="q${number}"]`, "44")
+}
+await survey.click("#all > button")
+await survey.waitForSelector("#review td")
+if (shots) await survey.screenshot({ path: `${shots}/studio-answering.png` })
+await survey.click("#review form button")
+await survey.waitForSelector("#sent")
+seen.answered = await text(survey, "#sent")
+await survey.close()
+await page.waitForSelector("text=The rehearsal is complete.", { timeout: LONG })
+seen.rehearsed = await text(page, "#rehearsal")
+await look(page, "rehearsed")
+
+await page.click("nav >> text=Watch")
+await page.waitForSelector("h1")
+await look(page, "watch")
+
+// Results: tables, and the regression that was asked for.
+await page.click("nav >> text=Results")
+await page.waitForSelector("#result-title")
+seen.tables = await text(page, "#results")
+await look(page, "results")
+await page.click("a:text-is('Regression')")
+await page.selectOption("#outcome", { index: 1 })
+for (const name of ["sector", "age"]) await page.check(`#on-${name}`)
+await page.click("text=Show")
+await page.waitForSelector("#result-title")
+seen.fit = await text(page, "#results")
+await look(page, "regression")
+const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=R script")])
+seen.script = readFileSync(await download.path(), "utf8")
+
+// Every page in German, dark, on a narrow screen.
+const small = await browser.newContext({ locale: "de-DE", colorScheme: "dark", viewport: { width: 320, height: 700 }, storageState: await context.storageState() })
+const phone = listened(await small.newPage())
+for (const path of narrow) {
+  await phone.goto(new URL(path, page.url()).href)
+  await phone.waitForSelector("main h1")
+  await look(phone, `narrow ${path}`.replaceAll("/", "-"))
+  seen.german = [...(seen.german ?? []), await text(phone, "main h1")]
+}
+seen.address = page.url()
+await browser.close()
+process.stdout.write(JSON.stringify({ ...seen, asked: [...seen.asked] }))
