@@ -774,10 +774,10 @@ def _with_list(
 ) -> list[_Block]:
     """The blocks with new tables in a list: in their old places if the order is the same."""
     if len(there) != len(now):
-        raise LookupError(blocks[there[0]].root)
+        raise KeyError(blocks[there[0]].root)
     places = [each[_PLACE] for each in new if _PLACE in each]
     if len(set(places)) < len(places):
-        raise LookupError(blocks[there[0]].root)
+        raise KeyError(blocks[there[0]].root)
     slots = iter(sorted(there[place] for place in places))
     following: dict[int, list[_Block]] = {}
     filled: dict[int, _Block] = {}
@@ -812,7 +812,7 @@ def _remains(block: _Block) -> _Block:
 def _with_table(blocks: list[_Block], there: Sequence[int], new: Any) -> list[_Block]:
     """The blocks with another content of a table."""
     if len(there) != 1:
-        raise LookupError(blocks[there[0]].root)
+        raise KeyError(blocks[there[0]].root)
     (place,) = there
     block = blocks[place]
     if new is None:
