@@ -397,7 +397,7 @@ def _set(raw: Raw, form: FormData) -> Change:
     of = str(form.get("of", ""))
     before = edits.question(raw, of)
     if before is None:
-        raise UsageError.of("question", of, "it is not in the survey any more; look at it again")
+        raise UsageError.of("question", of, "it is not in the survey any more; load the page again")
     wanted, renamed = _question(before, form, _main_language(raw))
     follow = SetQuestion(of, {}, renamed).on(raw) if renamed else raw
     now = edits.question(follow, of) or before
@@ -581,7 +581,7 @@ def _table(raw: Raw, form: FormData) -> Change:
     """A larger table."""
     names = tuple(str(each) for each in form.getlist("q"))
     if len(names) < 2:
-        raise UsageError.of("table", MISSING, "choose at least two questions")
+        raise UsageError.of("table", MISSING, "name at least two questions")
     return SetTables((names,))
 
 
@@ -595,7 +595,7 @@ def _regression(raw: Raw, form: FormData) -> Change:
     outcome = text_of(form, "outcome")
     on = [*map(str, form.getlist("on")), *_lines(form, "further")]
     if not outcome or not on:
-        raise UsageError.of("regression", MISSING, "choose an outcome and at least one predictor")
+        raise UsageError.of("regression", MISSING, "name an outcome and at least one predictor")
     after = dict(before or {}) | {"outcome": outcome, "on": list(dict.fromkeys(on))}
     for key in ("family", "penalty"):
         _put(after, key, text_of(form, key) or None)
@@ -612,7 +612,7 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
         return None
     there = edits.regressions(raw)
     if int(place) >= len(there):
-        raise UsageError.of("regression", place, "it is not there any more; look at it again")
+        raise UsageError.of("regression", place, "it is not there any more; load the page again")
     return there[int(place)]
 
 

@@ -71,7 +71,7 @@ class AddQuestion:
         """The parsed file with the question."""
         id, there = self.entries["id"], ids(raw)
         if id in there:
-            raise UsageError.of("id", id, "another question has this name; choose another one")
+            raise UsageError.of("id", id, "another question has this name; use another one")
         place = there.index(self.after) + 1 if self.after in there else len(there)
         before = questions(raw)
         return raw | {"question": [*before[:place], dict(self.entries), *before[place:]]}
@@ -138,7 +138,7 @@ class SetQuestion:
         _existing(raw, self.id)
         new_id = self.entries.get("id", self.id)
         if new_id != self.id and new_id in ids(raw):
-            raise UsageError.of("id", new_id, "another question has this name; choose another one")
+            raise UsageError.of("id", new_id, "another question has this name; use another one")
         before = ids(raw)
         changed = [self._changed(q) if q.get("id") == self.id else q for q in questions(raw)]
         raw = _with_renamed_answers(raw | {"question": changed}, self.id, self.renamed, before)
@@ -201,7 +201,9 @@ class SetRegression:
             return raw | {"regression": [*there, *new]}
         place = next((n for n, each in enumerate(there) if _marked_same(each, self.before)), None)
         if place is None:
-            raise UsageError.of("regression", InWords("is not there any more"), "look at it again")
+            raise UsageError.of(
+                "regression", InWords("is not there any more"), "load the page again"
+            )
         left = [{**_mark(there[place]), **each} for each in new]
         return _without_empty(raw | {"regression": [*there[:place], *left, *there[place + 1 :]]})
 
@@ -336,7 +338,7 @@ def _tables_of(raw: Raw, root: str) -> list[Raw]:
 
 def _existing(raw: Raw, id: str) -> None:
     if id not in ids(raw):
-        raise UsageError.of("question", id, "it is not in the survey any more; look at it again")
+        raise UsageError.of("question", id, "it is not in the survey any more; load the page again")
 
 
 def _with_value(raw: Raw, keys: Sequence[str], value: Any) -> Raw:
@@ -602,7 +604,7 @@ def edited(text: str, change: Change) -> str:
     except (TOMLKitError, tomllib.TOMLDecodeError, LookupError, TypeError, ValueError):
         right = False
     if not right:
-        why = "the file is written in a way that this change does not fit in; change its text"
+        why = "the file is written in a way that this change does not fit; edit its text"
         raise SurveyError.of("survey", InWords("cannot be changed here"), why)
     return result
 

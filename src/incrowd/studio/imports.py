@@ -66,7 +66,7 @@ async def upload(studio: Studio, request: Request) -> Response:
     async with request.form(max_files=1) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
-            raise UsageError.of("file", MISSING, "choose a file")
+            raise UsageError.of("file", MISSING, "name a file")
         with studio.projects.temporary() as folder:
             path = folder / "upload" / base_name(file.filename)
             path.parent.mkdir()
@@ -214,7 +214,7 @@ def decided(raw: Raw, form: FormData) -> Change:
         return Changes(())
     asked = question(raw, id)
     if asked is None:
-        raise UsageError.of("question", id, "it is not in the survey any more; look at it again")
+        raise UsageError.of("question", id, "it is not in the survey any more; load the page again")
     codes = asked.get("missing")
     there = [str(each) for each in codes] if isinstance(codes, list) else []
     if answer == "missing":
@@ -233,7 +233,7 @@ def _amounts(asked: Raw) -> Raw:
     try:
         edges = sorted({int(str(each)) for each in asked.get("options") or ()})
     except ValueError:
-        raise UsageError.of("options", asked["options"], "they are not whole numbers") from None
+        raise UsageError.of("options", asked["options"], "they should be whole numbers") from None
     nothing = dict.fromkeys(("options", "labels", "shares", "values"))
     return {"type": "number", "edges": edges, **{k: None for k in nothing if k in asked}}
 
@@ -266,7 +266,7 @@ async def start_check(studio: Studio, request: Request) -> Response:
     form = await request.form()
     data = data_path(project)
     if data is None:
-        raise UsageError.of("data", MISSING, "import a file of answers")
+        raise UsageError.of("data", MISSING, "start a survey from a file of answers")
     arguments = (project.survey_path, data, str(form.get("id", "")).strip())
     studio.jobs.start((project.path, "check"), check_work, *arguments)
     if not is_fragment(request):
@@ -314,7 +314,7 @@ async def take_edges(studio: Studio, request: Request) -> Response:
     form = await request.form()
     id, data = str(form.get("of", "")), data_path(project)
     if data is None:
-        raise UsageError.of("data", MISSING, "import a file of answers")
+        raise UsageError.of("data", MISSING, "start a survey from a file of answers")
     edges = await asyncio.to_thread(edges_from_data, data, id)
     change = SetQuestion(id, {"edges": edges})
     await asyncio.to_thread(project.change, change, seen=str(form.get("seen", "")))
