@@ -26,19 +26,11 @@ from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, InWords, SurveyError, UsageError
 from incrowd.files import PRIVATE
 from incrowd.sampling.check import AnswersCheck, Finding, check
-from incrowd.studio.edits import (
-    Change,
-    Changes,
-    Comment,
-    Raw,
-    SetQuestion,
-    comments,
-    parsed,
-    question,
-)
+from incrowd.studio.edits import Change, Changes, SetQuestion, question
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
 from incrowd.studio.projects import Project, Projects, version
+from incrowd.studio.survey_text import Comment, Raw, comments, parsed
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 

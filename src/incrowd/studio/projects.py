@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from incrowd.errors import MISSING, InWords, UsageError, unreadable
 from incrowd.files import BEGUN, PRIVATE_FOLDER, new_file, private_folder, settle, write_bytes
-from incrowd.studio.edits import Change, conflict, edited, in_toml, parsed, without_comment
+from incrowd.studio.edits import Change, conflict, edited
+from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
 
 SURVEY = "survey.toml"
