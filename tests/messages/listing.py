@@ -27,6 +27,7 @@ from tests.messages import (
     second_mixer,
     shuffler,
     strata,
+    studio_design,
     surveys,
     tallies,
     tokens,
@@ -38,7 +39,7 @@ from tests.messages.recorder import Said, hear, problems
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
-    *(files, margins, page, precision, publishing, regressions, strata),
+    *(files, margins, page, precision, publishing, regressions, strata, studio_design),
 )
 
 

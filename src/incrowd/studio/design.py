@@ -22,7 +22,6 @@ from incrowd.studio.edits import (
     Change,
     Changes,
     MoveQuestion,
-    Raw,
     RemoveQuestion,
     SetQuestion,
     SetRegression,
@@ -32,6 +31,7 @@ from incrowd.studio.edits import (
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
 from incrowd.studio.projects import Changed, ConflictError, Project, version
+from incrowd.studio.survey_text import Raw, parsed
 from incrowd.survey import Survey
 from incrowd.survey.options_files import with_options
 from incrowd.survey.question import NO_ANSWER
@@ -189,7 +189,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
         "data": imports.data_name(project),
     }
     try:
-        raw = edits.parsed(text)
+        raw = parsed(text)
         for root in ("question", "table", "regression"):
             getattr(edits, f"{root}s")(raw)
     except SurveyError as error:
@@ -397,7 +397,7 @@ def _set(raw: Raw, form: FormData) -> Change:
     of = str(form.get("of", ""))
     before = edits.question(raw, of)
     if before is None:
-        raise UsageError.of("question", of, "it is not in the survey any more; look at it again")
+        raise UsageError.of("question", of, "it is not in the survey any more; load the page again")
     wanted, renamed = _question(before, form, _main_language(raw))
     follow = SetQuestion(of, {}, renamed).on(raw) if renamed else raw
     now = edits.question(follow, of) or before
@@ -581,7 +581,7 @@ def _table(raw: Raw, form: FormData) -> Change:
     """A larger table."""
     names = tuple(str(each) for each in form.getlist("q"))
     if len(names) < 2:
-        raise UsageError.of("table", MISSING, "choose at least two questions")
+        raise UsageError.of("table", MISSING, "name at least two questions")
     return SetTables((names,))
 
 
@@ -595,7 +595,7 @@ def _regression(raw: Raw, form: FormData) -> Change:
     outcome = text_of(form, "outcome")
     on = [*map(str, form.getlist("on")), *_lines(form, "further")]
     if not outcome or not on:
-        raise UsageError.of("regression", MISSING, "choose an outcome and at least one predictor")
+        raise UsageError.of("regression", MISSING, "name an outcome and at least one predictor")
     after = dict(before or {}) | {"outcome": outcome, "on": list(dict.fromkeys(on))}
     for key in ("family", "penalty"):
         _put(after, key, text_of(form, key) or None)
@@ -612,7 +612,7 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
         return None
     there = edits.regressions(raw)
     if int(place) >= len(there):
-        raise UsageError.of("regression", place, "it is not there any more; look at it again")
+        raise UsageError.of("regression", place, "it is not there any more; load the page again")
     return there[int(place)]
 
 
@@ -644,7 +644,7 @@ def _changed(project: Project, form: FormData, view: View) -> tuple[View, tuple[
     if action not in ACTIONS:
         raise UsageError.of("do", action, f"use one of {', '.join(ACTIONS)}")
     before = project.seen(seen)
-    raw = edits.parsed(project.text() if before is None else before)
+    raw = parsed(project.text() if before is None else before)
     change = ACTIONS[action](raw, form)
     comment, insist = str(form.get("comment", "")), "insist" in form
     changed = project.change(change, seen=seen, comment=comment, insist=insist)
@@ -665,7 +665,7 @@ def _with_ends(project: Project, text: str) -> str:
 
 def consequences(change: Change, changed: Changed) -> Iterator[Phrase]:
     """What a change did, in sentences; first what was asked for, then what followed from it."""
-    before, after = edits.parsed(changed.before), edits.parsed(changed.after)
+    before, after = parsed(changed.before), parsed(changed.after)
     if isinstance(change, RemoveQuestion):
         yield phrase("{id} was removed.", id=change.id)
     if not isinstance(change, RemoveQuestion | SetQuestion):

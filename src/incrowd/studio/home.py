@@ -10,9 +10,9 @@ from starlette.routing import BaseRoute
 
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError
-from incrowd.studio.edits import parsed
 from incrowd.studio.pages import Studio, render, route
 from incrowd.studio.projects import Project
+from incrowd.studio.survey_text import parsed
 
 
 class Summary(NamedTuple):

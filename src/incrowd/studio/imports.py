@@ -26,19 +26,11 @@ from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, InWords, SurveyError, UsageError
 from incrowd.files import PRIVATE
 from incrowd.sampling.check import AnswersCheck, Finding, check
-from incrowd.studio.edits import (
-    Change,
-    Changes,
-    Comment,
-    Raw,
-    SetQuestion,
-    comments,
-    parsed,
-    question,
-)
+from incrowd.studio.edits import Change, Changes, SetQuestion, question
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
 from incrowd.studio.projects import Project, Projects, version
+from incrowd.studio.survey_text import Comment, Raw, comments, parsed
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
@@ -66,7 +58,7 @@ async def upload(studio: Studio, request: Request) -> Response:
     async with request.form(max_files=1) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
-            raise UsageError.of("file", MISSING, "choose a file")
+            raise UsageError.of("file", MISSING, "name a file")
         with studio.projects.temporary() as folder:
             path = folder / "upload" / base_name(file.filename)
             path.parent.mkdir()
@@ -214,7 +206,7 @@ def decided(raw: Raw, form: FormData) -> Change:
         return Changes(())
     asked = question(raw, id)
     if asked is None:
-        raise UsageError.of("question", id, "it is not in the survey any more; look at it again")
+        raise UsageError.of("question", id, "it is not in the survey any more; load the page again")
     codes = asked.get("missing")
     there = [str(each) for each in codes] if isinstance(codes, list) else []
     if answer == "missing":
@@ -233,7 +225,7 @@ def _amounts(asked: Raw) -> Raw:
     try:
         edges = sorted({int(str(each)) for each in asked.get("options") or ()})
     except ValueError:
-        raise UsageError.of("options", asked["options"], "they are not whole numbers") from None
+        raise UsageError.of("options", asked["options"], "they should be whole numbers") from None
     nothing = dict.fromkeys(("options", "labels", "shares", "values"))
     return {"type": "number", "edges": edges, **{k: None for k in nothing if k in asked}}
 
@@ -266,7 +258,7 @@ async def start_check(studio: Studio, request: Request) -> Response:
     form = await request.form()
     data = data_path(project)
     if data is None:
-        raise UsageError.of("data", MISSING, "import a file of answers")
+        raise UsageError.of("data", MISSING, "start a survey from a file of answers")
     arguments = (project.survey_path, data, str(form.get("id", "")).strip())
     studio.jobs.start((project.path, "check"), check_work, *arguments)
     if not is_fragment(request):
@@ -314,7 +306,7 @@ async def take_edges(studio: Studio, request: Request) -> Response:
     form = await request.form()
     id, data = str(form.get("of", "")), data_path(project)
     if data is None:
-        raise UsageError.of("data", MISSING, "import a file of answers")
+        raise UsageError.of("data", MISSING, "start a survey from a file of answers")
     edges = await asyncio.to_thread(edges_from_data, data, id)
     change = SetQuestion(id, {"edges": edges})
     await asyncio.to_thread(project.change, change, seen=str(form.get("seen", "")))

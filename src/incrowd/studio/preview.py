@@ -25,9 +25,9 @@ from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.errors import IncrowdError, SurveyError, UsageError
 from incrowd.planner.plan import limit_plan
 from incrowd.studio.access import PREVIEW
-from incrowd.studio.edits import parsed
 from incrowd.studio.pages import Studio, render, route
 from incrowd.studio.projects import Project
+from incrowd.studio.survey_text import parsed
 from incrowd.survey import Survey
 from incrowd.survey.options_files import with_options
 

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from incrowd.errors import MISSING, InWords, UsageError, unreadable
 from incrowd.files import BEGUN, PRIVATE_FOLDER, new_file, private_folder, settle, write_bytes
-from incrowd.studio.edits import Change, conflict, edited, in_toml, parsed, without_comment
+from incrowd.studio.edits import Change, conflict, edited
+from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
 
 SURVEY = "survey.toml"
@@ -80,7 +81,9 @@ class Project:
             shown = "it is not UTF-8; save it as UTF-8"
             raise UsageError.of("survey", str(self.survey_path), shown) from None
         except OSError as error:
-            raise UsageError.of("survey", str(self.survey_path), unreadable(error)) from None
+            raise UsageError.of(
+                "survey", str(self.survey_path), f"{unreadable(error)}; restore the file"
+            ) from None
 
     def save(self, text: str, *, expected: str) -> None:
         """Write a new version of the survey.
@@ -91,7 +94,7 @@ class Project:
         with self._locked():
             if version(self._text_or_empty()) != expected:
                 raise ConflictError.of(
-                    "survey", str(self.survey_path), "it was changed elsewhere; look at it again"
+                    "survey", str(self.survey_path), "it was changed elsewhere; load the page again"
                 )
             self._save(text)
 
@@ -120,12 +123,12 @@ class Project:
         before = self.seen(seen)
         if before is None:
             raise ConflictError.of(
-                "survey", str(self.survey_path), "it was changed elsewhere; look at it again"
+                "survey", str(self.survey_path), "it was changed elsewhere; load the page again"
             )
         if differing := conflict(change, parsed(before), parsed(text)):
             name, was, now = differing
             shown = InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}")
-            raise ConflictError.of(name, shown, "choose between that and what you entered")
+            raise ConflictError.of(name, shown, "keep that, or save what you entered")
 
     def seen(self, seen: str) -> str | None:
         """The text of a version, the newest first; None if it is not there any more."""
@@ -251,7 +254,7 @@ class Projects:
         """A project. Raises UsageError if there is none with this name."""
         path = self.folder / name
         if not _NAME.fullmatch(name) or not (path / SURVEY).exists():
-            raise UsageError.of("project", name, "there is no such survey in this folder")
+            raise UsageError.of("project", name, "this folder has no such survey; open another one")
         return Project(path)
 
     def create(self, title: str, text: str, files: Mapping[str, Path] | None = None) -> Project:

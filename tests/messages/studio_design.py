@@ -1,0 +1,187 @@
+"""What is said where a survey is designed in the studio, imported, and previewed."""
+
+import asyncio
+from types import SimpleNamespace
+from unittest import mock
+
+from starlette.datastructures import FormData
+
+from incrowd.studio import design, imports
+from incrowd.studio.edits import (
+    AddQuestion,
+    RemoveQuestion,
+    SetQuestion,
+    SetRegression,
+    SetValue,
+    edited,
+)
+from incrowd.studio.preview import preview_of
+from incrowd.studio.projects import Project, Projects, version
+
+TEXT = """\
+name = "Health"
+crowd = 1000
+
+[privacy]
+epsilon = 1.0
+
+[[question]]
+id = "smokes"
+type = "yesno"
+
+[[question]]
+id = "drinks"
+type = "choice"
+options = ["wine", "beer"]
+"""
+ROWS = "smokes,drinks\n" + "yes,wine\nno,beer\n" * 20
+
+
+def project(folder, text=TEXT):
+    return Projects(folder).create("Health", text)
+
+
+def action(do, **fields):
+    """What a form of the page says."""
+
+    def changing(folder):
+        of = project(folder)
+        form = FormData({"do": do, "seen": version(TEXT), **fields})
+        return design._changed(of, form, design.View())
+
+    return changing
+
+
+def change(change, text=TEXT):
+    return lambda _: edited(text, change)
+
+
+def late(first, second):
+    """Two windows that change the same."""
+
+    def changing(folder):
+        of = project(folder)
+        of.change(first, seen=version(TEXT))
+        of.change(second, seen=version(TEXT))
+
+    return changing
+
+
+def saved_late(folder):
+    project(folder).save("", expected=version(""))
+
+
+def seen_never(folder):
+    project(folder).change(SetValue(("crowd",), 2), seen=version("x"))
+
+
+def not_utf8(folder):
+    of = project(folder)
+    of.survey_path.write_bytes(b"\xff")
+    of.text()
+
+
+def request(**form):
+    """In the place of a request: what handlers take from it."""
+
+    async def awaited():
+        return FormData(form)
+
+    class Form:
+        def __await__(self):
+            return awaited().__await__()
+
+        async def __aenter__(self):
+            return form
+
+        async def __aexit__(self, *_):
+            return None
+
+    return SimpleNamespace(form=lambda **_: Form(), path_params={"name": "health"}, headers={})
+
+
+def handled(handler, **form):
+    """What the handler of a request says."""
+
+    def handling(folder):
+        project(folder)
+        studio = SimpleNamespace(projects=Projects(folder), project=lambda _: project(folder))
+        asyncio.run(handler(studio, request(**form)))
+
+    return handling
+
+
+def file(name, content):
+    def importing(folder):
+        path = folder / name
+        path.write_bytes(content)
+        return imports.imported(Projects(folder), path)
+
+    return importing
+
+
+def edges(id):
+    def reading(folder):
+        path = folder / "data.csv"
+        path.write_text(ROWS)
+        return imports.edges_from_data(path, id)
+
+    return reading
+
+
+def too_long(folder):
+    async def read(_):
+        return b"x"
+
+    with mock.patch.object(imports, "MOST_BYTES", 0):
+        asyncio.run(imports._copy(SimpleNamespace(read=read), folder / "answers.csv"))
+
+
+def preview(text=TEXT, seen=""):
+    return lambda folder: preview_of(project(folder, text), seen or version(text), "http://[::1]")
+
+
+OPTIONS_FILE = TEXT.replace('options = ["wine", "beer"]', 'options_file = "drinks.txt"')
+QUESTION_LIST = 'question = [{ id = "a", type = "yesno" }, { id = "b", type = "yesno" }]\n'
+CASES = {
+    "survey: no name": action("survey", name=""),
+    "survey: no language": action("survey", name="A", language="not one"),
+    "survey: no number": action("survey", name="A", crowd="many"),
+    "add: no type": action("add", text="What?"),
+    "add: edges that are no numbers": action("add", type="number", edges="a few"),
+    "add: a name that is taken": change(AddQuestion({"id": "smokes", "type": "yesno"})),
+    "set: a question that is not there": action("set", of="wine"),
+    "set: no short name": action("set", of="smokes", type="yesno"),
+    "set: a name that is taken": change(SetQuestion("smokes", {"id": "drinks"})),
+    "remove: a question that is not there": change(RemoveQuestion("wine")),
+    "table: of one question": action("table", q="smokes"),
+    "regression: on nothing": action("regression", outcome="smokes"),
+    "regression: a number that is too large": action("no-regression", place="3"),
+    "regression: one that is not there": change(SetRegression({"outcome": "smokes"}, None)),
+    "an action that is not known": action("guess"),
+    "text: questions that are no tables": change(RemoveQuestion("a"), "question = 3\n"),
+    "text: no TOML": change(SetValue(("crowd",), 2), "crowd = "),
+    "text: a list that cannot be changed": change(
+        SetQuestion("a", {"text": "x"}), QUESTION_LIST + "[table]\n[table.a]\n[other]\n[table.b]\n"
+    ),
+    "conflict: both values": late(SetValue(("crowd",), 2), SetValue(("crowd",), 3)),
+    "conflict: the text": saved_late,
+    "conflict: a version that is not there": seen_never,
+    "project: not UTF-8": not_utf8,
+    "project: no file": lambda folder: Project(folder).text(),
+    "project: not there": lambda folder: Projects(folder).open("wine"),
+    "project: no name": lambda folder: Projects(folder).create(" ", TEXT),
+    "import: no file": handled(imports.upload),
+    "import: no name": lambda _: imports.base_name("..."),
+    "import: too long": too_long,
+    "import: a survey that is not UTF-8": file("survey.toml", b"\xff"),
+    "decision: a question that is not there": action("decide", id="wine", answer="missing"),
+    "decision: not a button": action("decide", id="smokes", answer="perhaps"),
+    "decision: amounts that are not": action("decide", id="drinks", answer="amounts"),
+    "check: no data": handled(imports.start_check),
+    "edges: no data": handled(imports.take_edges),
+    "edges: no column": edges("wine"),
+    "edges: no numbers": edges("drinks"),
+    "preview: a version that is not there": preview(seen="0" * 64),
+    "preview: a file of options that is not there": preview(OPTIONS_FILE),
+}
