@@ -340,6 +340,13 @@ def test_a_wrong_file_is_refused_and_not_left(browser, project, name, content, w
     assert sorted(each for each in project.rglob("*") if ".studio" not in str(each)) == before
 
 
+def test_a_huge_file_belongs_into_the_folder(browser, project, monkeypatch):
+    monkeypatch.setattr(results, "MOST_UPLOADED", 9)
+    response = upload(browser, "reports", "a.parquet", b"x" * 10)
+    assert response.status_code == 422 and "has 10 bytes; copy it" in problems(response)[0]
+    assert not list(project.glob("reports-2*"))
+
+
 def test_a_full_disk_is_said(browser, project, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")

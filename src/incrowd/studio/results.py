@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.encoding.margins import load_margins
-from incrowd.errors import MISSING, IncrowdError, TableError, UsageError
+from incrowd.errors import MISSING, IncrowdError, InWords, TableError, UsageError
 from incrowd.estimation.readings import check_tables
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
@@ -55,6 +55,7 @@ from incrowd.survey import AnyQuestion
 from incrowd.survey.merging import parsed_merges
 
 LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
+MOST_UPLOADED = 64 << 20  # bytes
 MOST_PAIRS = 15  # questions whose pairs are all listed
 _VIEWS: tuple[tuple[str, Phrase], ...] = (
     ("tables", phrase("Tables")),
@@ -474,6 +475,10 @@ async def _uploaded(
         name = Path(file.filename).name
         if Path(name).suffix.lower() not in endings:
             raise UsageError.of("file", name, f"should end in one of {', '.join(endings)}")
+        if (file.size or 0) > MOST_UPLOADED:
+            shown = InWords(f"has {file.size or 0:,} bytes")
+            allowed = "copy it into the folder of the survey, under a name that begins with reports"
+            raise UsageError.of("file", shown, allowed)
         return project, name, await file.read()
 
 
