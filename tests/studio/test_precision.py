@@ -188,12 +188,30 @@ def test_a_crowd_that_is_too_small_is_shown_with_what_would_work(browser, projec
     assert "ask more people" not in browser.get("/p/work/precision").text
 
 
-@pytest.mark.parametrize("text", ["", "name = ", 'name = "x"\ncrowd = 5\n', "\0", "[[" * 1000])
+MISTAKEN = (
+    *("", "name = ", 'name = "x"\ncrowd = 5\n', "\0", "[[" * 1000, "privacy = 3", "question = 4"),
+    *("question = [3]", "crowd = [1]", 'table = "x"', "[question]\nid = 1"),
+    *(
+        "[[question]]\ntype='choice'\noptions=3",
+        "[[question]]\nid=['a']\ntype='choice'\noptions=[1,2]",
+    ),
+    "[[question]]\nshares = 3\ntype = 'yesno'",
+    "[[table]]\nquestions = 3\n[[question]]\nid='a'\n[[question]]\nid='b'",
+)
+
+
+@pytest.mark.parametrize("text", MISTAKEN)
 def test_a_survey_that_cannot_be_planned_leads_to_the_design(browser, project, text):
     project.survey_path.write_text(text)
     response = browser.get("/p/work/precision")
+    assert response.status_code in (200, 422)
     assert "This survey cannot be planned yet" in response.text
-    assert "/p/work/design" in response.text and "Traceback" not in response.text
+    assert "/p/work/design" in response.text
+    sent = {"crowd": "70", "share-0-0": "20", "kind": "drop", "drop-chosen": "a"}
+    for action in ("", "/keep", "/certify", "/people", "/what-if", "/apply"):
+        response = browser.post(f"/p/work/precision{action}", data=sent)
+        assert response.status_code in (200, 422) and "this is a bug" not in response.text
+    assert project.survey_path.read_text() == text
 
 
 def test_a_certificate_is_the_plan_of_the_command(browser, project, studio):

@@ -78,13 +78,14 @@ class Limits(NamedTuple):
 
     signal: mu^2 N, the sum of all leaks. budget: the number of reports that a person may send.
     objective: whether to minimize the "largest" inflation or their "mean". points: the number of
-    values of v to try.
+    values of v to try. steps: of each bisection.
     """
 
     signal: float
     budget: int
     objective: str = "largest"
     points: int = COARSE
+    steps: int = STEPS
 
 
 def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
@@ -101,7 +102,7 @@ def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
     low, high = PRICES[limits.objective]
     if choices.leak_at(high) > limits.signal:
         return None
-    price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high)
+    price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high, limits.steps)
     number, noise = choices.best(price)
     excess = choices.excess[np.arange(len(number)), number, noise]
     tables = choices.counts @ np.array([len(load.tables) for load in kinds])
@@ -165,7 +166,7 @@ class Choices(NamedTuple):
         if used <= budget:
             return number
         low, high = TOLLS
-        for _ in range(STEPS):
+        for _ in range(self.limits.steps):
             middle = math.sqrt(low * high)
             number, used = at(middle)
             if used == budget:  # a larger toll leaves fewer copies, so these are the cheapest
@@ -219,9 +220,9 @@ def excesses(load: Load, limits: Limits) -> np.ndarray:
     return total
 
 
-def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
+def _least(holds: Callable[[float], bool], low: float, high: float, steps: int) -> float:
     """The smallest number for which a monotone condition holds: bisection of logarithms."""
-    for _ in range(STEPS):
+    for _ in range(steps):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high

@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.accountant.analyses import plannable
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
 from incrowd.estimation.precision import Axis, axis, cells_axis
-from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
+from incrowd.planner.allocation import FINE, STEPS, Allocation, Limits, Load, Share, allocate
 from incrowd.planner.effects import best_ratio
 from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import fixed_channel
@@ -68,8 +68,9 @@ class Search(NamedTuple):
     seen: dict[frozenset[tuple[Load, int]], Allocation | None]
 
     @classmethod
-    def of(cls, survey: Survey, budget: int) -> Search:
-        """Begin a search. budget: the number of reports that a person may send.
+    def of(cls, survey: Survey, budget: int, steps: int = STEPS) -> Search:
+        """Begin a search. budget: the number of reports that a person may send. steps: as in
+        `Limits`.
 
         Raises PrivacyError if the survey's analysis cannot be planned with.
         """
@@ -78,7 +79,8 @@ class Search(NamedTuple):
         axes = {q.id: axis(q, fixed_channel(q)) for q in survey.randomized}
         tables = tuple(map(frozenset, wanted_tables(survey)))
         held = tuple(dict.fromkeys([*tables, *map(frozenset, survey.held)]))
-        return cls(survey, Limits(signal, budget, survey.objective), axes, tables, held, {})
+        limits = Limits(signal, budget, survey.objective, steps=steps)
+        return cls(survey, limits, axes, tables, held, {})
 
     def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         """The best copies and noise for some groups; equivalent groups are computed once.
@@ -229,7 +231,9 @@ def fixed_way(survey: Survey, groups: Sequence[Group]) -> Grouping:
     return search.with_copies([group.questions for group in groups], copies, cells, parities)
 
 
-def joint_ways(survey: Survey, budget: int, progress: Progress | None) -> list[Grouping]:
+def joint_ways(
+    survey: Survey, budget: int, progress: Progress | None, steps: int = STEPS
+) -> list[Grouping]:
     """Ways to cover the wanted tables by joint reports, the best in the large-N limit first.
 
     Questions are put into blocks, at first each alone. A message is the union of the blocks that
@@ -238,9 +242,9 @@ def joint_ways(survey: Survey, budget: int, progress: Progress | None) -> list[G
     inflation. Questions with too many answers are sent as cells, each alone. The limit is too
     optimistic about messages with many bits, so the accountant has to choose among several: the
     best of all steps, the finest that fits, and the joint report, the last two also with one copy,
-    and the best with fewer and with more messages.
+    and the best with fewer and with more messages. steps: as in `Limits`.
     """
-    search = Search.of(survey, budget)
+    search = Search.of(survey, budget, steps)
     permanent = memoized(survey)
     alone = [frozenset(permanent)] * bool(permanent) + [frozenset({id}) for id in wide(survey)]
     blocks = [frozenset({id}) for id in together(survey)]
@@ -248,7 +252,7 @@ def joint_ways(survey: Survey, budget: int, progress: Progress | None) -> list[G
     def way(blocks: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         return search.try_groups(_covering(blocks, search.held) + alone, copies)
 
-    steps, single = [way(blocks)], [way(blocks, (1,))]
+    tried, single = [way(blocks)], [way(blocks, (1,))]
     while len(blocks) > 1:
         options = {}
         for one, other in combinations(blocks, 2):
@@ -258,10 +262,10 @@ def joint_ways(survey: Survey, budget: int, progress: Progress | None) -> list[G
                 option = way(merged)
                 options[look] = ((option.allocation.excess, len(option.groups)), merged)
         blocks = min(options.values(), key=lambda o: o[0])[1]
-        steps.append(way(blocks))
+        tried.append(way(blocks))
         if progress:
             progress(f"searching messages: {len(blocks)} blocks of questions left")
-    return _worth_certifying(search, steps, [*single, way(blocks, (1,))])
+    return _worth_certifying(search, tried, [*single, way(blocks, (1,))])
 
 
 def _worth_certifying(

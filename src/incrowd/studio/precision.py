@@ -76,9 +76,13 @@ class Screen(NamedTuple):
 
 
 def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
-    """The screen of a project. form: what was sent, with the values as typed."""
+    """The screen of a project. form: what was sent, with the values as typed.
+
+    Raises SurveyError if the file has mistakes: what is typed here could not correct them.
+    """
     text = project.text()
     raw = parsed(text, project)
+    survey_of(raw, project)
     typed, expected = typed_values(raw), version(text)
     if form is not None:
         typed |= {name: str(form[name]) for name in typed if name in form}
@@ -90,18 +94,27 @@ async def show(studio: Studio, request: Request) -> Response:
     """The page with the values of the file."""
     project = studio.project(request)
     try:
-        shown = screen(project)
+        shown = await asyncio.to_thread(screen, project)
     except IncrowdError as error:
-        problems = [str(each) for each in error.problems]
-        return render(
-            request, "precision_unreadable.html", status=422, project=project, problems=problems
-        )
+        return _mistaken(request, project, error)
     return await _page(studio, request, shown)
+
+
+def _mistaken(request: Request, project: Project, error: IncrowdError) -> Response:
+    """The response if the file has mistakes: they take the place of everything."""
+    template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
+    problems = [str(each) for each in error.problems]
+    parts: Parts = {"project": project, "problems": problems, "digest": "", "job": None}
+    return render(request, template, status=422, **parts)
 
 
 async def redraw(studio: Studio, request: Request) -> Response:
     """The pictures for the values as typed; nothing is saved."""
-    shown = screen(studio.project(request), await request.form())
+    project, form = studio.project(request), await request.form()
+    try:
+        shown = await asyncio.to_thread(screen, project, form)
+    except IncrowdError as error:
+        return _mistaken(request, project, error)
     if not is_fragment(request):
         return await _page(studio, request, shown)
     return await _figures(studio, request, shown)
