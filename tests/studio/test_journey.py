@@ -5,11 +5,11 @@ The pictures of the manual come from here: STUDIO_PICTURES=docs/pictures pytest 
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -85,7 +85,70 @@ def journey(tmp_path_factory):
     return json.loads(run.stdout), folder
 
 
-def test_it(journey):
+def command(line, folder, output):
+    """What a command that the studio shows writes in the folder of the survey."""
+    words = shlex.split(line)
+    assert words[0] == "incrowd"
+    words = words[1:]
+    if "-o" in words:
+        del words[words.index("-o") : words.index("-o") + 2]
+    run = [sys.executable, "-m", "incrowd", *words, "-o", str(output)]
+    subprocess.run(run, cwd=folder, check=True, capture_output=True)
+    return output.read_text()
+
+
+def test_every_state_is_accessible_and_nothing_is_cut_off(journey):
+    seen, _ = journey
+    assert len(seen["axe"]) == 18
+    assert {state: wrong for state, wrong in seen["axe"].items() if wrong} == {}
+    assert [state for state, wide in seen["wide"].items() if wide] == []
+    assert set(seen["german"]) >= {"Umfragen", "Genauigkeit und Schutz", "Ergebnisse"}
+
+
+def test_nothing_is_fetched_from_elsewhere_and_no_page_complains(journey):
+    seen, _ = journey
+    assert seen["asked"] == ["127.0.0.1"]
+    assert seen["complaints"] == []
+
+
+def test_decisions_are_made_by_clicking(journey):
     seen, folder = journey
-    print(json.dumps(seen, indent=1)[:6000])
-    print(sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))[:80])
+    assert any("9 was taken to mean no answer" in each for each in seen["decisions"])
+    assert seen["check"] == "The data fit the survey: 1,200 rows."
+    assert "DECIDE" not in (folder / "surveys/ill-at-work/survey.toml").read_text()
+
+
+def test_the_survey_is_the_draft_with_what_was_changed(journey):
+    """An independent way to the same survey: that of `incrowd init`, and the three changes."""
+    seen, folder = journey
+    drafted = tomllib.loads(incrowd.draft(folder / "ill_at_work.sav").toml)
+    drafted["question"][0]["text"] = "Did you come to work although you were ill?"
+    drafted["regression"] = [{"outcome": "ill_at_work", "on": ["sector", "age"]}]
+    drafted["privacy"]["epsilon"] = 2.0
+    written = tomllib.loads((folder / "surveys/ill-at-work/survey.toml").read_text())
+    assert written == drafted
+    assert seen["regression"] == "ill_at_work ~ sector + age"
+
+
+def test_the_plan_is_that_of_the_command(journey, tmp_path):
+    seen, folder = journey
+    project = folder / "surveys/ill-at-work"
+    planned = command("incrowd plan survey.toml --no-side-by-side", project, tmp_path / "plan.json")
+    assert (project / "plan.json").read_text() == planned
+    assert set(seen["marks"]) == {"certified"}
+
+
+def test_files_are_those_of_the_commands_that_are_shown(journey, tmp_path):
+    seen, folder = journey
+    project = folder / "surveys/ill-at-work"
+    assert seen["json"] == command(seen["command"], project, tmp_path / "a.json")
+    assert seen["script"] == command(seen["regressing"], project, tmp_path / "b.R")
+    assert seen["fit"], "the regression has coefficients"
+
+
+def test_the_researcher_is_counted_with_the_invented_people(journey):
+    seen, _ = journey
+    assert seen["answered"].startswith("Your answers were sent")
+    estimates = json.loads(seen["json"])
+    people = {each["people"] for each in estimates["tables"]}
+    assert people == {REHEARSING + 1}
