@@ -166,11 +166,11 @@ class TestItsFolder:
 
 
 def leftovers(project):
-    """Files in the hidden folder, without the versions of the survey."""
+    """Files in the hidden folder, without the versions of the survey and empty locks."""
     return [
         path.name
         for path in project.hidden.iterdir()
-        if path.name not in ("versions", "position", "lock")
+        if path.name not in ("versions", "position", "lock", ".rehearsing.lock")
     ]
 
 

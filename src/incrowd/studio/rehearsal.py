@@ -7,9 +7,10 @@ While it runs, its files are in the hidden folder of the project. What remains i
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import shutil
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -114,7 +115,7 @@ def run(
     progress(PLANNING)
     answers = invented(survey, people, np.random.default_rng(seed))
     everybody = EncodedAnswers.of(survey, answers)
-    with _ending_cleanly(), _workplace(project) as folder:
+    with _workplace(project) as folder, _ending_cleanly(folder):
         planned, same = _plan(project, survey, crowd_of(_smallest_stratum(survey, everybody)))
         write_text(folder / "plan.json", planned.dumps())
         pa.parquet.write_table(answers, folder / ANSWERS)
@@ -243,12 +244,18 @@ def _published(project: Project, folder: Path) -> Path:
 
 
 @contextmanager
-def _ending_cleanly() -> Iterator[None]:
-    """Let the services end and the folder go when this process is told to stop."""
+def _ending_cleanly(folder: Path) -> Iterator[None]:
+    """When this process is told to stop, end the services, remove the folder, and exit.
+
+    No exception is raised instead: it could come while a lock is held that threads wait for.
+    """
 
     def stop(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        sys.exit(1)
+        for service in multiprocessing.active_children():
+            service.kill()
+            service.join()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
 
     if threading.current_thread() is not threading.main_thread():  # it cannot get signals
         yield
