@@ -3,11 +3,10 @@
 import tomllib
 
 from incrowd.planner.plan import limit_outline
-from incrowd.studio.chosen_values import parsed, survey_of, text_with_typed
+from incrowd.studio.chosen_values import typed_change
 from incrowd.studio.precision import margin_of
-from incrowd.studio.projects import Project
-from incrowd.studio.what_if import changed_text
-from incrowd.survey import Survey
+from incrowd.studio.what_if import change_of
+from incrowd.survey.surveys import survey_in
 from tests.messages.shared import YESNO, survey
 
 TEXT = """
@@ -33,19 +32,19 @@ ALONE = TEXT[: TEXT.index('[[question]]\nid = "b"')]
 
 
 def typed(**values):
-    """A survey's text with a value as typed."""
+    """The change to a value as typed."""
     named = {name.replace("_share", "share-0-1"): text for name, text in values.items()}
-    return lambda _: text_with_typed(TEXT, tomllib.loads(TEXT), named)
+    return lambda _: typed_change(tomllib.loads(TEXT), named)
 
 
 def change(kind, *chosen, text=TEXT):
-    return lambda _: changed_text(Survey.of(tomllib.loads(text)), text, kind, chosen)
+    return lambda _: change_of(tomllib.loads(text), kind, chosen)
 
 
 def with_options_file(folder):
     raw = tomllib.loads(TEXT)
     raw["question"][1] = {"id": "b", "type": "choice", "options_file": "options.txt"}
-    return survey_of(raw, Project(folder))
+    return survey_in(raw, folder)
 
 
 CASES = {
@@ -54,9 +53,7 @@ CASES = {
     "no share": typed(_share="half"),
     "no margin": lambda _: margin_of("wide"),
     "no estimate": lambda _: limit_outline(survey(YESNO, upload_bytes=10)),
-    "no survey": lambda folder: parsed("name = ", Project(folder)),
     "no file of options": with_options_file,
-    "no text to change": lambda _: changed_text(survey(YESNO), "name = ", "drop", ["a"]),
     "no such change": change("double", "a"),
     "no such question": change("drop", "c"),
     "the only question": change("drop", "a", text=ALONE),

@@ -23,7 +23,6 @@ from incrowd.studio.edits import (
     SetTables,
     SetValue,
     edited,
-    set_value,
 )
 from incrowd.studio.projects import ConflictError, Projects, version
 
@@ -110,7 +109,6 @@ def test_a_value_is_replaced_and_nothing_else():
     assert difference(SetValue(("privacy", "local_epsilon"), 8.0)) == ([], ["local_epsilon = 8.0"])
     assert difference(SetValue(("rounds",), 3)) == ([], ["rounds = 3"])
     assert difference(SetValue(("privacy", "delta"), None)) == (["delta = 1e-6"], [])
-    assert set_value(TEXT, ("crowd",), 5) == edited(TEXT, SetValue(("crowd",), 5))
 
 
 def test_a_question_moves_with_its_own_comments():

@@ -7,8 +7,9 @@ import pytest
 
 import incrowd
 from incrowd.planner.outlook import estimate
-from incrowd.studio.chosen_values import survey_of, text_with_typed, typed_values, with_typed
-from incrowd.studio.what_if import changed_text
+from incrowd.studio.chosen_values import typed_change, typed_values
+from incrowd.studio.edits import edited
+from incrowd.studio.what_if import change_of
 from incrowd.survey import Survey
 
 HTMX = {"HX-Request": "true"}
@@ -123,17 +124,17 @@ def test_the_shown_survey_is_the_one_that_is_kept(project):
         "share-0-1": "10",
         "share-1-2": "",
     }
-    shown = survey_of(with_typed(raw, typed), project)
-    text = text_with_typed(SURVEY, raw, typed)
+    shown = Survey.of(typed_change(raw, typed).on(raw))
+    text = edited(SURVEY, typed_change(raw, typed))
     assert shown == Survey.of(tomllib.loads(text))
     assert shown.reports_per_person == 3 and shown.shares["bullied"] == (0.9, 0.1)
     emptied = typed_values(tomllib.loads(text)) | {"reports_per_person": ""}
-    assert "reports_per_person" not in text_with_typed(text, tomllib.loads(text), emptied)
+    assert "reports_per_person" not in edited(text, typed_change(tomllib.loads(text), emptied))
 
 
 def test_unchanged_values_leave_every_byte(project):
     raw = tomllib.loads(SURVEY)
-    assert text_with_typed(SURVEY, raw, typed_values(raw)) == SURVEY
+    assert edited(SURVEY, typed_change(raw, typed_values(raw))) == SURVEY
 
 
 def test_two_windows_lose_nothing(browser, project):
@@ -255,7 +256,7 @@ def test_the_number_of_people_is_certified_like_the_command_solve(browser, proje
 
 
 def changed(kind, *chosen, text=SURVEY):
-    return tomllib.loads(changed_text(Survey.of(tomllib.loads(text)), text, kind, chosen))
+    return tomllib.loads(edited(text, change_of(tomllib.loads(text), kind, chosen)))
 
 
 def test_a_dropped_question_takes_its_tables_and_regressions_along():

@@ -1,23 +1,18 @@
-"""The values on the page of precision: as typed, in a survey, and in the text of its file.
+"""The values on the page of precision: as typed, and as a change of the survey.
 
 A slider changes nothing in the file. What a survey with the typed values promises is computed from
-the same changes that are written when the values are kept.
+the same change that is written when the values are kept.
 """
 
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import tomlkit
-
-from incrowd.errors import Problem, SurveyError, UsageError
-from incrowd.studio.edits import set_value
-from incrowd.studio.projects import Project
-from incrowd.survey import Survey
-from incrowd.survey.options_files import with_options
+from incrowd.errors import Problem, UsageError
+from incrowd.studio.edits import Change, Changes, SetQuestion, SetValue, questions
+from incrowd.studio.survey_text import Raw
 
 Keys = tuple[str, ...]
 Typed = Mapping[str, str]
@@ -42,23 +37,6 @@ FIELDS = (
 )
 
 
-def parsed(text: str, project: Project) -> dict[str, Any]:
-    """The content of a survey's text. Raises SurveyError if it is not TOML."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        allowed = f"it is not TOML: {error}; correct it there"
-        raise SurveyError.of("survey", str(project.survey_path), allowed) from None
-
-
-def survey_of(raw: Mapping[str, Any], project: Project) -> Survey:
-    """The survey with some content, with the files of options beside it. Raises SurveyError."""
-    filled, missing = with_options(raw, project.path)
-    if missing:
-        raise SurveyError(*missing)
-    return Survey.of(filled)
-
-
 def typed_values(raw: Mapping[str, Any]) -> dict[str, str]:
     """What the fields of the page show for the content of a file."""
     typed = {each.name: _shown(_value(raw, each.keys)) for each in FIELDS}
@@ -74,32 +52,19 @@ def share_name(question: int, answer: int) -> str:
     return f"share-{question}-{answer}"
 
 
-def with_typed(raw: Mapping[str, Any], typed: Typed) -> dict[str, Any]:
-    """The content of a file with the typed values. Raises UsageError for what is not a number."""
-    changed = {**raw, "privacy": dict(raw.get("privacy", {}))}
-    for keys, value in _values(typed).items():
-        table = changed["privacy"] if len(keys) > 1 else changed
-        table.pop(keys[-1], None)
-        if value is not None:
-            table[keys[-1]] = value
-    questions = [dict(question) for question in raw.get("question", ())]
-    for question, shares in zip(questions, _shares(questions, typed), strict=True):
-        question.pop("shares", None)
-        if shares:
-            question["shares"] = shares
-    return changed | ({"question": questions} if questions else {})
+def typed_change(raw: Raw, typed: Typed) -> Change:
+    """The change that writes the typed values into a survey; equal values stay as they are.
 
-
-def text_with_typed(text: str, raw: Mapping[str, Any], typed: Typed) -> str:
-    """The text of a file with the typed values; everything else in it, and equal values, stay."""
-    for keys, value in _values(typed).items():
-        if value != _value(raw, keys):
-            text = set_value(text, keys, value)
-    questions = raw.get("question", ())
-    for number, shares in enumerate(_shares(questions, typed)):
-        if shares != questions[number].get("shares", {}):
-            text = _with_shares(text, number, shares)
-    return text
+    Raises UsageError for what is not a number.
+    """
+    values = _values(typed).items()
+    changes: list[Change] = [
+        SetValue(keys, value) for keys, value in values if value != _value(raw, keys)
+    ]
+    for asked, shares in zip(questions(raw), _shares(raw, typed), strict=True):
+        if shares != asked.get("shares", {}):
+            changes.append(SetQuestion(asked["id"], {"shares": shares or None}))
+    return Changes(tuple(changes))
 
 
 def _values(typed: Typed) -> dict[Keys, float | int | None]:
@@ -123,9 +88,9 @@ def _values(typed: Typed) -> dict[Keys, float | int | None]:
     return values
 
 
-def _shares(questions: Iterable[Mapping[str, Any]], typed: Typed) -> list[dict[str, float]]:
+def _shares(raw: Raw, typed: Typed) -> list[dict[str, float]]:
     """The expected shares of each question; those of a question without fields stay."""
-    return [_shares_of(number, question, typed) for number, question in enumerate(questions)]
+    return [_shares_of(number, asked, typed) for number, asked in enumerate(questions(raw))]
 
 
 def _shares_of(number: int, question: Mapping[str, Any], typed: Typed) -> dict[str, float]:
@@ -155,17 +120,6 @@ def _answers(question: Any) -> tuple[str, ...]:
 
 
 MOST_SHARES = 12
-
-
-def _with_shares(text: str, question: int, shares: Mapping[str, float]) -> str:
-    document: Any = tomlkit.parse(text)
-    table = document["question"][question]
-    table.pop("shares", None)
-    if shares:
-        inline = tomlkit.inline_table()
-        inline.update(shares)
-        table["shares"] = inline
-    return tomlkit.dumps(document)
 
 
 def _value(raw: Mapping[str, Any], keys: Keys) -> Any:

@@ -32,10 +32,9 @@ from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
 from incrowd.studio.projects import Changed, ConflictError, Project, version
 from incrowd.studio.survey_text import Raw, parsed
-from incrowd.survey import Survey
-from incrowd.survey.options_files import with_options
 from incrowd.survey.question import NO_ANSWER
 from incrowd.survey.questions import TYPES
+from incrowd.survey.surveys import survey_in
 from incrowd.survey.words import LANGUAGE, checked_tag
 
 # What a person chooses a type by.
@@ -214,12 +213,11 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
 
 
 def _problems(project: Project, raw: Raw) -> tuple[Problem, ...]:
-    filled, missing = with_options(raw, project.path)
     try:
-        Survey.of(filled)
+        survey_in(raw, project.path)
     except SurveyError as error:
-        return (*missing, *error.problems)
-    return missing
+        return error.problems
+    return ()
 
 
 _NUMBERED = re.compile(r"(question|table|regression)\[(\d+)\]")

@@ -543,14 +543,6 @@ def _marked_same(table: Raw, other: Raw) -> bool:
 # --- from the parsed file to the text -------------------------------------------------------------
 
 
-def set_value(text: str, keys: tuple[str, ...], value: Any) -> str:
-    """The text with a value under nested keys, such as ("privacy", "epsilon"); None removes it.
-
-    Raises SurveyError if the text is not TOML.
-    """
-    return edited(text, SetValue(keys, value))
-
-
 def edited(text: str, change: Change) -> str:
     """The text after a change. Raises SurveyError if the text is not TOML, or is written in a way
     that the change cannot be written into; then the text has to be changed by hand."""

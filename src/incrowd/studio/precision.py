@@ -7,7 +7,7 @@ values is certified in the background, and then takes the place of the estimate.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,20 +17,16 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.studio.chosen_values import (
-    FIELDS,
-    parsed,
-    share_fields,
-    survey_of,
-    text_with_typed,
-    typed_values,
-    with_typed,
-)
+from incrowd.studio.chosen_values import FIELDS, share_fields, typed_change, typed_values
+from incrowd.studio.edits import Change, Changes, edited
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, error_response, is_fragment, language_of, render, route
 from incrowd.studio.projects import ConflictError, Project, version
+from incrowd.studio.survey_text import Raw, parsed
+from incrowd.studio.what_if import change_of, compared
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
+from incrowd.survey.surveys import survey_in
 
 Parts = dict[str, Any]
 PATH = "/p/{name}/precision"
@@ -57,22 +53,28 @@ def routes(studio: Studio) -> list[BaseRoute]:
 class Screen(NamedTuple):
     """What a page shows: a project, the text of its survey, and the values as typed.
 
-    raw: the content of the text. expected: the version that the page showed first.
+    raw: the parsed text. expected: the version that the page showed first.
     """
 
     project: Project
     text: str
-    raw: dict[str, Any]
+    raw: Raw
     typed: dict[str, str]
     expected: str
 
-    def survey(self) -> Survey:
-        """The survey with the typed values. Raises SurveyError or UsageError."""
-        return survey_of(with_typed(self.raw, self.typed), self.project)
+    def change(self, kind: str = "", chosen: Sequence[str] = ()) -> Change:
+        """The change to the typed values, and then another one. Raises UsageError."""
+        typed = typed_change(self.raw, self.typed)
+        if not kind:
+            return typed
+        return Changes((typed, change_of(typed.on(self.raw), kind, chosen)))
 
-    def new_text(self) -> str:
-        """The text with the typed values."""
-        return text_with_typed(self.text, self.raw, self.typed)
+    def survey(self, change: Change | None = None) -> Survey:
+        """The survey after a change, or with the typed values.
+
+        Raises SurveyError or UsageError.
+        """
+        return survey_in((change or self.change()).on(self.raw), self.project.path)
 
 
 def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
@@ -81,8 +83,8 @@ def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
     Raises SurveyError if the file has mistakes: what is typed here could not correct them.
     """
     text = project.text()
-    raw = parsed(text, project)
-    survey_of(raw, project)
+    raw = parsed(text)
+    survey_in(raw, project.path)
     typed, expected = typed_values(raw), version(text)
     if form is not None:
         typed |= {name: str(form[name]) for name in typed if name in form}
@@ -210,17 +212,21 @@ def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
 async def keep(studio: Studio, request: Request) -> Response:
     """Write the values into the survey file. On a mistake the page shows them as typed."""
     shown = screen(studio.project(request), await request.form())
-    return await _save(studio, request, shown, shown.new_text)
+    return await _save(studio, request, shown)
 
 
 async def _save(
-    studio: Studio, request: Request, shown: Screen, text_of: Callable[[], str]
+    studio: Studio, request: Request, shown: Screen, kind: str = "", chosen: Sequence[str] = ()
 ) -> Response:
-    """Save a text after a check that it is a survey; if it cannot be saved, show why."""
+    """Save the typed values and a change, if that makes a survey; else show why it does not."""
+
+    def save() -> None:
+        change = shown.change(kind, chosen)
+        shown.survey(change)
+        shown.project.save(edited(shown.text, change), expected=shown.expected)
+
     try:
-        text = await asyncio.to_thread(text_of)
-        survey_of(parsed(text, shown.project), shown.project)
-        await asyncio.to_thread(shown.project.save, text, expected=shown.expected)
+        await asyncio.to_thread(save)
     except ConflictError as error:
         current = shown._replace(expected=version(shown.project.text()))
         return await _page(studio, request, current, problem=error, status=409)
@@ -338,7 +344,7 @@ def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     return None
 
 
-class Change(NamedTuple):
+class WhatIf(NamedTuple):
     """A change of the survey: its kind, what was chosen, in words, and the compared tables."""
 
     kind: str
@@ -369,15 +375,12 @@ def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
     return kind, chosen
 
 
-def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> Change:
+def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> WhatIf:
     from incrowd.planner.outlook import estimate
-    from incrowd.studio.what_if import changed_text, compared
 
-    survey = shown.survey()
-    text = changed_text(survey, shown.new_text(), kind, chosen)
-    after = estimate(survey_of(parsed(text, shown.project), shown.project))
-    rows = compared(estimate(survey), after, language)
-    return Change(kind, chosen, _words(kind, chosen), rows)
+    after = shown.survey(shown.change(kind, chosen))
+    rows = compared(estimate(shown.survey()), estimate(after), language)
+    return WhatIf(kind, chosen, _words(kind, chosen), rows)
 
 
 def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:
@@ -391,12 +394,5 @@ def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:
 
 async def apply(studio: Studio, request: Request) -> Response:
     """Write a change into the survey file, with the values as typed."""
-    from incrowd.studio.what_if import changed_text
-
     shown = screen(studio.project(request), form := await request.form())
-    kind, chosen = chosen_change(form)
-
-    def text() -> str:
-        return changed_text(shown.survey(), shown.new_text(), kind, chosen)
-
-    return await _save(studio, request, shown, text)
+    return await _save(studio, request, shown, *chosen_change(form))

@@ -22,14 +22,14 @@ from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.page.files import HOSTS, PageContent, page_files, shipped
 from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
-from incrowd.errors import IncrowdError, SurveyError, UsageError
+from incrowd.errors import IncrowdError, UsageError
 from incrowd.planner.plan import limit_plan
 from incrowd.studio.access import POLICY, PREVIEW
 from incrowd.studio.pages import Studio, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.survey_text import parsed
 from incrowd.survey import Survey
-from incrowd.survey.options_files import with_options
+from incrowd.survey.surveys import survey_in
 
 OPEN_FOR = timedelta(days=365)
 COLLECTOR = "https://collector.invalid"  # no page of a shuffler's bundle ever contacts it
@@ -94,10 +94,8 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
     text = project.seen(version)
     if text is None:
         raise UsageError.of("version", version, "load the page again")
-    raw, missing = with_options(parsed(text), project.path)
-    if missing:
-        raise SurveyError(*missing)
-    return _preview(shown(Survey.of(raw)).model_dump_json(by_alias=True), address)
+    survey = survey_in(parsed(text), project.path)
+    return _preview(shown(survey).model_dump_json(by_alias=True), address)
 
 
 def shown(survey: Survey) -> Survey:

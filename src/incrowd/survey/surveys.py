@@ -45,14 +45,7 @@ class Survey(views.Notebook, Written):
 
         Raises SurveyError with every mistake in the file at once.
         """
-        raw, missing = with_options(read_toml(path), Path(path).parent)
-        try:
-            survey = cls.of(raw)
-        except SurveyError as error:
-            raise SurveyError(*missing, *error.problems) from None
-        if missing:
-            raise SurveyError(*missing)
-        return survey
+        return survey_in(read_toml(path), Path(path).parent)
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:
@@ -129,3 +122,18 @@ _PARTS: dict[str, type[Frozen]] = {
     "message": Group,
     "codes": Codes,
 }
+
+
+def survey_in(raw: Mapping[str, Any], folder: Path) -> Survey:
+    """The survey with the content of a TOML file in a folder, where files of options are looked up.
+
+    Raises SurveyError with every mistake at once.
+    """
+    filled, missing = with_options(raw, folder)
+    try:
+        survey = Survey.of(filled)
+    except SurveyError as error:
+        raise SurveyError(*missing, *error.problems) from None
+    if missing:
+        raise SurveyError(*missing)
+    return survey
