@@ -174,7 +174,7 @@ def test_new_edges_drop_the_shares_of_the_old_ones(save, raw):
 def test_a_renamed_question_is_followed_and_the_page_says_so(save, raw):
     response = save("health", id="condition")
     assert raw()["table"] == [{"questions": ["smokes", "condition"]}]
-    assert "What refers to it follows: smokes × health" in response.text
+    assert "This refers to it and was adjusted: smokes × health" in response.text
     assert response.headers["hx-replace-url"].endswith("open=condition")
 
 

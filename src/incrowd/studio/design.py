@@ -49,11 +49,11 @@ KINDS = {
     "number": (phrase("A number, in ranges"), phrase("Only its range is sent, never the number.")),
     "amount": (
         phrase("A number, for its mean"),
-        phrase("Rounded at random so that the mean stays right; there is no distribution."),
+        phrase("Rounded at random so that the mean stays correct. You get no distribution."),
     ),
     "text": (
         phrase("A word"),
-        phrase("Not from a list. You can count only words that you look for."),
+        phrase("Typed freely. You can count only the words that you look for."),
     ),
 }
 # The keys of the survey as a whole that the page offers, and how each is read.
@@ -675,9 +675,11 @@ def consequences(change: Change, changed: Changed) -> Iterator[Phrase]:
         for name in (about(each) for each in getattr(edits, f"{root}s")(before)):
             if name not in now:
                 if isinstance(change, RemoveQuestion):
-                    yield phrase("What referred to it: {name} was removed or shortened.", name=name)
+                    yield phrase(
+                        "This referred to it and was removed or shortened: {name}.", name=name
+                    )
                 else:
-                    yield phrase("What refers to it follows: {name}.", name=name)
+                    yield phrase("This refers to it and was adjusted: {name}.", name=name)
 
 
 def _table_name(table: Raw) -> str:

@@ -172,7 +172,7 @@ def _decision(comment: Comment, mark: str, text: str) -> Decision:
     done = Answer(phrase("Done"), "done")
     if taken := _TAKEN.fullmatch(text):
         answers = (
-            Answer(phrase("Right, no answer"), "done"),
+            Answer(phrase("Yes, no answer"), "done"),
             Answer(phrase("No, it is an answer"), "answer"),
         )
         return Decision(shown, text, id, taken[1], answers)

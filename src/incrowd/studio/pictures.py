@@ -20,7 +20,8 @@ MARGIN = 0.005  # between the intervals and the ends of the axis
 ODDS_SCALES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
 MOST_MARGIN = 0.25  # beyond it a table shows next to nothing
 USELESS = phrase(
-    "This would show next to nothing: ask more people, allow a larger epsilon, or drop tables."
+    "This would show almost nothing. Ask more people, allow a larger epsilon, or request fewer "
+    "tables."
 )
 PRECISE = 0.1  # margins below this many points are shown with two decimals
 SIGNIFICANT = 3  # digits of an effective sample
@@ -164,7 +165,7 @@ def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: Axis, lang
 def _regression(regression: RegressionOutlook, language: str) -> Figure:
     name = str(regression.formula)
     if not regression.terms:
-        advice = phrase("These people are too few for this regression, or the noise is too large.")
+        advice = phrase("There are too few people for this regression, or too much noise.")
         return Figure(name, "", (), ("", ""), note=regression.reason, advice=advice)
     odds = regression.family == "logistic"
     widest = HALF_WIDTH * max(each.standard_error for each in regression.terms)
@@ -177,7 +178,7 @@ def _regression(regression: RegressionOutlook, language: str) -> Figure:
     refused = None
     if regression.refusal and regression.refusal > OFTEN:
         refused = phrase(
-            "In {percent}% of surveys like this one, the reports would not be enough to fit it.",
+            "In {percent}% of surveys like this one, the regression could not be fitted.",
             percent=decimal(100 * regression.refusal, 0, language),
         )
     rows = tuple(_term(each, Axis(-end, end), odds, language) for each in regression.terms)
