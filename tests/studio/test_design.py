@@ -251,15 +251,15 @@ def test_the_survey_as_a_whole(post, raw, project):
     ("do", "fields", "message"),
     [
         ("survey", {"name": "A", "crowd": "many"}, "crowd: got &#39;many&#39;"),
-        ("survey", {"name": ""}, "name the survey"),
+        ("survey", {"name": ""}, "enter a name for the survey"),
         ("survey", {"name": "A", "language": "<b>"}, "language: got &#39;&lt;b&gt;&#39;"),
         ("add", {"text": "x", "type": "what"}, "use one of yesno"),
-        ("add", {"id": "age", "type": "yesno"}, "another question has this name"),
-        ("order", {"remove": "nothing"}, "not in the survey any more"),
+        ("add", {"id": "age", "type": "yesno"}, "another question already has this name"),
+        ("order", {"remove": "nothing"}, "no longer in the survey"),
         ("table", {"q": "age"}, "at least two questions"),
-        ("no-regression", {"place": "7"}, "not there any more"),
+        ("no-regression", {"place": "7"}, "no longer there"),
         ("what", {}, "use one of survey"),
-        ("set", {"of": "nothing"}, "not in the survey any more"),
+        ("set", {"of": "nothing"}, "no longer in the survey"),
     ],
 )
 def test_a_mistake_changes_nothing_and_says_what_would_work(post, project, do, fields, message):

@@ -286,14 +286,14 @@ class TestTheSteps:
     @pytest.mark.parametrize(
         ("changes", "named"),
         [
-            ({"address-collector": "https://mix.example:444"}, "host of its own"),
+            ({"address-collector": "https://mix.example:444"}, "its own host"),
             ({"closes": "2027-02-01T08:00"}, "should be after"),
             ({"disposes": "2027-03-02T08:00"}, "time of closing"),
             ({"invitations": ""}, "colluding"),
             ({"period": ""}, "period"),
             (TWO | {"disposes": "2027-04-01T08:00"}, "a day after closing"),
             (TWO | {"organization-inviter": "institute"}, "invent the crowd"),
-            (TWO | {"invitations": "0"}, "everybody needs an invitation"),
+            (TWO | {"invitations": "0"}, "everyone needs an invitation"),
             (TWO | {"address-first": ""}, "addresses.first"),
         ],
     )

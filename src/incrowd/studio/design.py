@@ -315,7 +315,7 @@ def _whole_survey(raw: Raw, form: FormData) -> Change:
     except ValueError as error:
         raise UsageError.of("language", language, str(error)) from None
     if not name:
-        raise UsageError.of("name", MISSING, "name the survey")
+        raise UsageError.of("name", MISSING, "enter a name for the survey")
     changes += _if_other(raw, ("name",), name)
     changes += _if_other(raw, ("language",), None if language == LANGUAGE else language)
     for key in WHOLE:
@@ -379,7 +379,7 @@ def edges_of(written: str) -> list[float | int]:
             number = float(each.replace(",", "."))
             numbers.append(int(number) if number.is_integer() and "." not in each else number)
         except (ValueError, OverflowError):
-            allowed = "should be numbers with commas between them, such as 0, 18, 65"
+            allowed = "should be numbers separated by commas, such as 0, 18, 65"
             raise UsageError.of("edges", each, allowed) from None
     return numbers
 
@@ -397,7 +397,7 @@ def _set(raw: Raw, form: FormData) -> Change:
     of = str(form.get("of", ""))
     before = edits.question(raw, of)
     if before is None:
-        raise UsageError.of("question", of, "it is not in the survey any more; load the page again")
+        raise UsageError.of("question", of, "it is no longer in the survey; reload the page")
     wanted, renamed = _question(before, form, _main_language(raw))
     follow = SetQuestion(of, {}, renamed).on(raw) if renamed else raw
     now = edits.question(follow, of) or before
@@ -612,7 +612,7 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
         return None
     there = edits.regressions(raw)
     if int(place) >= len(there):
-        raise UsageError.of("regression", place, "it is not there any more; load the page again")
+        raise UsageError.of("regression", place, "it is no longer there; load the page again")
     return there[int(place)]
 
 

@@ -412,7 +412,7 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
         raise UsageError.of("bundle.plan", bundle.plan.digest, allowed)
     key = key_of(project, publication).get("collector", "")
     if "collector" in publication.mine and bundle.key.encoded.hex() != key:
-        allowed = f"should be {key}, the key in the folder collector; send your colleague that"
+        allowed = f"should be {key}, the key in the folder collector; send it to your colleague"
         raise UsageError.of("bundle.key_configuration", bundle.key.encoded.hex(), allowed)
     addresses = publication.addresses
     for field, value, chosen in (

@@ -91,6 +91,12 @@ def decimal(value: float, digits: int, language: str) -> str:
     return text.translate(str.maketrans(",.", ".,")) if language == "de" else text
 
 
+def percent(proportion: float, digits: int, language: str) -> str:
+    """A proportion in percent, with a space before the sign in German."""
+    space = "\N{NO-BREAK SPACE}" if language == "de" else ""
+    return f"{decimal(100 * proportion, digits, language)}{space}%"
+
+
 def points(proportion: float, language: str) -> str:
     """A margin in percentage points, with one decimal, or two if it is small."""
     value = 100 * proportion
@@ -126,7 +132,7 @@ def _table(survey: Survey, table: TableOutlook, language: str) -> Figure:
         name=table_name(ids),
         title=survey.text_of(ids[0], language) if len(ids) == 1 else "",
         rows=tuple(_row(survey, ids, cell, axis, language) for cell in table.cells),
-        ends=(f"{100 * axis.low:.0f}%", f"{100 * axis.high:.0f}%"),
+        ends=(percent(axis.low, 0, language), percent(axis.high, 0, language)),
         margin=points(HALF_WIDTH * forecast.standard_error, language),
         effective=rounded(forecast.effective_sample_size),
         mean=mean,
@@ -153,7 +159,7 @@ def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: Axis, lang
     reach, sampling = HALF_WIDTH * cell.standard_error, HALF_WIDTH * cell.sampling_error
     return Row(
         label=" × ".join(labels),
-        value=decimal(100 * cell.share, 0 if cell.share >= PRECISE else 1, language),
+        value=percent(cell.share, 0 if cell.share >= PRECISE else 1, language),
         margin=points(reach, language),
         sampling=points(sampling, language),
         point=axis.place(cell.share),

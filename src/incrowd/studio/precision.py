@@ -132,7 +132,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
     from incrowd.studio.certifying import certificate, digest, promise
-    from incrowd.studio.pictures import figures
+    from incrowd.studio.pictures import decimal, figures
 
     parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:
@@ -149,7 +149,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
         "promise": promise(survey, seen.local_epsilon, language, plan),
         "certified": plan is not None,
         "people": seen.people,
-        "reports": round(seen.reports, 1),
+        "reports": decimal(seen.reports, 1, language),
     }
 
 
@@ -325,7 +325,7 @@ async def poll_people(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:
-        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; ask again")
+        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; calculate again")
     return render(request, "precision_people.html", project=project, answer=answer)
 
 

@@ -96,7 +96,7 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
     """
     text = project.seen(version)
     if text is None:
-        raise UsageError.of("version", version, "load the page again")
+        raise UsageError.of("version", version, "reload the page")
     raw, missing = with_options(parsed(text), project.path)
     if missing:
         raise SurveyError(*missing)

@@ -200,8 +200,9 @@ def _desk(project: Project, chosen: Source, choice: Choice) -> Desk:
 def _order(project: Project, desk: Desk, call: Call) -> Order:
     """The order of a call. Raises UsageError if there is no such file of margins."""
     if call.margins and call.margins not in margins_files(project):
-        allowed = ", ".join(margins_files(project)) or "there are none; add one"
-        raise UsageError.of("margins", call.margins, f"use one of {allowed}")
+        there = ", ".join(margins_files(project))
+        allowed = f"use one of {there}" if there else "add a file of known margins first"
+        raise UsageError.of("margins", call.margins, allowed)
     margins = project.path / call.margins if call.margins else None
     return Order(desk.plan_path, desk.reports, margins, call)
 

@@ -147,7 +147,7 @@ def _request(_: Survey, document: Any, chosen: list[str]) -> None:
     requested = [set(each.get("questions", ())) for each in document.get("table", ())]
     if set(ids) in requested:
         raise UsageError.of(
-            "table", ", ".join(ids), "the survey requests it already; use other questions"
+            "table", ", ".join(ids), "the survey already requests it; use other questions"
         )
     table = tomlkit.table()
     table["questions"] = ids
