@@ -75,7 +75,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 @dataclass(frozen=True)
-class View:
+class PageState:
     """What is open on the page, from its address. also: languages that have no text yet."""
 
     open: str = ""
@@ -83,7 +83,7 @@ class View:
     also: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> View:
+    def of(cls, fields: Mapping[str, Any]) -> PageState:
         """The state that an address or a form names."""
         tags = str(fields.get("also", "")).split()
         return cls(str(fields.get("open", "")), str(fields.get("regression", "")), (*tags,))
@@ -463,7 +463,7 @@ def _put_type(wanted: Raw, form: FormData, before: Raw) -> None:
     if kind in MEASURED:
         wanted["edges"] = edges_of(text_of(form, "edges")) or before.get("edges") or [0, 10, 20]
     if wanted.get("edges") != before.get("edges"):
-        wanted.pop("shares", None)  # of ranges that are no more
+        wanted.pop("shares", None)  # of ranges that no longer exist
 
 
 def _put_missing(wanted: Raw, form: FormData) -> None:
@@ -630,8 +630,10 @@ ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
 }
 
 
-def _changed(project: Project, form: FormData, view: View) -> tuple[View, tuple[Phrase, ...]]:
-    """Make the change of a form. Return what is open afterwards, and what the change did."""
+def _changed(
+    project: Project, form: FormData, view: PageState
+) -> tuple[PageState, tuple[Phrase, ...]]:
+    """Make the change of a form. Return what is open afterward, and what the change did."""
     action, seen = str(form.get("do", "")), str(form.get("seen", ""))
     if action in ("undo", "redo"):
         done = project.undo() if action == "undo" else project.redo()
@@ -654,7 +656,7 @@ def _changed(project: Project, form: FormData, view: View) -> tuple[View, tuple[
     elif isinstance(change, SetQuestion):
         opened = str(change.entries.get("id", view.open))
     regression = "" if action == "regression" else view.regression
-    return View(opened, regression, view.also), tuple(consequences(change, changed))
+    return PageState(opened, regression, view.also), tuple(consequences(change, changed))
 
 
 def _with_ends(project: Project, text: str) -> str:
@@ -698,14 +700,14 @@ async def show(studio: Studio, request: Request) -> Response:
     """The page, or its content if a part of it is opened or closed."""
     project = studio.project(request)
     page = await asyncio.to_thread(page_of, project)
-    return _rendered(studio, request, project, page, View.of(request.query_params))
+    return _rendered(studio, request, project, page, PageState.of(request.query_params))
 
 
 async def change(studio: Studio, request: Request) -> Response:
     """Make a change, and show the page with it."""
     project = studio.project(request)
     form = await request.form()
-    view = View.of(form)
+    view = PageState.of(form)
     try:
         view, notices = await asyncio.to_thread(_changed, project, form, view)
     except ConflictError as error:
@@ -719,7 +721,7 @@ async def change(studio: Studio, request: Request) -> Response:
 
 
 def _conflict(
-    request: Request, project: Project, form: FormData, view: View, error: ConflictError
+    request: Request, project: Project, form: FormData, view: PageState, error: ConflictError
 ) -> Response:
     """Both values, and the choice between them. What was entered stays in its fields."""
     return render(
@@ -734,7 +736,7 @@ def _conflict(
 
 
 def _rendered(
-    studio: Studio, request: Request, project: Project, page: Page, view: View
+    studio: Studio, request: Request, project: Project, page: Page, view: PageState
 ) -> Response:
     also = tuple(tag for tag in view.also if tag not in page.languages)
     shown = edits.regressions(page.raw)

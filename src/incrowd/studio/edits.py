@@ -130,7 +130,7 @@ class SetQuestion:
     """New values for keys of a question; None removes one.
 
     renamed: options with a new name. Labels, shares, codes and regressions follow; what belongs to
-    an option that is no more goes. A new `id` is followed by tables, regressions and codes.
+    a removed option is removed. Tables, regressions, and codes follow a new `id`.
     """
 
     id: str
@@ -172,7 +172,7 @@ class SetQuestion:
 
 @dataclass(frozen=True)
 class SetTables:
-    """Tables that are wanted from now on, and those that are not any more, in any order."""
+    """Tables that are wanted from now on, and tables that are no longer wanted, in any order."""
 
     added: tuple[tuple[str, ...], ...] = ()
     removed: tuple[tuple[str, ...], ...] = ()

@@ -65,7 +65,7 @@ class Row(NamedTuple):
     without_noise: Interval | None
 
 
-class Figure(NamedTuple):
+class IntervalFigure(NamedTuple):
     """The picture of a table or a regression. ends: the texts at the two ends of its axis.
 
     margin: the largest margin; effective: the number of people without noise, None for a
@@ -116,19 +116,19 @@ def table_name(ids: Sequence[str]) -> str:
     return " × ".join(ids)
 
 
-def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[Figure, ...]:
+def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[IntervalFigure, ...]:
     """The pictures of all tables, then of all regressions."""
     tables = [_table(survey, table, language) for table in outlook.tables]
     return (*tables, *(_regression(each, language) for each in outlook.regressions))
 
 
-def _table(survey: Survey, table: TableOutlook, language: str) -> Figure:
+def _table(survey: Survey, table: TableOutlook, language: str) -> IntervalFigure:
     forecast, ids = table.forecast, table.questions
     axis = _axis(table.cells)
     mean = ""
     if forecast.mean_error is not None:
         mean = decimal(HALF_WIDTH * forecast.mean_error, 2, language)
-    return Figure(
+    return IntervalFigure(
         name=table_name(ids),
         title=survey.text_of(ids[0], language) if len(ids) == 1 else "",
         rows=tuple(_row(survey, ids, cell, axis, language) for cell in table.cells),
@@ -168,11 +168,11 @@ def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: Axis, lang
     )
 
 
-def _regression(regression: RegressionOutlook, language: str) -> Figure:
+def _regression(regression: RegressionOutlook, language: str) -> IntervalFigure:
     name = str(regression.formula)
     if not regression.terms:
         advice = phrase("There are too few people for this regression, or too much noise.")
-        return Figure(name, "", (), ("", ""), note=regression.reason, advice=advice)
+        return IntervalFigure(name, "", (), ("", ""), note=regression.reason, advice=advice)
     odds = regression.family == "logistic"
     widest = HALF_WIDTH * max(each.standard_error for each in regression.terms)
     end = widest
@@ -188,7 +188,7 @@ def _regression(regression: RegressionOutlook, language: str) -> Figure:
             percent=decimal(100 * regression.refusal, 0, language),
         )
     rows = tuple(_term(each, Axis(-end, end), odds, language) for each in regression.terms)
-    return Figure(name, "", rows, ends, odds=odds, advice=refused)
+    return IntervalFigure(name, "", rows, ends, odds=odds, advice=refused)
 
 
 OFTEN = 0.05

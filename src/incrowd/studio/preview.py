@@ -1,6 +1,6 @@
 """The survey page as people will see it, before there is a plan. Nothing can be sent from it.
 
-The page takes its bundle from the studio, which makes one with keys that nobody keeps. Browsers
+The page takes its bundle from the studio, which makes one with keys that are discarded. Browsers
 fetch it without cookies, so its address contains a secret of this run instead; it also contains the
 version of the survey, because the survey may have changed since the page was loaded.
 """

@@ -82,7 +82,7 @@ class Publication(Frozen):
     mixers: 1 for a shuffler, 2 for two mixers and an inviter. here: what the person at this studio
     runs. organizations, addresses: by service. keys: public keys that others sent, by the fields
     `first`, `second`, `second_configuration` and `collector`. survey_page: the address of the page
-    where people answer. invitations: their number, or 0 if everybody who has the link may answer.
+    where people answer. invitations: their number, or 0 if anyone who has the link may answer.
     """
 
     mixers: Literal[1, 2] = 1

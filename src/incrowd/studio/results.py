@@ -43,7 +43,7 @@ from incrowd.studio.sources import (
     MARGINS_ENDINGS,
     REHEARSAL,
     UNREAL,
-    Source,
+    ReportSource,
     add_file,
     margins_files,
     plan_path,
@@ -161,7 +161,7 @@ def _answered(
     cache: Cache,
     studio: Studio,
     project: Project,
-    chosen: Source,
+    chosen: ReportSource,
     desk: Desk,
     choice: Choice,
     call: Call,
@@ -180,7 +180,7 @@ def _answered(
     }
 
 
-def _chosen(every: Sequence[Source], name: str) -> Source | None:
+def _chosen(every: Sequence[ReportSource], name: str) -> ReportSource | None:
     """The chosen source, or the only one that can be used."""
     usable = [each for each in every if not each.problem]
     if name:
@@ -188,7 +188,7 @@ def _chosen(every: Sequence[Source], name: str) -> Source | None:
     return usable[0] if len(usable) == 1 else None
 
 
-def _desk(project: Project, chosen: Source, choice: Choice) -> Desk:
+def _desk(project: Project, chosen: ReportSource, choice: Choice) -> Desk:
     if chosen.problem:
         raise UsageError.of("reports", chosen.name, chosen.problem)
     path = plan_path(project, chosen)

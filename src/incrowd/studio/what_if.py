@@ -157,9 +157,9 @@ def _request(_: Survey, document: Any, chosen: list[str]) -> None:
 
 
 def _merge(_: Survey, document: Any, chosen: list[str]) -> None:
-    """Offer some answers as one: fewer answers are sent, so that each has less noise.
+    """Offer some answers as one: fewer answers are sent, so each has less noise.
 
-    A reader of the results can also merge answers afterwards, without less noise.
+    A reader of the results can also merge answers later, but that does not reduce the noise.
     """
     question = _question(document, chosen)
     kind, answers = question.get("type"), list(dict.fromkeys(chosen[1:]))
