@@ -121,15 +121,15 @@ const saved = async (label) => {
   const [download] = await Promise.all([page.waitForEvent("download"), page.click(label)])
   return readFileSync(await download.path(), "utf8")
 }
-seen.json = await saved("text=JSON")
+seen.json = await saved(".exports >> text=JSON")
 await page.click("a:text-is('Regression')")
 await page.selectOption("#outcome", { index: 1 })
 for (const name of ["sector", "age"]) await page.check(`#on-${name}`)
-await page.click("text=Show")
+await page.click("button:text-is('Show')")
 await page.waitForSelector("#result-title")
 seen.fit = await page.locator("#results table tbody th").allInnerTexts()
 await look(page, "regression")
-seen.script = await saved("text=R script")
+seen.script = await saved(".exports >> text=R script")
 seen.regressing = await page.locator(".again pre").first().textContent()
 
 // Every page in German, dark, on a narrow screen.
