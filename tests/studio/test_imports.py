@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_used_leaves_nothing_behind(studio, send, name, co
 
 def test_no_file_at_all(browser, studio):
     response = browser.post("/import", data={"file": "x"})
-    assert response.status_code == 422 and "name a file" in response.text
+    assert response.status_code == 422 and "choose a file" in response.text
 
 
 def test_a_file_that_is_too_long(studio, send, monkeypatch):

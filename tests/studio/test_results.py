@@ -228,7 +228,7 @@ def test_without_reports_the_page_says_what_comes_first(browser, project):
     (project / "reports.parquet").unlink()
     page = browser.get(address(tables="sick"))
     assert page.status_code == 200 and 'href="/p/health/publish"' in page.text
-    assert "There are no reports yet" in page.text and "<table>" not in page.text
+    assert "No reports yet" in page.text and "<table>" not in page.text
 
 
 def test_of_two_files_one_has_to_be_chosen(browser, project):

@@ -134,7 +134,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
     from incrowd.studio.certifying import certificate, digest, promise
-    from incrowd.studio.pictures import figures
+    from incrowd.studio.pictures import decimal, figures
 
     parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:
@@ -151,7 +151,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
         "promise": promise(survey, seen.local_epsilon, language, plan),
         "certified": plan is not None,
         "people": seen.people,
-        "reports": round(seen.reports, 1),
+        "reports": decimal(seen.reports, 1, language),
     }
 
 
@@ -331,7 +331,7 @@ async def poll_people(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:
-        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; ask again")
+        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; calculate again")
     return render(request, "precision_people.html", project=project, answer=answer)
 
 
@@ -344,7 +344,7 @@ def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     return None
 
 
-class WhatIf(NamedTuple):
+class ProposedChange(NamedTuple):
     """A change of the survey: its kind, what was chosen, in words, and the compared tables."""
 
     kind: str
@@ -375,12 +375,12 @@ def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
     return kind, chosen
 
 
-def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> WhatIf:
+def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> ProposedChange:
     from incrowd.planner.outlook import estimate
 
     after = shown.survey(shown.change(kind, chosen))
     rows = compared(estimate(shown.survey()), estimate(after), language)
-    return WhatIf(kind, chosen, _words(kind, chosen), rows)
+    return ProposedChange(kind, chosen, _words(kind, chosen), rows)
 
 
 def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:

@@ -123,15 +123,15 @@ def _request(raw: Raw, chosen: Sequence[str]) -> Change:
     if len(ids) < 2:
         raise UsageError.of("table", ", ".join(ids), "use two or more different questions")
     if set(ids) in [set(names(each)) for each in tables(raw)]:
-        allowed = "the survey requests it already; use other questions"
+        allowed = "the survey already requests it; use other questions"
         raise UsageError.of("table", ", ".join(ids), allowed)
     return SetTables((ids,))
 
 
 def _merge(raw: Raw, chosen: Sequence[str]) -> Change:
-    """Offer some answers as one: fewer answers are sent, so that each has less noise.
+    """Offer some answers as one: fewer answers are sent, so each has less noise.
 
-    A reader of the results can also merge answers afterwards, without less noise.
+    A reader of the results can also merge answers later, but that does not reduce the noise.
     """
     asked = _question(raw, chosen)
     kind, merged = asked.get("type"), list(dict.fromkeys(chosen[1:]))
