@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, UsageError
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import LANGUAGES, in_language, phrase, preferred
 from incrowd.studio.projects import ConflictError, Project, Projects
@@ -51,6 +54,14 @@ def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ..
             return await handler(studio, request)
         except (IncrowdError, OSError) as error:
             return error_response(request, error)
+        except HTTPException:
+            raise
+        except Exception as error:  # a fault of ours: it is named, and the studio goes on
+            if os.environ.get("INCROWD_DEBUG"):
+                raise
+            name = type(error).__name__
+            fault = UsageError.of("studio", name, f"this is a bug in incrowd: {error}")
+            return error_response(request, fault, status=500)
 
     return Route(path, handling, methods=list(methods))
 
@@ -90,14 +101,29 @@ def _translate(language: str, text: Any, **values: Any) -> str:
     return in_language(text, language, **values)
 
 
-def error_response(request: Request, error: Exception) -> Response:
+def error_response(request: Request, error: Exception, status: int = 422) -> Response:
     """The response to a mistake: a page, or an alert in the page that sent the request."""
-    problems = getattr(error, "problems", ()) or (str(error),)
-    if isinstance(error, OSError):
-        problems = (error.strerror or str(error),)
-    status = 409 if isinstance(error, ConflictError) else 422
+    problems = lines(error)
+    status = 409 if isinstance(error, ConflictError) else status
     template = "problems.html" if is_fragment(request) else "error.html"
-    return render(request, template, status=status, problems=[str(each) for each in problems])
+    return render(request, template, status=status, problems=problems)
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def lines(error: Exception) -> tuple[str, ...]:
+    """Every problem of an error, as text."""
+    if not isinstance(error, OSError):
+        return tuple(map(str, getattr(error, "problems", ()))) or (str(error),)
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    works = "check that the folder and its files are there, then try again"
+    if error.errno in _FULL:
+        works = "make room on this disk, then try again"
+    elif error.errno in _FORBIDDEN:
+        works = "allow yourself to read and write the folder, then try again"
+    return (f"{place}{error.strerror or error}; {works}",)
 
 
 def is_fragment(request: Request) -> bool:

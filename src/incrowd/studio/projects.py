@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from incrowd.errors import MISSING, InWords, UsageError, unreadable
-from incrowd.files import BEGUN, PRIVATE_FOLDER, new_file, private_folder, settle, write_bytes
+from incrowd.files import (
+    BEGUN,
+    PRIVATE_FOLDER,
+    mode_of,
+    new_file,
+    private_folder,
+    settle,
+    write_bytes,
+)
 from incrowd.studio.edits import Change, conflict, edited
 from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
@@ -28,7 +36,6 @@ from incrowd.survey import Survey
 SURVEY = "survey.toml"
 PLAN = "plan.json"
 STUDIO = ".studio"
-_DEFAULT_MODE = 0o644
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -179,7 +186,8 @@ class Project:
         return self.text() if self.survey_path.exists() else ""
 
     def _write(self, text: str) -> None:
-        write_bytes(self.survey_path, text.encode(), mode=_DEFAULT_MODE)
+        target = self.survey_path.resolve()  # if it is a link, the survey is elsewhere
+        write_bytes(target, text.encode(), mode=mode_of(target))
 
     def _version(self, number: int) -> Path:
         return self.hidden / "versions" / f"{number:06}.toml"

@@ -31,10 +31,10 @@ from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, UsageError
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.pages import Studio, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import FOLDERS
-from incrowd.studio.publishing import lines, texts
+from incrowd.studio.publishing import texts
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
 
 SECONDS = 5.0  # for a response of a dashboard
@@ -232,7 +232,7 @@ def _collection(kind: str, facts: Callable[[], Facts]) -> Collection:
     except IncrowdError as error:
         return kind, None, str(error)
     except OSError as error:
-        return kind, None, error.strerror or str(error)
+        return kind, None, lines(error)[0]
 
 
 def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
