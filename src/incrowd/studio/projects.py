@@ -12,9 +12,10 @@ import hashlib
 import re
 import secrets
 import shutil
+import time
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +37,7 @@ from incrowd.survey import Survey
 SURVEY = "survey.toml"
 PLAN = "plan.json"
 STUDIO = ".studio"
+ABANDONED = 3600.0  # seconds since it was changed, for what is written in less
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -282,6 +284,17 @@ class Projects:
                 file.replace(temporary / name)
             temporary.rename(path)
         return Project(path)
+
+    def sweep(self) -> None:
+        """Remove what processes that were killed had begun to write, a while ago."""
+        folders = [self.folder]
+        for name in self.names():
+            project = self.open(name)
+            folders += [project.path, project.hidden, project.hidden / "versions"]
+        for path in (path for folder in folders for path in folder.glob(f"{BEGUN}*")):
+            with suppress(OSError):  # another process may remove it, too
+                if path.lstat().st_mtime < time.time() - ABANDONED:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     @contextmanager
     def temporary(self) -> Iterator[Path]:
