@@ -1,7 +1,6 @@
-import asyncio
-
 """Watching: the dashboard's facts from a folder or from afar, and no network but what was begun."""
 
+import asyncio
 import html
 import json
 import re
