@@ -78,7 +78,8 @@ def language_of(request: Request) -> str:
 def render(request: Request, template: str, *, status: int = 200, **parts: Any) -> Response:
     """A page or a fragment of one, from a template.
 
-    Templates have `_` for texts, `language`, `languages`, `steps` and `path` beside their parts.
+    Templates have `_` for texts, `language`, `languages`, `steps`, `path`, and `lines_of` for the
+    problems of an error, beside their parts.
     """
     language = language_of(request)
     html = (
@@ -92,6 +93,7 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
                 "languages": LANGUAGES,
                 "steps": STEPS,
                 "path": request.url.path,
+                "lines_of": lines,
             }
         )
     )
