@@ -33,6 +33,7 @@ from incrowd.files import (
 from incrowd.studio.edits import Change, conflict, edited
 from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
+from incrowd.survey.toml import MOST_BYTES
 
 SURVEY = "survey.toml"
 PLAN = "plan.json"
@@ -85,7 +86,12 @@ class Project:
     def text(self) -> str:
         """The text of the survey file. Raises UsageError if it cannot be read."""
         try:
-            return self.survey_path.read_bytes().decode("utf-8")  # with the ends of its lines
+            with self.survey_path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            if len(content) > MOST_BYTES:
+                shown = f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one"
+                raise UsageError.of("survey", str(self.survey_path), shown)
+            return content.decode("utf-8")  # with the ends of its lines
         except UnicodeDecodeError:
             shown = "it is not UTF-8; save it as UTF-8"
             raise UsageError.of("survey", str(self.survey_path), shown) from None
