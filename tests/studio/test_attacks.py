@@ -228,7 +228,7 @@ def test_a_survey_that_changes_underneath_is_explained_on_every_page(browser, pr
         path.write_bytes(b"# aaaaaaa\n" * 1_800_000)
     elif damage == "deep":
         path.write_text("a = " + "[" * 100_000)
-    elif damage == "a link to itself":
+    elif damage == "a loop":
         path.symlink_to(path)
     for page in ("design", "precision", "publish", "publish/rehearsal", "watch", "results"):
         response = browser.get(f"/p/work/{page}")
