@@ -27,8 +27,7 @@ from incrowd.studio import (
 )
 from incrowd.studio.access import Access, Keys
 from incrowd.studio.language import LANGUAGES
-from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, error_response, render, route
-from incrowd.studio.work import fault
+from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, render, route
 
 AREAS = (
     home.routes,
@@ -41,7 +40,6 @@ AREAS = (
     watching.routes,
     results.routes,
 )
-MOST_BYTES = 64 << 20  # of a file that is uploaded
 
 
 def application(studio: Studio, keys: Keys) -> Starlette:
@@ -60,7 +58,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
             Mount("/static", static),
         ],
         middleware=[Middleware(Access, keys=keys)],
-        exception_handlers={404: missing, 500: failed},
+        exception_handlers={404: missing},
         lifespan=running,
     )
 
@@ -79,8 +77,3 @@ async def choose_language(_: Studio, request: Request) -> Response:
 async def missing(request: Request, _: Exception) -> Response:
     """The response to an unknown address."""
     return render(request, "error.html", status=404, problems=["There is no such page."])
-
-
-async def failed(request: Request, error: Exception) -> Response:
-    """The response to an error of ours."""
-    return error_response(request, fault(error))

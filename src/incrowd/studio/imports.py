@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import pyarrow as pa
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -22,7 +24,7 @@ from starlette.routing import BaseRoute
 from incrowd.drafts.columns import DraftQuestion
 from incrowd.drafts.data import draft, draft_of
 from incrowd.encoding.answers import load_data
-from incrowd.encoding.sources import source_of
+from incrowd.encoding.sources import codec, source_of
 from incrowd.errors import MISSING, InWords, SurveyError, UsageError
 from incrowd.files import PRIVATE
 from incrowd.sampling.check import AnswersCheck, Finding, check
@@ -36,6 +38,7 @@ from incrowd.survey import Survey
 
 DATA = "data"  # the name of the file of data in a project, before its ending
 MOST_BYTES = 256 << 20
+MOST_UNPACKED = 2 * MOST_BYTES
 PIECE = 1 << 20
 COMPRESSED = (".gz", ".zst", ".bz2")
 
@@ -64,6 +67,7 @@ async def upload(studio: Studio, request: Request) -> Response:
             path.parent.mkdir()
             await _copy(file, path)
             options = {key: str(form.get(key, "")).strip() or None for key in ("encoding", "sheet")}
+            await asyncio.to_thread(check_unpacked, path)
             project = await asyncio.to_thread(imported, studio.projects, path, **options)
     return RedirectResponse(f"/p/{project.name}/design", 303)
 
@@ -87,6 +91,26 @@ async def _copy(file: UploadFile, path: Path) -> None:
                 works = "use `incrowd init` for a file of this size"
                 raise UsageError.of(path.name, shown, works)
             copy.write(piece)
+
+
+def check_unpacked(path: Path) -> None:
+    """Check how long a compressed file is. Raises UsageError for one that would fill the memory."""
+    with path.open("rb") as file:
+        kind = codec(file.read(8))
+    size = 0
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:  # it reads no more of a member than it declares
+                size = sum(member.file_size for member in archive.infolist())
+        elif kind:
+            with pa.input_stream(str(path), compression=kind) as unpacked:
+                while size <= MOST_UNPACKED and (piece := unpacked.read(PIECE)):
+                    size += len(piece)
+    except (OSError, zipfile.BadZipFile):
+        return  # damaged: the reader says so
+    if size > MOST_UNPACKED:
+        shown = InWords(f"is longer than {MOST_UNPACKED >> 20} MiB when it is unpacked")
+        raise UsageError.of(path.name, shown, "use `incrowd init` for a file of this size")
 
 
 def imported(

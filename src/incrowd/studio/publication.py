@@ -170,7 +170,7 @@ def save_publication(project: Project, publication: Publication, expected: str) 
     """Write the choices. Raises ConflictError if another window changed them meanwhile."""
     path = project.path / FILE
     with locked(path):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
         if version(text) != expected:
             allowed = "it was changed in another window; check it, then save again"
             raise ConflictError.of("publication", str(path), allowed)

@@ -28,7 +28,7 @@ from incrowd.studio.evidence import (
     steps,
 )
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, language_of, render, route
+from incrowd.studio.pages import Studio, language_of, lines, render, route
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.publication import (
@@ -316,13 +316,6 @@ async def choose(studio: Studio, request: Request) -> Response:
 def texts(form: FormData) -> dict[str, str]:
     """The fields of a form that are text."""
     return {name: value for name, value in form.items() if isinstance(value, str)}
-
-
-def lines(error: IncrowdError | OSError) -> tuple[str, ...]:
-    """Every problem of an error, as text."""
-    if isinstance(error, OSError):
-        return (error.strerror or str(error),)
-    return tuple(map(str, error.problems))
 
 
 async def start_plan(studio: Studio, request: Request) -> Response:

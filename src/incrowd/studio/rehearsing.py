@@ -14,10 +14,10 @@ from incrowd.collection.rehearsal import FEWEST
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio import rehearsal
 from incrowd.studio.language import phrase
-from incrowd.studio.pages import Studio, language_of, render, route
+from incrowd.studio.pages import Studio, language_of, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication
-from incrowd.studio.publishing import lines, texts
+from incrowd.studio.publishing import texts
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 

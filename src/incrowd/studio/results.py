@@ -36,7 +36,7 @@ from incrowd.studio.calculations import Cache, Order, computed, document_of
 from incrowd.studio.calls import Call, Choice, choice_of
 from incrowd.studio.exports import FORMATS, attachment, pictures_of
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.pages import Studio, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
     MARGINS,
@@ -152,7 +152,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         # As the command says it, which runs in this folder.
         wrong += [str(each).replace(f"{project.path}/", "") for each in error.problems]
     except OSError as error:
-        wrong.append(error.strerror or str(error))
+        wrong += lines(error)
     status = 422 if wrong else 200
     return render(request, "results.html", status=status, problems=wrong, **parts)
 
@@ -399,7 +399,7 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
 
     project, choice, outcome = _called(cache, studio, request)
     number, ending = request.query_params.get("number", "0"), request.query_params.get("format")
-    if not number.isdecimal() or int(number) >= len(outcome.pictures):
+    if number not in map(str, range(len(outcome.pictures))):
         raise UsageError.of("number", number, "use a link of the page")
     drawn = outcome.pictures[int(number)]
     if ending not in ("svg", "png"):
