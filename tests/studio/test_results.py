@@ -408,6 +408,32 @@ def test_an_unknown_view_or_format_is_refused(shared):
     assert browser.get(address("/picture", format="gif")).status_code == 422
 
 
+def test_a_requested_regression_is_one_click(browser, project):
+    """One that can be ticked, one that is a formula, and one that only the command has."""
+    requested = [
+        {"outcome": "sick", "on": ["health", "visits"], "penalty": "firth"},
+        {"outcome": "sick", "on": ["health=fair", "score(visits)"]},
+        {"outcome": "sick", "on": ["health"], "reference": {"health": "fair"}},
+    ]
+    plan = local_plan(yes_no_question("sick"), HEALTH, VISITS, regression=requested)
+    (project / "plan.json").write_text(plan.dumps())
+    text = browser.get(
+        address(view="regress", source="reports.parquet", merge="health: good + fair")
+    ).text
+    _, _, block = text.partition('<ul aria-labelledby="requested">')
+    links = re.findall('<a href="[^?]*[?]([^"]*)"', block.partition("</ul>")[0])
+    chosen = [choice_of(QueryParams(html.unescape(each))) for each in links]
+    assert [each.formula_text for each in chosen] == [
+        "sick ~ health + visits",
+        "sick ~ health=fair + score(visits)",
+    ]
+    assert [(each.outcome, each.on, each.penalty, each.merge) for each in chosen] == [
+        ("sick", ("health", "visits"), "firth", ""),
+        ("", (), "", ""),
+    ]
+    assert "with reference of its own" in block
+
+
 def test_predictors_that_the_plan_does_not_support_cannot_be_chosen(browser, project):
     plan = local_plan(
         yes_no_question("sick"), HEALTH, VISITS, table=[{"questions": ["sick", "visits"]}]

@@ -52,6 +52,7 @@ from incrowd.studio.sources import (
     sources,
 )
 from incrowd.survey import AnyQuestion
+from incrowd.survey.formulas import Formula
 from incrowd.survey.merging import parsed_merges
 
 LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
@@ -65,6 +66,7 @@ _VIEWS: tuple[tuple[str, Phrase], ...] = (
     ("regress", phrase("Regression")),
     ("proportions", phrase("Adjusted shares")),
 )
+_ONLY_COMMAND = ("reference", "scores", "predictor_scores", "merge")  # of a regression
 _WEIGHTED = ("tables", "crosstab", "compare", "regress")  # views that margins can weight
 
 
@@ -270,7 +272,9 @@ class Option(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What the plan allows. wanted: the tables that the survey requests; pairs: other tables."""
+    """What the plan allows. wanted: the tables that the survey requests; pairs: other tables.
+    regressions: those that the survey requests, each as the query that shows it; the reason is what
+    of it the page cannot show."""
 
     wanted: tuple[Option, ...] = ()
     pairs: tuple[Option, ...] = ()
@@ -280,6 +284,7 @@ class Options(NamedTuple):
     questions: tuple[Option, ...] = ()
     outcomes: tuple[Option, ...] = ()
     predictors: tuple[Option, ...] = ()
+    regressions: tuple[Option, ...] = ()
 
 
 def _options(plan: Plan, choice: Choice) -> Options:
@@ -312,7 +317,27 @@ def _options(plan: Plan, choice: Choice) -> Options:
     return Options(
         outcomes=tuple(_outcomes(plan, questions, named)),
         predictors=tuple(_predictors(plan, choice, named)),
+        regressions=tuple(_requested(plan, choice, each) for each in survey.regressions),
     )
+
+
+def _requested(plan: Plan, choice: Choice, formula: Formula) -> Option:
+    """A regression that the survey requests, as one click."""
+    written = f"{formula.outcome} ~ {' + '.join(formula.on)}"
+    if beyond := [name for name in _ONLY_COMMAND if getattr(formula, name)]:
+        return Option("", written, ", ".join(beyond))
+    questions = {each.id for each in plan.survey.questions}
+    # Answers, scores and interactions are not among the ticks: they are shown as a formula.
+    plain = questions.issuperset(formula.on)
+    query = choice.query(
+        outcome=formula.outcome if plain else "",
+        on=formula.on if plain else (),
+        formula="" if plain else written,
+        family=formula.family or "",
+        penalty=formula.penalty or "",
+        merge="",
+    )
+    return Option(query, written)
 
 
 def _titled(plan: Plan, ids: str) -> str:
