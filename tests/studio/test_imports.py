@@ -4,8 +4,11 @@ import errno
 import os
 import tomllib
 
+import openpyxl
+import pandas
 import pyarrow as pa
 import pyarrow.parquet
+import pyreadstat
 import pytest
 
 from incrowd.studio import imports
@@ -45,11 +48,47 @@ def parquet(path):
 
 
 def stata(path):
-    import pandas as pd
-
-    frame = pd.DataFrame({"smokes": [0, 1] * 40, "age": [*range(20, 60)] * 2})
+    frame = pandas.DataFrame({"smokes": [0, 1] * 40, "age": [*range(20, 60)] * 2})
     frame.to_stata(path, write_index=False)
     return path.read_bytes()
+
+
+def spss(path):
+    frame = pandas.DataFrame({"smokes": [0.0, 1, 9] * 40, "size": [*range(150, 190)] * 3})
+    labels = {"smokes": {0.0: "nein", 1.0: "ja", 9.0: "weiß nicht"}}
+    pyreadstat.write_sav(
+        frame, str(path), variable_value_labels=labels, column_labels=["Rauchen Sie?", "Größe"]
+    )
+    return path.read_bytes()
+
+
+def workbook(path, **sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path.read_bytes()
+
+
+def excel(path):
+    answers = [["smokes", "Größe"], *([("ja", "nein")[n % 2], 150 + n] for n in range(40))]
+    return workbook(path, answers=answers)
+
+
+def xlsform(path):
+    label, german = "label::English (en)", "label::Deutsch (de)"
+    survey = [
+        ["type", "name", label, german],
+        ["select_one yn", "smokes", "Do you smoke?", "Rauchen Sie?"],
+        ["select_multiple drug", "drugs", "Which drugs?", "Welche Drogen?"],
+    ]
+    choices = [["list_name", "name", label, german]]
+    choices += [["yn", "yes", "Yes", "Ja"], ["yn", "no", "No", "Nein"]]
+    choices += [["drug", "alcohol", "Alcohol", "Alkohol"], ["drug", "other", "Other", "Andere"]]
+    return workbook(path, survey=survey, choices=choices)
 
 
 def redcap(_):
@@ -68,6 +107,9 @@ def redcap(_):
         ("answers.tsv", lambda _: CSV.replace(b",", b"\t"), True),
         ("my answers.v2.parquet", parquet, True),
         ("answers.dta", stata, True),
+        ("answers.sav", spss, True),
+        ("answers.xlsx", excel, True),
+        ("form.xlsx", xlsform, False),
         ("dictionary.csv", redcap, False),
     ],
 )
