@@ -161,6 +161,18 @@ def test_a_file_that_cannot_be_used_leaves_nothing_behind(studio, send, name, co
     assert list(studio.projects.folder.iterdir()) == []
 
 
+def test_a_file_in_another_encoding_is_sent_again_with_its_encoding(studio, send):
+    """The page names the file as the person does, and keeps what was typed."""
+    content = "Größe;müde\n".encode("windows-1252") + b"170;ja\n180;nein\n" * 20
+    text = send("my answers.csv", content, encoding="utf-9", sheet="<1>").text
+    assert 'value="utf-9"' in text and 'value="&lt;1&gt;"' in text
+    text = send("my answers.csv", content).text
+    assert "got &#39;my answers.csv&#39;; it is in another encoding" in text
+    assert 'id="encoding"' in text and "<details open>" in text
+    assert send("my answers.csv", content, encoding="windows-1252").status_code == 303
+    assert "Größe" in studio.projects.open("my-answers").text()
+
+
 def test_no_file_at_all(browser, studio):
     response = browser.post("/import", data={"file": "x"})
     assert response.status_code == 422 and "name a file" in response.text

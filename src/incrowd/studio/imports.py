@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -23,7 +23,7 @@ from incrowd.drafts.columns import DraftQuestion
 from incrowd.drafts.data import draft, draft_of
 from incrowd.encoding.answers import load_data
 from incrowd.encoding.sources import source_of
-from incrowd.errors import MISSING, InWords, SurveyError, UsageError
+from incrowd.errors import MISSING, IncrowdError, InWords, Problem, SurveyError, UsageError
 from incrowd.files import PRIVATE
 from incrowd.sampling.check import AnswersCheck, Finding, check
 from incrowd.studio.edits import Change, Changes, SetQuestion, question
@@ -54,18 +54,33 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 async def upload(studio: Studio, request: Request) -> Response:
-    """Begin a survey from a file. Nothing is left behind if it cannot be read."""
+    """Begin a survey from a file. Nothing is left behind if it cannot be read: the form is shown
+    again, with what was typed."""
     async with request.form(max_files=1) as form:
         file = form.get("file")
-        if not isinstance(file, UploadFile) or not file.filename:
-            raise UsageError.of("file", MISSING, "name a file")
+        typed = {key: str(form.get(key, "")).strip() for key in ("encoding", "sheet")}
         with studio.projects.temporary() as folder:
-            path = folder / "upload" / base_name(file.filename)
-            path.parent.mkdir()
-            await _copy(file, path)
-            options = {key: str(form.get(key, "")).strip() or None for key in ("encoding", "sheet")}
-            project = await asyncio.to_thread(imported, studio.projects, path, **options)
+            try:
+                if not isinstance(file, UploadFile) or not file.filename:
+                    raise UsageError.of("file", MISSING, "name a file")
+                path = folder / "upload" / base_name(file.filename)
+                path.parent.mkdir()
+                await _copy(file, path)
+                options = {key: text or None for key, text in typed.items()}
+                project = await asyncio.to_thread(imported, studio.projects, path, **options)
+            except IncrowdError as error:
+                problems = [str(_by_name(each, f"{folder}/upload/")) for each in error.problems]
+                parts = {"problems": problems, "typed": typed}
+                return render(request, "import_failed.html", status=422, **parts)
     return RedirectResponse(f"/p/{project.name}/design", 303)
+
+
+def _by_name(problem: Problem, folder: str) -> Problem:
+    """The same problem with the name of the file, which the person knows, not the place of the
+    copy."""
+    if not isinstance(problem.value, str) or not problem.value.startswith(folder):
+        return problem
+    return replace(problem, value=problem.value.removeprefix(folder))
 
 
 def base_name(name: str) -> str:
