@@ -66,7 +66,8 @@ def language_of(request: Request) -> str:
 def render(request: Request, template: str, *, status: int = 200, **parts: Any) -> Response:
     """A page or a fragment of one, from a template.
 
-    Templates have `_` for texts, `language`, `languages`, `steps` and `path` beside their parts.
+    Templates have `_` for texts, `language`, `languages`, `steps`, `path`, and `back`, the address
+    of the page, beside their parts.
     """
     language = language_of(request)
     html = (
@@ -80,10 +81,19 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
                 "languages": LANGUAGES,
                 "steps": STEPS,
                 "path": request.url.path,
+                "back": _page_address(request),
             }
         )
     )
     return HTMLResponse(html, status)
+
+
+def _page_address(request: Request) -> str:
+    """The address under which a browser gets the page; for a form that was sent, of its step."""
+    path, query = request.url.path, request.url.query
+    if request.method == "GET":
+        return f"{path}?{query}" if query else path
+    return "/".join(path.split("/")[:4]) if path.startswith("/p/") else "/"
 
 
 def _translate(language: str, text: Any, **values: Any) -> str:
