@@ -28,6 +28,7 @@ from incrowd.studio.app import application
 from incrowd.studio.calculations import Order
 from incrowd.studio.calls import choice_of
 from incrowd.studio.pages import Studio
+from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job, Jobs
 from tests.conftest import local_plan, yes_no_question
@@ -266,6 +267,27 @@ def test_reports_of_another_plan_are_refused_as_the_command_does(
         main()
     said = capsys.readouterr().err.removeprefix("error: ").strip()
     assert "another plan" in said and problems(page) == [said]
+
+
+def test_reports_stay_readable_when_the_survey_is_planned_again(browser, project):
+    before = browser.get(address("/file", format="json")).content
+    text = (project / "survey.toml").read_text()
+    (project / "survey.toml").write_text(text.replace("epsilon = 2.0", "epsilon = 3.0"))
+    certify(lambda _: None, project)
+    assert incrowd.Plan.load(project / "plan.json").survey.privacy.epsilon == 3.0
+    assert browser.get(address("/file", format="json")).content == before
+    page = browser.get(address()).text
+    assert "incrowd estimate .studio/plans/" in html.unescape(page)
+
+
+def test_correlations_wait_for_a_choice_unless_the_plan_has_every_pair(shared, monkeypatch):
+    browser, _ = shared
+    query = {"view": "correlate", "source": "reports.parquet"}
+    assert 'id="result-title"' in browser.get(address(**query)).text
+    monkeypatch.setattr(results, "unsupported", lambda _, ids: "no" if "sick" in ids else "")
+    page = browser.get(address(**query))
+    assert page.status_code == 200 and 'id="result-title"' not in page.text
+    assert "ask for a table of both" in page.text  # sick and visits are the only numbers
 
 
 def test_without_a_plan_it_says_so(browser, project):

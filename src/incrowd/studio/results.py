@@ -148,7 +148,8 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
             desk = _desk(project, chosen, choice)
             parts["options"] = _options(desk.plan, choice)
             parts["texts"] = desk.plan.survey.texts
-            if call := choice.call:
+            waits = choice.view == "correlate" and not choice.among and _uncrossed(desk.plan)
+            if (call := choice.call) and not waits:
                 parts |= _answered(cache, studio, project, chosen, desk, choice, call)
     except IncrowdError as error:
         # As the command says it, which runs in this folder.
@@ -312,8 +313,11 @@ def _options(plan: Plan, choice: Choice) -> Options:
             references = ()
         return Options(first=tuple(first), second=tuple(second), references=references)
     if choice.view == "correlate":
-        scored = [each.id for each in questions if each.values]
-        return Options(questions=tuple(each for each in named if each.value in scored))
+        scored = {each.id for each in questions if each.values}
+        numbers = [each for each in named if each.value in scored]
+        return Options(
+            questions=tuple(each for each in numbers if _partners(plan, each.value, numbers))
+        )
     return Options(
         outcomes=tuple(_outcomes(plan, questions, named)),
         predictors=tuple(_predictors(plan, choice, named)),
@@ -357,6 +361,12 @@ def unsupported(plan: Plan, ids: Sequence[str]) -> str:
     except TableError as error:
         return error.problems[0].allowed
     return ""
+
+
+def _uncrossed(plan: Plan) -> bool:
+    """Whether some pair of questions cannot be correlated, so that some have to be chosen."""
+    scored = [each.id for each in plan.survey.questions if each.values and not each.one_way_only]
+    return any(unsupported(plan, pair) for pair in combinations(scored, 2))
 
 
 def _partners(plan: Plan, id: str, named: Sequence[Option]) -> list[Option]:
