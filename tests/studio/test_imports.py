@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pyreadstat
 import pytest
 
+from incrowd.errors import UsageError
 from incrowd.studio import imports
 from incrowd.studio.imports import (
     base_name,
@@ -170,7 +171,13 @@ def test_a_file_in_another_encoding_is_sent_again_with_its_encoding(studio, send
     assert "got &#39;my answers.csv&#39;; it is in another encoding" in text
     assert 'id="encoding"' in text and "<details open>" in text
     assert send("my answers.csv", content, encoding="windows-1252").status_code == 303
-    assert "Größe" in studio.projects.open("my-answers").text()
+    project = studio.projects.open("my-answers")
+    assert "Größe" in project.text()
+    # The data are read in this encoding from now on.
+    data = imports.data_path(project)
+    assert check_work(lambda _: None, project.survey_path, data, "").check.accepted
+    with pytest.raises(UsageError, match="too few different numbers"):
+        edges_from_data(data, "müde")
 
 
 def test_no_file_at_all(browser, studio):

@@ -7,6 +7,7 @@ shows them as a list, and a decision removes its comment.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,16 +25,17 @@ from incrowd.drafts.data import draft, draft_of
 from incrowd.encoding.answers import load_data
 from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, IncrowdError, InWords, Problem, SurveyError, UsageError
-from incrowd.files import PRIVATE
+from incrowd.files import PRIVATE, write_text
 from incrowd.sampling.check import AnswersCheck, Finding, check
 from incrowd.studio.edits import Change, Changes, SetQuestion, question
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
-from incrowd.studio.projects import Project, Projects, version
+from incrowd.studio.projects import STUDIO, Project, Projects, version
 from incrowd.studio.survey_text import Comment, Raw, comments, parsed
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
+READING = f"{STUDIO}/reading.json"  # in a project: how its data are read, if not as usual
 DATA = "data"  # the name of the file of data in a project, before its ending
 MOST_BYTES = 256 << 20
 PIECE = 1 << 20
@@ -115,6 +117,9 @@ def imported(
         return projects.create(name if isinstance(name, str) and name.strip() else path.stem, text)
     written = draft(path, encoding=encoding, sheet=sheet)
     files = {} if written.people is None else {f"{DATA}{ending(path.name)}": path}
+    if files and (encoding or sheet):
+        files[READING] = path.with_name(f"{path.name}.reading")
+        write_text(files[READING], json.dumps({"encoding": encoding, "sheet": sheet}))
     return projects.create(written.name, written.toml, files)
 
 
@@ -135,6 +140,15 @@ def data_path(project: Project) -> Path | None:
     """The file of data in a project, or None."""
     there = sorted(project.path.glob(f"{DATA}.*"))
     return there[0] if there else None
+
+
+def reading(data: Path) -> dict[str, str | None]:
+    """The encoding and the sheet that the data of a project were imported with."""
+    try:
+        stated = json.loads((data.parent / READING).read_text(encoding="utf-8"))
+        return {key: stated[key] for key in ("encoding", "sheet")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
 
 
 def data_name(project: Project) -> str:
@@ -259,7 +273,8 @@ def check_work(progress: Any, survey_path: Path, data: Path, id: str) -> Checked
     """Check the data of a project against its survey."""
     text = survey_path.read_bytes().decode()
     progress("reading the data")
-    return Checked(version(text), check(Survey.load(survey_path), data, id=id or None))
+    survey = Survey.load(survey_path)
+    return Checked(version(text), check(survey, data, id=id or None, **reading(data)))
 
 
 def check_of(studio: Studio, project: Project) -> Job | None:
@@ -303,7 +318,9 @@ def missing_code(finding: Finding) -> str:
 def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
     """Ranges with about equally many people, as a draft has them. Raises UsageError if the column
     is not there, or holds too few different numbers."""
-    columns = draft_of("", load_data(source_of(data, None, None, None))).columns
+    stated = reading(data)
+    source = source_of(data, None, stated.get("encoding"), stated.get("sheet"))
+    columns = draft_of("", load_data(source)).columns
     column = next((each for each in columns if each.id == id), None)
     if column is None:
         raise UsageError.of(
