@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -64,11 +65,15 @@ def application(studio: Studio, keys: Keys) -> Starlette:
 
 
 async def choose_language(_: Studio, request: Request) -> Response:
-    """Remember the language of the studio."""
+    """Remember the language of the studio, and show the same page with the same choices."""
     form = await request.form()
     back, language = str(form.get("back", "/")), str(form.get("language", ""))
     if language not in LANGUAGES:
         raise UsageError.of("language", language, f"use one of {', '.join(LANGUAGES)}")
+    # Choices change the address of a page without loading it again; the browser has the newest.
+    newest = urlsplit(request.headers.get("referer", ""))
+    if newest.path == urlsplit(back).path and newest.query:
+        back = f"{newest.path}?{newest.query}"
     response = RedirectResponse(back if back.startswith("/") and back[:2] != "//" else "/", 303)
     response.set_cookie(LANGUAGE_COOKIE, language, max_age=1 << 25, samesite="strict")
     return response

@@ -76,8 +76,8 @@ def language_of(request: Request) -> str:
 def render(request: Request, template: str, *, status: int = 200, **parts: Any) -> Response:
     """A page or a fragment of one, from a template.
 
-    Templates have `_` for texts, `language`, `languages`, `steps`, `path`, and `lines_of` for the
-    problems of an error, beside their parts.
+    Templates have `_` for texts, `language`, `languages`, `steps`, `path`, `lines_of` for the
+    problems of an error, and `back`, the address of the page, beside their parts.
     """
     language = language_of(request)
     html = (
@@ -92,10 +92,19 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
                 "steps": STEPS,
                 "path": request.url.path,
                 "lines_of": lines,
+                "back": _page_address(request),
             }
         )
     )
     return HTMLResponse(html, status)
+
+
+def _page_address(request: Request) -> str:
+    """The address under which a browser gets the page; for a form that was sent, of its step."""
+    path, query = request.url.path, request.url.query
+    if request.method == "GET":
+        return f"{path}?{query}" if query else path
+    return "/".join(path.split("/")[:4]) if path.startswith("/p/") else "/"
 
 
 def _translate(language: str, text: Any, **values: Any) -> str:

@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.plans.strata import strata
 from incrowd.studio.chosen_values import (
     FIELDS,
     parsed,
@@ -132,7 +133,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
     from incrowd.studio.certifying import certificate, digest, promise
-    from incrowd.studio.pictures import figures
+    from incrowd.studio.pictures import decimal, figures
 
     parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:
@@ -149,7 +150,8 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
         "promise": promise(survey, seen.local_epsilon, language, plan),
         "certified": plan is not None,
         "people": seen.people,
-        "reports": round(seen.reports, 1),
+        "reports": decimal(seen.reports, 1, language),
+        "groups": len(strata(survey)),
     }
 
 
