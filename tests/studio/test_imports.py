@@ -182,7 +182,7 @@ def test_a_file_in_another_encoding_is_sent_again_with_its_encoding(studio, send
 
 def test_no_file_at_all(browser, studio):
     response = browser.post("/import", data={"file": "x"})
-    assert response.status_code == 422 and "name a file" in response.text
+    assert response.status_code == 422 and "choose a file" in response.text
 
 
 def test_a_file_that_is_too_long(studio, send, monkeypatch):

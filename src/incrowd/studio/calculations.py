@@ -150,6 +150,6 @@ class Cache:
         return value
 
     def computed(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The value under a key, computed if there is none."""
+        """The value under a key, computed if it is missing."""
         value = self.get(key)
         return self.put(key, compute()) if value is None else value

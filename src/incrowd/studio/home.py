@@ -63,7 +63,7 @@ def summary(project: Project) -> Summary:
 
 
 def _unfinished(project: Project, problem: str) -> Summary:
-    """The line of a survey with mistakes; having no question yet is none."""
+    """The line of a survey with errors; not having a question yet is not an error."""
     try:
         raw = parsed(project.text())
     except IncrowdError:

@@ -67,7 +67,7 @@ async def upload(studio: Studio, request: Request) -> Response:
         with studio.projects.temporary() as folder:
             try:
                 if not isinstance(file, UploadFile) or not file.filename:
-                    raise UsageError.of("file", MISSING, "name a file")
+                    raise UsageError.of("file", MISSING, "choose a file")
                 path = folder / "upload" / base_name(file.filename)
                 path.parent.mkdir()
                 await _copy(file, path)
@@ -225,7 +225,7 @@ def _decision(comment: Comment, mark: str, text: str) -> Decision:
     done = Answer(phrase("Done"), "done")
     if taken := _TAKEN.fullmatch(text):
         answers = (
-            Answer(phrase("Right, no answer"), "done"),
+            Answer(phrase("Yes, no answer"), "done"),
             Answer(phrase("No, it is an answer"), "answer"),
         )
         return Decision(shown, text, id, taken[1], answers)
@@ -259,7 +259,7 @@ def decided(raw: Raw, form: FormData) -> Change:
         return Changes(())
     asked = question(raw, id)
     if asked is None:
-        raise UsageError.of("question", id, "it is not in the survey any more; load the page again")
+        raise UsageError.of("question", id, "it is no longer in the survey; reload the page")
     codes = asked.get("missing")
     there = [str(each) for each in codes] if isinstance(codes, list) else []
     if answer == "missing":
@@ -270,7 +270,7 @@ def decided(raw: Raw, form: FormData) -> Change:
         return SetQuestion(id, {"missing": left or None})
     if answer == "amounts":
         return SetQuestion(id, _amounts(asked))
-    raise UsageError.of("answer", answer, "use a button of the page")
+    raise UsageError.of("answer", answer, "use a button on the page")
 
 
 def _amounts(asked: Raw) -> Raw:
@@ -348,11 +348,13 @@ def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
     column = next((each for each in columns if each.id == id), None)
     if column is None:
         raise UsageError.of(
-            "column", id, "the data have no such column; name the question after it"
+            "column", id, "the data have no such column; name the question after its column"
         )
     edges = column.keys.get("edges") if isinstance(column, DraftQuestion) else None
     if not edges:
-        raise UsageError.of("column", id, "it has too few different numbers; write the edges")
+        raise UsageError.of(
+            "column", id, "it has too few different numbers; enter the limits yourself"
+        )
     return list(edges)
 
 

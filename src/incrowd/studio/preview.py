@@ -1,6 +1,6 @@
 """The survey page as people will see it, before there is a plan. Nothing can be sent from it.
 
-The page takes its bundle from the studio, which makes one with keys that nobody keeps. Browsers
+The page takes its bundle from the studio, which makes one with keys that are discarded. Browsers
 fetch it without cookies, so its address contains a secret of this run instead; it also contains the
 version of the survey, because the survey may have changed since the page was loaded.
 """
@@ -93,7 +93,7 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
     """
     text = project.seen(version)
     if text is None:
-        raise UsageError.of("version", version, "load the page again")
+        raise UsageError.of("version", version, "reload the page")
     raw, missing = with_options(parsed(text), project.path)
     if missing:
         raise SurveyError(*missing)

@@ -109,7 +109,7 @@ class Project:
         with self._locked():
             if version(self._text_or_empty()) != expected:
                 raise ConflictError.of(
-                    "survey", str(self.survey_path), "it was changed elsewhere; load the page again"
+                    "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
                 )
             self._save(text)
 
@@ -138,15 +138,15 @@ class Project:
         before = self.seen(seen)
         if before is None:
             raise ConflictError.of(
-                "survey", str(self.survey_path), "it was changed elsewhere; load the page again"
+                "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
             )
         if differing := conflict(change, parsed(before), parsed(text)):
             name, was, now = differing
             shown = InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}")
-            raise ConflictError.of(name, shown, "keep that, or save what you entered")
+            raise ConflictError.of(name, shown, "keep it, or save your changes")
 
     def seen(self, seen: str) -> str | None:
-        """The text of a version, the newest first; None if it is not there any more."""
+        """The text of a version, the newest first; None if it is no longer there."""
         for path in sorted((self.hidden / "versions").glob("*.toml"), reverse=True):
             if version(text := path.read_bytes().decode("utf-8")) == seen:
                 return text
@@ -280,7 +280,7 @@ class Projects:
         completely or not at all.
         """
         if not title.strip():
-            raise UsageError.of("name", MISSING, "name the survey")
+            raise UsageError.of("name", MISSING, "enter a name for the survey")
         stem = folder_name(title)
         names = [stem, *(f"{stem}-{number}" for number in range(2, 10_000))]
         path = next(self.folder / name for name in names if not (self.folder / name).exists())

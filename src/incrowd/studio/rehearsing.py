@@ -114,10 +114,12 @@ def percent(share: float, language: str) -> str:
 
 
 _STAGES = {
-    rehearsal.PLANNING: phrase("Planning for so few people, and making the keys"),
-    rehearsal.WAITING: phrase("The invented people have sent; the collection waits for you"),
-    rehearsal.OPENING: phrase("Everybody has sent; the reports are mixed, released and opened"),
-    rehearsal.COUNTING: phrase("Estimating, and comparing with what was invented"),
+    rehearsal.PLANNING: phrase("Planning for this number of people, and creating the keys"),
+    rehearsal.WAITING: phrase("The invented people have sent; the collection is waiting for you"),
+    rehearsal.OPENING: phrase(
+        "Everyone has sent; the reports are being mixed, released, and opened"
+    ),
+    rehearsal.COUNTING: phrase("Estimating, and comparing with the invented answers"),
 }
 
 

@@ -43,7 +43,7 @@ from incrowd.studio.sources import (
     MARGINS_ENDINGS,
     REHEARSAL,
     UNREAL,
-    Source,
+    ReportSource,
     add_file,
     margins_files,
     plan_path,
@@ -164,7 +164,7 @@ def _answered(
     cache: Cache,
     studio: Studio,
     project: Project,
-    chosen: Source,
+    chosen: ReportSource,
     desk: Desk,
     choice: Choice,
     call: Call,
@@ -183,7 +183,7 @@ def _answered(
     }
 
 
-def _chosen(every: Sequence[Source], name: str) -> Source | None:
+def _chosen(every: Sequence[ReportSource], name: str) -> ReportSource | None:
     """The chosen source, or the only one that can be used."""
     usable = [each for each in every if not each.problem]
     if name:
@@ -191,7 +191,7 @@ def _chosen(every: Sequence[Source], name: str) -> Source | None:
     return usable[0] if len(usable) == 1 else None
 
 
-def _desk(project: Project, chosen: Source, choice: Choice) -> Desk:
+def _desk(project: Project, chosen: ReportSource, choice: Choice) -> Desk:
     if chosen.problem:
         raise UsageError(chosen.problem)
     path = plan_path(project, chosen)
@@ -204,7 +204,7 @@ def _order(project: Project, desk: Desk, call: Call) -> Order:
     """The order of a call. Raises UsageError if there is no such file of margins."""
     if call.margins and call.margins not in margins_files(project):
         files = ", ".join(margins_files(project))
-        allowed = f"use one of {files}" if files else "add a file of margins first"
+        allowed = f"use one of {files}" if files else "add a file of known margins first"
         raise UsageError.of("margins", call.margins, allowed)
     margins = project.path / call.margins if call.margins else None
     return Order(desk.plan_path, desk.reports, margins, call)

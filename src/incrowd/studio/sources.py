@@ -24,14 +24,14 @@ COUNTS = phrase("Counts of reports")
 RELEASE = phrase("Opened release")
 REHEARSAL = phrase("Rehearsal: invented people")
 SIMULATION = phrase("Simulation with a known seed")
-UNREAL = (REHEARSAL, SIMULATION)  # what protects nobody who answered
+UNREAL = (REHEARSAL, SIMULATION)  # no real person's reports
 MARGINS_ENDINGS = (".toml", ".csv")
 MARGINS = "margins"  # with which the name of a file of margins begins
 _DIGITS = 12  # of a digest in the name of a file
 
 
 @dataclass(frozen=True)
-class Source:
+class ReportSource:
     """One choice of reports.
 
     name: the path in the project, which commands take. kind: what it is. people: how many took
@@ -51,7 +51,7 @@ class Source:
         return self.kind in (RELEASE, REHEARSAL)
 
 
-def sources(project: Project) -> tuple[Source, ...]:
+def sources(project: Project) -> tuple[ReportSource, ...]:
     """All reports in the folder of a project, the last changed first."""
     every = (source(project, path) for path in _paths(project.path))
     return tuple(sorted(every, key=lambda each: (each.changed, each.name), reverse=True))
@@ -67,7 +67,7 @@ def _paths(folder: Path) -> Iterator[Path]:
         yield from releases if len(releases) == 1 else [opened] * bool(releases)
 
 
-def source(project: Project, path: Path) -> Source:
+def source(project: Project, path: Path) -> ReportSource:
     """What a path is. A file that cannot be read is listed with its problem."""
     name = str(path.relative_to(project.path))
     try:
@@ -77,7 +77,7 @@ def source(project: Project, path: Path) -> Source:
             tally = load_tally(path)
             people = max((each.declared for each in tally.messages.values()), default=0)
             kind = COUNTS if tally.seed is None else SIMULATION
-            return Source(name, kind, changed, people or None, tally.plan)
+            return ReportSource(name, kind, changed, people or None, tally.plan)
         headers = [load_header(file) for file in report_files(path)]
         if any(header.release for header in headers):
             kind = REHEARSAL if name.startswith("rehearsal") else RELEASE
@@ -85,13 +85,13 @@ def source(project: Project, path: Path) -> Source:
             kind = SIMULATION
         releases = {each.release.id: each.release.people for each in headers if each.release}
         strata = {each.strata: each.people for each in headers if each.people is not None}
-        everybody = sum((releases or strata).values()) or None
-        return Source(name, kind, changed, everybody, headers[0].plan)
+        participants = sum((releases or strata).values()) or None
+        return ReportSource(name, kind, changed, participants, headers[0].plan)
     except IncrowdError as error:
         problem = replace(error.problems[0], value=name)
     except OSError as error:
         problem = Problem("reports", name, f"{unreadable(error)}; load the page again")
-    return Source(name, REPORTS, datetime.fromtimestamp(0), problem=problem)
+    return ReportSource(name, REPORTS, datetime.fromtimestamp(0), problem=problem)
 
 
 def _changed(path: Path) -> float:
@@ -111,7 +111,7 @@ def size(path: Path) -> int:
     return sum(each for _, each, _ in fingerprint(path))
 
 
-def plan_path(project: Project, source: Source) -> Path:
+def plan_path(project: Project, source: ReportSource) -> Path:
     """The plan file of some reports: that of the project, if it is theirs or they name no other.
 
     If the survey was planned again since, it is the plan that was kept then; a release has its plan

@@ -100,9 +100,9 @@ PHASES: dict[Phase, Phrase] = {
     "not-open": phrase("Not open yet"),
     "collecting": phrase("Collecting"),
     "closed": phrase("Closed; the release has not arrived yet"),
-    "opening": phrase("A release has arrived and waits to be opened"),
-    "opened": phrase("Opened: everything that can arrive is here"),
-    "disposed": phrase("Deleted: nothing was released in time"),
+    "opening": phrase("A release has arrived and is waiting to be opened"),
+    "opened": phrase("Opened: no further releases can arrive"),
+    "disposed": phrase("Deleted: no release was possible in time"),
 }
 
 
