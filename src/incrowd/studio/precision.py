@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.plans.strata import strata
 from incrowd.studio.chosen_values import FIELDS, share_fields, typed_change, typed_values
 from incrowd.studio.edits import Change, Changes, edited
 from incrowd.studio.language import Phrase, phrase
@@ -152,6 +153,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
         "certified": plan is not None,
         "people": seen.people,
         "reports": decimal(seen.reports, 1, language),
+        "groups": len(strata(survey)),
     }
 
 
