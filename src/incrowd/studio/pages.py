@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from incrowd.errors import IncrowdError, InWords, UsageError
+from incrowd.errors import IncrowdError, InWords, Problem, UsageError
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import LANGUAGES, in_language, phrase, preferred
 from incrowd.studio.projects import ConflictError, Project, Projects
@@ -54,15 +54,20 @@ def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ..
             return await handler(studio, request)
         except (IncrowdError, OSError) as error:
             return error_response(request, error)
-        except HTTPException as error:  # a form that cannot be read, or is too long
-            unread = UsageError.of("form", InWords("cannot be read"), str(error.detail))
-            return error_response(request, unread, status=error.status_code)
+        except HTTPException as error:
+            return error_response(request, unread(error), status=error.status_code)
         except Exception as error:  # a fault of ours: it is named, and the studio goes on
             if os.environ.get("INCROWD_DEBUG"):
                 raise
             return error_response(request, fault(error), status=500)
 
     return Route(path, handling, methods=list(methods))
+
+
+def unread(error: HTTPException) -> UsageError:
+    """What is said of a form that cannot be read, or has too many fields."""
+    shown = InWords(f"cannot be read ({error.detail.rstrip('.')})")
+    return UsageError(Problem("form", shown, "reload the page, and enter less"))
 
 
 def language_of(request: Request) -> str:
