@@ -62,13 +62,11 @@ async def upload(studio: Studio, request: Request) -> Response:
     """Begin a survey from a file. Nothing is left behind if it cannot be read: the form is shown
     again, with what was typed."""
     async with request.form(max_files=1) as form:
-        file = form.get("file")
         typed = {key: str(form.get(key, "")).strip() for key in ("encoding", "sheet")}
         with studio.projects.temporary() as folder:
             try:
-                if not isinstance(file, UploadFile) or not file.filename:
-                    raise UsageError.of("file", MISSING, "choose a file")
-                path = folder / "upload" / base_name(file.filename)
+                file = chosen_file(form)
+                path = folder / "upload" / base_name(file.filename or "")
                 path.parent.mkdir()
                 await _copy(file, path)
                 options = {key: text or None for key, text in typed.items()}
@@ -87,6 +85,14 @@ def _by_name(problem: Problem, folder: str) -> Problem:
     if not isinstance(problem.value, str) or not problem.value.startswith(folder):
         return problem
     return replace(problem, value=problem.value.removeprefix(folder))
+
+
+def chosen_file(form: FormData) -> UploadFile:
+    """The file of a form. Raises UsageError if none was chosen."""
+    file = form.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise UsageError.of("file", MISSING, "choose a file")
+    return file
 
 
 def base_name(name: str) -> str:
