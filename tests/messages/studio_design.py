@@ -7,7 +7,7 @@ from unittest import mock
 
 from starlette.datastructures import FormData
 
-from incrowd.studio import design, imports, projects
+from incrowd.studio import design, imports, pages, projects
 from incrowd.studio.edits import (
     AddQuestion,
     RemoveQuestion,
@@ -185,9 +185,7 @@ CASES = {
     "project: no file": lambda folder: Project(folder).text(),
     "project: not there": lambda folder: Projects(folder).open("wine"),
     "project: no name": lambda folder: Projects(folder).create(" ", TEXT),
-    "import: no file": lambda folder: asyncio.run(
-        imports.project_from(Projects(folder), None, {}, folder)
-    ),
+    "import: no file": lambda _: pages.chosen_file({}),
     "import: too long when unpacked": unpacked,
     "import: no name": lambda _: imports.base_name("..."),
     "import: too long": too_long,

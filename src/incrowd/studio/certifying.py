@@ -15,7 +15,7 @@ from incrowd.collection import page
 from incrowd.plans import Plan
 from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.sentences import promise_sentence
-from incrowd.studio.language import Phrase, in_language, phrase
+from incrowd.studio.language import Phrase, in_language, localized, phrase
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Project
 from incrowd.studio.work import Job
@@ -83,13 +83,13 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
     shuffled = analysis(privacy.analysis).shuffled
     cells = any(message.cells for message in plan.messages) if plan else True
     values = {
-        "factor": _localized(factor(privacy.epsilon), language),
-        "delta": _localized(f"{Decimal(bound(privacy.delta)):f}", language),
-        "crowd": _localized(f"{survey.honest:,}", language),
+        "factor": localized(factor(privacy.epsilon), language),
+        "delta": localized(f"{Decimal(bound(privacy.delta)):f}", language),
+        "crowd": localized(f"{survey.honest:,}", language),
     }
     left = {
         "collector": in_language(COUNTS, language),
-        "factor": _localized(factor(local_epsilon), language),
+        "factor": localized(factor(local_epsilon), language),
     }
     colluding = texts["colluding" if survey.colluding else "no_colluding"]
     rests = {**values, "colluding": colluding.format(colluding=survey.colluding)}
@@ -97,9 +97,9 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
     return Promise(
         respondents=sentences if shuffled else (texts["promise_local"].format(**values),),
         shuffler_fails=texts[_fails(cells)].format(**left) if shuffled else "",
-        epsilon=_localized(bound(privacy.epsilon), language),
+        epsilon=localized(bound(privacy.epsilon), language),
         delta=bound(privacy.delta),
-        local_epsilon=_localized(bound(local_epsilon), language),
+        local_epsilon=localized(bound(local_epsilon), language),
         chance=one_in(privacy.delta),
         experts=promise_sentence(plan.guarantee) if plan else "",
     )
@@ -120,7 +120,3 @@ def _fails(cells: bool) -> str:
 def one_in(delta: float) -> Phrase:
     """A small chance in words, rounded up."""
     return phrase("1 in {number}", number=int(1 / delta))
-
-
-def _localized(text: str, language: str) -> str:
-    return text.translate(str.maketrans(",.", ".,")) if language == "de" else text

@@ -29,7 +29,7 @@ from incrowd.studio.edits import (
     SetValue,
 )
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, is_fragment, render, route
+from incrowd.studio.pages import Studio, is_fragment, lines, render, route
 from incrowd.studio.projects import Changed, ConflictError, Project, version
 from incrowd.studio.survey_text import Raw, parsed
 from incrowd.survey.question import NO_ANSWER
@@ -733,7 +733,7 @@ def _conflict(
         "design_conflict.html" if is_fragment(request) else "design_conflict_page.html",
         status=409,
         project=project,
-        problems=[str(each) for each in error.problems],
+        problems=lines(error),
         entered=[(key, str(value)) for key, value in form.multi_items()],
         address=view.address(project),
     )

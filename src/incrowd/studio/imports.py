@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from incrowd.files import PRIVATE, write_text
 from incrowd.sampling.check import AnswersCheck, Finding, check
 from incrowd.studio.edits import Change, Changes, SetQuestion, question
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, is_fragment, render, route
+from incrowd.studio.pages import Studio, chosen_file, is_fragment, render, route
 from incrowd.studio.projects import STUDIO, Project, Projects, version
 from incrowd.studio.survey_text import Comment, Raw, comments, parsed
 from incrowd.studio.work import Job
@@ -62,34 +62,21 @@ async def upload(studio: Studio, request: Request) -> Response:
     """Begin a survey from a file. Nothing is left behind if it cannot be read: the form is shown
     again, with what was typed."""
     async with request.form(max_files=1) as form:
-        file = form.get("file")
         typed = {key: str(form.get(key, "")).strip() for key in ("encoding", "sheet")}
         with studio.projects.temporary() as folder:
             try:
-                project = await project_from(studio.projects, file, typed, folder / "upload")
+                file = chosen_file(form)
+                path = folder / "upload" / base_name(file.filename or "")
+                path.parent.mkdir()
+                await _copy(file, path)
+                options = {key: text or None for key, text in typed.items()}
+                await asyncio.to_thread(check_unpacked, path)
+                project = await asyncio.to_thread(imported, studio.projects, path, **options)
             except IncrowdError as error:
                 problems = [str(_by_name(each, f"{folder}/upload/")) for each in error.problems]
                 parts = {"problems": problems, "typed": typed}
                 return render(request, "import_failed.html", status=422, **parts)
     return RedirectResponse(f"/p/{project.name}/design", 303)
-
-
-async def project_from(
-    projects: Projects, file: UploadFile | str | None, typed: Mapping[str, str], folder: Path
-) -> Project:
-    """A new project from an uploaded file, which is copied into a new folder first.
-
-    typed: how to read it, if a person said so. Raises UsageError if there is no file, or one that
-    is too large; and what `imported` does.
-    """
-    if not isinstance(file, UploadFile) or not file.filename:
-        raise UsageError.of("file", MISSING, "choose a file")
-    path = folder / base_name(file.filename)
-    folder.mkdir()
-    await _copy(file, path)
-    await asyncio.to_thread(check_unpacked, path)
-    options = {key: text or None for key, text in typed.items()}
-    return await asyncio.to_thread(imported, projects, path, **options)
 
 
 def _by_name(problem: Problem, folder: str) -> Problem:

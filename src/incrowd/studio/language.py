@@ -47,8 +47,17 @@ def _shown(value: Any, language: str) -> Any:
         return in_language(value, language)
     if isinstance(value, bool) or not isinstance(value, int):
         return value
-    separated = f"{value:,}"
-    return separated.replace(",", ".") if language == "de" else separated
+    return localized(f"{value:,}", language)
+
+
+def localized(number: str, language: str) -> str:
+    """A number in English digits with the decimal mark and the separators of a language."""
+    return number.translate(str.maketrans(",.", ".,")) if language == "de" else number
+
+
+def decimal(value: float, digits: int, language: str) -> str:
+    """A number with some decimals, as a language writes it."""
+    return localized(f"{value:,.{digits}f}", language)
 
 
 @cache

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from incrowd.errors import IncrowdError, InWords, Problem, UsageError
+from incrowd.errors import MISSING, IncrowdError, InWords, Problem, UsageError
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import LANGUAGES, in_language, phrase, preferred
 from incrowd.studio.projects import ConflictError, Project, Projects
@@ -68,6 +69,19 @@ def unread(error: HTTPException) -> UsageError:
     """What is said of a form that cannot be read, or has too many fields."""
     shown = InWords(f"cannot be read ({error.detail.rstrip('.')})")
     return UsageError(Problem("form", shown, "reload the page, and enter less"))
+
+
+def texts(form: FormData) -> dict[str, str]:
+    """The fields of a form that are text."""
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+def chosen_file(form: FormData) -> UploadFile:
+    """The file of a form. Raises UsageError if none was chosen."""
+    file = form.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise UsageError.of("file", MISSING, "choose a file")
+    return file
 
 
 def language_of(request: Request) -> str:

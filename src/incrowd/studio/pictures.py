@@ -12,7 +12,7 @@ from typing import NamedTuple
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.planner.outlook import CellOutlook, Outlook, RegressionOutlook, TableOutlook
 from incrowd.planner.outlook import TermOutlook as Term
-from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.survey import Survey
 
 TICK = 0.05  # the axis of a table begins and ends at a multiple of it
@@ -83,12 +83,6 @@ class IntervalFigure(NamedTuple):
     odds: bool = False
     note: str = ""
     advice: Phrase | None = None
-
-
-def decimal(value: float, digits: int, language: str) -> str:
-    """A number with some decimals, as a language writes it."""
-    text = f"{value:,.{digits}f}"
-    return text.translate(str.maketrans(",.", ".,")) if language == "de" else text
 
 
 def percent(proportion: float, digits: int, language: str) -> str:

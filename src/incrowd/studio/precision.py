@@ -20,12 +20,20 @@ from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans.strata import strata
 from incrowd.studio.chosen_values import FIELDS, share_fields, typed_change, typed_values
 from incrowd.studio.edits import Change, Changes, edited
-from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, error_response, is_fragment, language_of, render, route
+from incrowd.studio.language import Phrase, decimal, phrase
+from incrowd.studio.pages import (
+    Studio,
+    error_response,
+    is_fragment,
+    language_of,
+    lines,
+    render,
+    route,
+)
 from incrowd.studio.projects import ConflictError, Project, version
 from incrowd.studio.survey_text import Raw, parsed
 from incrowd.studio.what_if import change_of, compared
-from incrowd.studio.work import Job
+from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
 
@@ -106,8 +114,7 @@ async def show(studio: Studio, request: Request) -> Response:
 def _mistaken(request: Request, project: Project, error: IncrowdError) -> Response:
     """The response if the file has mistakes: they take the place of everything."""
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
-    problems = [str(each) for each in error.problems]
-    parts: Parts = {"project": project, "problems": problems, "digest": "", "job": None}
+    parts: Parts = {"project": project, "problems": lines(error), "digest": "", "job": None}
     return render(request, template, status=422, **parts)
 
 
@@ -135,7 +142,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
     from incrowd.studio.certifying import certificate, digest, promise
-    from incrowd.studio.pictures import decimal, figures
+    from incrowd.studio.pictures import figures
 
     parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:
@@ -146,7 +153,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
         parts["job"] = job if plan else None
         seen = outlook(plan) if plan else estimate(survey)
     except IncrowdError as error:
-        return parts | {"problems": [str(each) for each in error.problems or (error,)]}
+        return parts | {"problems": lines(error)}
     return parts | {
         "figures": figures(survey, seen, language),
         "promise": promise(survey, seen.local_epsilon, language, plan),
@@ -168,7 +175,6 @@ async def _page(
 ) -> Response:
     """The whole page. problem: why something was not done. answers: to questions on the page."""
     parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
-    problems = getattr(problem, "problems", ()) or ((problem,) if problem else ())
     return render(
         request,
         "precision.html",
@@ -180,7 +186,7 @@ async def _page(
         shares=share_fields(shown.raw),
         questions=_questions(shown.raw),
         pair=_pair(shown.raw),
-        failed=[str(each) for each in problems],
+        failed=lines(problem) if problem else (),
         conflict=isinstance(problem, ConflictError),
         answer=answers.get("answer"),
         comparison=answers.get("comparison"),
@@ -257,7 +263,7 @@ async def poll(studio: Studio, request: Request) -> Response:
 
     project, of = studio.project(request), request.query_params.get("of", "")
     job = await asyncio.to_thread(certificate, studio, project, of)
-    if job and job.state == "running":
+    if is_running(job):
         return Response(status_code=204)
     if job and job.state == "done":
         shown = screen(project, request.query_params)
@@ -329,7 +335,7 @@ async def poll_people(studio: Studio, request: Request) -> Response:
     """Nothing while the number is certified; then the certified number."""
     project, text = studio.project(request), request.query_params.get("margin", "")
     job = studio.jobs.get((project.path, "people"))
-    if job and job.state == "running":
+    if is_running(job):
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:

@@ -25,7 +25,7 @@ from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.planner.plan import limit_plan
 from incrowd.studio.access import POLICY, PREVIEW
-from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.pages import Studio, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.survey_text import parsed
 from incrowd.survey import Survey
@@ -61,8 +61,7 @@ async def show(studio: Studio, request: Request) -> Response:
     try:
         preview = await _of(request, project, await asyncio.to_thread(project.current_version))
     except IncrowdError as error:
-        problems = [str(each) for each in error.problems]
-        response = render(request, "preview_problems.html", status=422, problems=problems)
+        response = render(request, "preview_problems.html", status=422, problems=lines(error))
         response.headers[POLICY_HEADER] = _in_a_frame(POLICY)
         return response
     name = request.path_params["file"] or INDEX

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
@@ -29,7 +29,7 @@ from incrowd.studio.evidence import (
     steps,
 )
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, language_of, lines, render, route
+from incrowd.studio.pages import Studio, language_of, lines, render, route, texts
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.publication import (
@@ -45,7 +45,7 @@ from incrowd.studio.publication import (
     promise_of,
     save_publication,
 )
-from incrowd.studio.work import Job
+from incrowd.studio.work import is_running
 
 DROPPED = "bundle.json"  # where a colleague's bundle can be put by hand
 AT_ONCE = 0.4  # seconds to wait for a job before the page is shown
@@ -143,12 +143,8 @@ async def _page(
     if values is not None:
         parts["values"] = values
     job = studio.jobs.get((project.path, "plan"))
-    parts |= {"mistakes": mistakes, "failure": failure, "job": job, "running": _running(job)}
+    parts |= {"mistakes": mistakes, "failure": failure, "job": job, "running": is_running(job)}
     return render(request, "publish.html", status=status, **parts)
-
-
-def _running(job: Job | None) -> bool:
-    return job is not None and job.state == "running"
 
 
 def page_parts(project: Project) -> dict[str, Any]:
@@ -319,11 +315,6 @@ async def choose(studio: Studio, request: Request) -> Response:
     return RedirectResponse(f"/p/{project.name}/publish#steps", 303)
 
 
-def texts(form: FormData) -> dict[str, str]:
-    """The fields of a form that are text."""
-    return {name: value for name, value in form.items() if isinstance(value, str)}
-
-
 async def start_plan(studio: Studio, request: Request) -> Response:
     """Start to certify the survey."""
     project = studio.project(request)
@@ -345,7 +336,7 @@ async def show_plan(studio: Studio, request: Request) -> Response:
     """The part of the page about the plan; with the steps when the job has ended."""
     project = studio.project(request)
     job = studio.jobs.get((project.path, "plan"))
-    running = _running(job)
+    running = is_running(job)
     parts = await asyncio.to_thread(page_parts, project)
     parts |= {"job": job, "running": running}
     return render(request, "publish_plan_swap.html", **parts)

@@ -13,13 +13,12 @@ from starlette.routing import BaseRoute
 from incrowd.collection.rehearsal import FEWEST
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio import rehearsal
-from incrowd.studio.language import phrase
-from incrowd.studio.pages import Studio, language_of, lines, render, route
+from incrowd.studio.language import decimal, phrase
+from incrowd.studio.pages import Studio, language_of, lines, render, route, texts
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication
-from incrowd.studio.publishing import texts
 from incrowd.studio.sources import REHEARSAL, sources
-from incrowd.studio.work import Job
+from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 
 JOB = "rehearsal"
@@ -62,7 +61,7 @@ async def _page(
     job = studio.jobs.get((project.path, JOB))
     parts |= {
         "job": job,
-        "running": job is not None and job.state == "running",
+        "running": is_running(job),
         "percent": lambda share: percent(share, language_of(request)),
         "mistakes": mistakes,
     }
@@ -109,8 +108,7 @@ def summary(project: Project) -> dict[str, Any] | None:
 
 def percent(share: float, language: str) -> str:
     """A share in percent, with the decimal mark of the language."""
-    text = f"{100 * share:.1f}".replace("-", "−")
-    return text.replace(".", ",") if language == "de" else text
+    return decimal(100 * share, 1, language).replace("-", "−")
 
 
 _STAGES = {

@@ -15,7 +15,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
-from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
@@ -36,7 +35,7 @@ from incrowd.studio.calculations import Cache, Order, computed, document_of
 from incrowd.studio.calls import Call, Choice, choice_of
 from incrowd.studio.exports import FORMATS, attachment, pictures_of
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, lines, render, route
+from incrowd.studio.pages import Studio, chosen_file, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
     MARGINS,
@@ -506,10 +505,8 @@ async def _uploaded(
     """The project, and the name and content of the uploaded file. Raises UsageError for others."""
     project = studio.project(request)
     async with request.form() as form:
-        file = form.get("file")
-        if not isinstance(file, UploadFile) or not file.filename:
-            raise UsageError.of("file", MISSING, "name a file")
-        name = Path(file.filename).name
+        file = chosen_file(form)
+        name = Path(file.filename or "").name
         if Path(name).suffix.lower() not in endings:
             raise UsageError.of("file", name, f"should end in one of {', '.join(endings)}")
         if (file.size or 0) > MOST_UPLOADED:

@@ -30,10 +30,9 @@ from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, UsageError
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, lines, render, route
+from incrowd.studio.pages import Studio, lines, render, route, texts
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import FOLDERS
-from incrowd.studio.publishing import texts
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
 
 SECONDS = 5.0  # for a response of a dashboard

@@ -18,6 +18,7 @@ from incrowd.studio.edits import (
     questions,
     tables,
 )
+from incrowd.studio.language import decimal
 from incrowd.studio.pictures import points, rounded, table_name
 from incrowd.studio.survey_text import Raw
 from incrowd.survey.question import MERGED
@@ -82,8 +83,7 @@ def _shown(margin: _Margin | None, language: str) -> str:
     if margin is None:
         return ""
     if margin.regression:
-        text = f"{HALF_WIDTH * margin.error:.2f}"
-        return text.replace(".", ",") if language == "de" else text
+        return decimal(HALF_WIDTH * margin.error, 2, language)
     return points(HALF_WIDTH * margin.error, language)
 
 

@@ -39,6 +39,11 @@ class Job:
             self.ended.set()
 
 
+def is_running(job: Job | None) -> bool:
+    """Whether there is a job, and it has not ended."""
+    return job is not None and job.state == "running"
+
+
 class Jobs:
     """The jobs of a studio, each under a key; starting a job stops the one before it."""
 
