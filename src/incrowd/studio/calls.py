@@ -16,7 +16,6 @@ from incrowd.reports.tally_files import ENDING as TALLY
 ViewName = Literal["tables", "crosstab", "compare", "correlate", "regress", "proportions"]
 VIEWS: tuple[ViewName, ...] = get_args(ViewName)
 FLAGS = ("of_those_who_answered", "noise_only", "accept_smaller_crowd")
-SHARES = 2  # questions of a crosstab or a comparison
 _COMMANDS = {"crosstab": "compare", "postprocess": "postprocess"}
 _TALLY = "from incrowd.reports.tally_files import load_tally"
 _RECEIPTS = "from incrowd.collection.collector.receipt import receipts_of"

@@ -142,7 +142,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
     from incrowd.studio.certifying import certificate, digest, promise
-    from incrowd.studio.pictures import figures
+    from incrowd.studio.interval_figures import figures
 
     parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:

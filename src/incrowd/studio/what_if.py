@@ -18,8 +18,8 @@ from incrowd.studio.edits import (
     questions,
     tables,
 )
+from incrowd.studio.interval_figures import points, rounded, table_name
 from incrowd.studio.language import decimal
-from incrowd.studio.pictures import points, rounded, table_name
 from incrowd.studio.survey_text import Raw
 from incrowd.survey.question import MERGED
 

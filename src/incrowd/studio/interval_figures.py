@@ -1,4 +1,4 @@
-"""What the page of precision shows: an outlook as rows of a picture, in the units that people read.
+"""The intervals on the page of precision: an outlook as rows of a picture, in readable units.
 
 Margins are half of a 95% interval. Positions in a picture are percentages of its width.
 """
