@@ -18,7 +18,6 @@ from incrowd.estimation.correlate import correlate
 from incrowd.estimation.crosstab import crosstab
 from incrowd.estimation.estimate import count, estimate, to_count
 from incrowd.estimation.postprocess import postprocess
-from incrowd.estimation.regression.regress import regress
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
 from incrowd.presentation.write import Document, Result, document, postprocessed_document
@@ -32,12 +31,20 @@ from incrowd.survey.merging import parsed_merges
 from incrowd.verification import check_certificate
 
 MOST = 64  # results that are kept
+
+
+def _regress(*arguments: Any, **options: Any) -> Any:
+    from incrowd.estimation.regression.regress import regress  # it loads scipy
+
+    return regress(*arguments, **options)
+
+
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "compare": compare,
     "correlate": correlate,
     "crosstab": crosstab,
     "postprocess": postprocess,
-    "regress": regress,
+    "regress": _regress,
 }
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.planner.outlook import CellOutlook, Outlook, RegressionOutlook, TableOutlook
-from incrowd.planner.outlook import TermOutlook as Term
 from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.survey import Survey
+
+if TYPE_CHECKING:
+    from incrowd.planner.outlook import CellOutlook, Outlook, RegressionOutlook, TableOutlook
+    from incrowd.planner.outlook import TermOutlook as Term
 
 TICK = 0.05  # the axis of a table begins and ends at a multiple of it
 MARGIN = 0.005  # between the intervals and the ends of the axis

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import UsageError
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.planner.outlook import Outlook
 from incrowd.studio.edits import (
     Change,
     RemoveQuestion,
@@ -22,6 +21,9 @@ from incrowd.studio.interval_figures import points, rounded, table_name
 from incrowd.studio.language import decimal
 from incrowd.studio.survey_text import Raw
 from incrowd.survey.question import MERGED
+
+if TYPE_CHECKING:
+    from incrowd.planner.outlook import Outlook
 
 KINDS = ("drop", "table", "merge")
 
