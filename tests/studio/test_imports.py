@@ -115,7 +115,7 @@ def test_a_survey_file_is_taken_as_it_is(studio, send):
 def test_a_file_that_cannot_be_used_leaves_nothing_behind(studio, send, name, content):
     response = send(name, content)
     assert response.status_code == 422 and 'class="problems"' in response.text
-    assert "this is a bug" not in response.text
+    assert "has a bug" not in response.text
     assert list(studio.projects.folder.iterdir()) == []
 
 

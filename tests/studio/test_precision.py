@@ -210,7 +210,7 @@ def test_a_survey_that_cannot_be_planned_leads_to_the_design(browser, project, t
     sent = {"crowd": "70", "share-0-0": "20", "kind": "drop", "drop-chosen": "a"}
     for action in ("", "/keep", "/certify", "/people", "/what-if", "/apply"):
         response = browser.post(f"/p/work/precision{action}", data=sent)
-        assert response.status_code in (200, 422) and "this is a bug" not in response.text
+        assert response.status_code in (200, 422) and "has a bug" not in response.text
     assert project.survey_path.read_text() == text
 
 

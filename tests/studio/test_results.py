@@ -330,7 +330,7 @@ def test_an_uploaded_file_is_used(browser, project):
         ("a.parquet", b"PAR1" * 99, "not a reports file"),
         ("a.json", b"{}", "not a tally"),
         ("a.exe", b"MZ", "should end in"),
-        ("", b"", "choose a file"),
+        ("", b"", "name a file"),
     ],
 )
 def test_a_wrong_file_is_refused_and_not_left(browser, project, name, content, why):

@@ -28,6 +28,7 @@ from incrowd.studio import (
 from incrowd.studio.access import Access, Keys
 from incrowd.studio.language import LANGUAGES
 from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, error_response, render, route
+from incrowd.studio.work import fault
 
 AREAS = (
     home.routes,
@@ -59,7 +60,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
             Mount("/static", static),
         ],
         middleware=[Middleware(Access, keys=keys)],
-        exception_handlers={404: missing, 500: fault},
+        exception_handlers={404: missing, 500: failed},
         lifespan=running,
     )
 
@@ -80,7 +81,6 @@ async def missing(request: Request, _: Exception) -> Response:
     return render(request, "error.html", status=404, problems=["There is no such page."])
 
 
-async def fault(request: Request, error: Exception) -> Response:
-    """The response to an error of ours: it is named, without a traceback."""
-    problem = UsageError.of("studio", type(error).__name__, f"this is a bug in incrowd: {error}")
-    return error_response(request, problem)
+async def failed(request: Request, error: Exception) -> Response:
+    """The response to an error of ours."""
+    return error_response(request, fault(error))

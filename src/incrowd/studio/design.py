@@ -612,7 +612,7 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
         return None
     there = edits.regressions(raw)
     if int(place) >= len(there):
-        raise UsageError.of("regression", place, "it is no longer there; load the page again")
+        raise UsageError.of("regression", place, "it is no longer there; reload the page")
     return there[int(place)]
 
 

@@ -157,7 +157,8 @@ def sheet_of(
     parts: dict[str, Any] = {
         "_": partial(in_language_of, language),
         "language": language,
-        "title": survey.name,
+        "title": f"{survey.name}: {in_language(NAMES[service], language)}",
+        "survey": survey,
         "service": service,
         "services": publication.services,
         "name": NAMES[service],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from incrowd.collection.collector.places import BUNDLE, RECEIPT
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.errors import IncrowdError, UsageError
+from incrowd.errors import IncrowdError, Problem, UsageError, unreadable
 from incrowd.files import write_bytes
 from incrowd.plans import Plan
 from incrowd.reports.collection import load_header
@@ -35,8 +35,7 @@ class ReportSource:
     """One choice of reports.
 
     name: the path in the project, which commands take. kind: what it is. people: how many took
-    part; None if it does not say. plan: the digest of its plan. problem: why it cannot be used,
-    or "".
+    part; None if it does not say. plan: the digest of its plan. problem: why it cannot be used.
     """
 
     name: str
@@ -44,7 +43,7 @@ class ReportSource:
     changed: datetime
     people: int | None = None
     plan: str = ""
-    problem: str = ""
+    problem: Problem | None = None
 
     @property
     def is_release(self) -> bool:
@@ -89,11 +88,10 @@ def source(project: Project, path: Path) -> ReportSource:
         participants = sum((releases or strata).values()) or None
         return ReportSource(name, kind, changed, participants, headers[0].plan)
     except IncrowdError as error:
-        return ReportSource(
-            name, REPORTS, datetime.fromtimestamp(0), problem=str(error).splitlines()[0]
-        )
+        problem = replace(error.problems[0], value=name)
     except OSError as error:
-        return ReportSource(name, REPORTS, datetime.fromtimestamp(0), problem=error.strerror or "")
+        problem = Problem("reports", name, f"{unreadable(error)}; reload the page")
+    return ReportSource(name, REPORTS, datetime.fromtimestamp(0), problem=problem)
 
 
 def _changed(path: Path) -> float:
@@ -128,7 +126,9 @@ def plan_path(project: Project, source: ReportSource) -> Path:
         if (each / RECEIPT).exists() and (each / BUNDLE).exists():
             return _written(project, load_receipt(each)[1].plan)
     if not path.exists():
-        raise UsageError.of("plan", str(path.name), "it does not exist; publish the survey first")
+        raise UsageError.of(
+            "plan", str(path.name), "it does not exist; to make it, publish the survey first"
+        )
     return path  # of another plan: the estimate says which
 
 
