@@ -12,7 +12,7 @@ from incrowd.studio import results
 from incrowd.studio.calculations import Cache, Order, computed
 from incrowd.studio.calls import Call, Choice, choice_of
 from incrowd.studio.projects import Project
-from incrowd.studio.sources import Source, plan_path, sources
+from incrowd.studio.sources import ReportSource, plan_path, sources
 from incrowd.studio.work import Job
 from tests.messages.shared import command, file, plan_file, reports_file
 from tests.messages.studio_design import request
@@ -34,7 +34,7 @@ def with_reports(folder):
     """A project with a plan, and reports or a tally that nobody has looked at."""
     plan_file(folder).rename(folder / "plan.json")
     file(folder, REPORTS)
-    return Source(REPORTS, "Reports", None, plan="")
+    return ReportSource(REPORTS, "Reports", None, plan="")
 
 
 def asked(handler, job=None, **choices):
@@ -112,7 +112,7 @@ CASES = {
     "reports that are none": unusable,
     "reports that are gone": gone,
     "reports without a plan": lambda folder: plan_path(
-        Project(folder), Source(REPORTS, "Reports", None)
+        Project(folder), ReportSource(REPORTS, "Reports", None)
     ),
     "margins that are not there": lambda folder: results._order(
         Project(folder),

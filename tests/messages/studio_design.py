@@ -47,7 +47,7 @@ def action(do, **fields):
     def changing(folder):
         of = project(folder)
         form = FormData({"do": do, "seen": version(TEXT), **fields})
-        return design._changed(of, form, design.View())
+        return design._changed(of, form, design.PageState())
 
     return changing
 
