@@ -4,10 +4,14 @@ import errno
 import os
 import tomllib
 
+import openpyxl
+import pandas
 import pyarrow as pa
 import pyarrow.parquet
+import pyreadstat
 import pytest
 
+from incrowd.errors import UsageError
 from incrowd.studio import imports
 from incrowd.studio.imports import (
     base_name,
@@ -45,11 +49,47 @@ def parquet(path):
 
 
 def stata(path):
-    import pandas as pd
-
-    frame = pd.DataFrame({"smokes": [0, 1] * 40, "age": [*range(20, 60)] * 2})
+    frame = pandas.DataFrame({"smokes": [0, 1] * 40, "age": [*range(20, 60)] * 2})
     frame.to_stata(path, write_index=False)
     return path.read_bytes()
+
+
+def spss(path):
+    frame = pandas.DataFrame({"smokes": [0.0, 1, 9] * 40, "size": [*range(150, 190)] * 3})
+    labels = {"smokes": {0.0: "nein", 1.0: "ja", 9.0: "weiß nicht"}}
+    pyreadstat.write_sav(
+        frame, str(path), variable_value_labels=labels, column_labels=["Rauchen Sie?", "Größe"]
+    )
+    return path.read_bytes()
+
+
+def workbook(path, **sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path.read_bytes()
+
+
+def excel(path):
+    answers = [["smokes", "Größe"], *([("ja", "nein")[n % 2], 150 + n] for n in range(40))]
+    return workbook(path, answers=answers)
+
+
+def xlsform(path):
+    label, german = "label::English (en)", "label::Deutsch (de)"
+    survey = [
+        ["type", "name", label, german],
+        ["select_one yn", "smokes", "Do you smoke?", "Rauchen Sie?"],
+        ["select_multiple drug", "drugs", "Which drugs?", "Welche Drogen?"],
+    ]
+    choices = [["list_name", "name", label, german]]
+    choices += [["yn", "yes", "Yes", "Ja"], ["yn", "no", "No", "Nein"]]
+    choices += [["drug", "alcohol", "Alcohol", "Alkohol"], ["drug", "other", "Other", "Andere"]]
+    return workbook(path, survey=survey, choices=choices)
 
 
 def redcap(_):
@@ -68,6 +108,9 @@ def redcap(_):
         ("answers.tsv", lambda _: CSV.replace(b",", b"\t"), True),
         ("my answers.v2.parquet", parquet, True),
         ("answers.dta", stata, True),
+        ("answers.sav", spss, True),
+        ("answers.xlsx", excel, True),
+        ("form.xlsx", xlsform, False),
         ("dictionary.csv", redcap, False),
     ],
 )
@@ -117,6 +160,24 @@ def test_a_file_that_cannot_be_used_leaves_nothing_behind(studio, send, name, co
     assert response.status_code == 422 and 'class="problems"' in response.text
     assert "has a bug" not in response.text
     assert list(studio.projects.folder.iterdir()) == []
+
+
+def test_a_file_in_another_encoding_is_sent_again_with_its_encoding(studio, send):
+    """The page names the file as the person does, and keeps what was typed."""
+    content = "Größe;müde\n".encode("windows-1252") + b"170;ja\n180;nein\n" * 20
+    text = send("my answers.csv", content, encoding="utf-9", sheet="<1>").text
+    assert 'value="utf-9"' in text and 'value="&lt;1&gt;"' in text
+    text = send("my answers.csv", content).text
+    assert "got &#39;my answers.csv&#39;; it is in another encoding" in text
+    assert 'id="encoding"' in text and "<details open>" in text
+    assert send("my answers.csv", content, encoding="windows-1252").status_code == 303
+    project = studio.projects.open("my-answers")
+    assert "Größe" in project.text()
+    # The data are read in this encoding from now on.
+    data = imports.data_path(project)
+    assert check_work(lambda _: None, project.survey_path, data, "").check.accepted
+    with pytest.raises(UsageError, match="too few different numbers"):
+        edges_from_data(data, "müde")
 
 
 def test_no_file_at_all(browser, studio):

@@ -73,3 +73,21 @@ def test_the_language_of_the_browser():
     assert preferred("de-DE,de;q=0.9,en;q=0.8") == "de"
     assert preferred("fr-FR,fr;q=0.9,de;q=0.8") == "de"
     assert preferred("fr") == preferred("") == "en"
+
+
+def test_the_language_changes_and_the_page_stays(browser, studio):
+    """A choice that only changed the address, and a page that came in return for a form."""
+    studio.projects.create("A", 'name = "A"\n')
+    chosen = "/p/a/results?view=regress&outcome=x"
+    assert 'name="back" value="/p/a/results?view=regress&amp;outcome=x"' in browser.get(chosen).text
+
+    def switched(back, referer):
+        headers = {"Referer": f"http://127.0.0.1:8642{referer}"}
+        data = {"language": "de", "back": back}
+        return browser.post("/language", data=data, headers=headers).headers["location"]
+
+    assert switched("/p/a/results", chosen) == chosen
+    assert switched("/p/a/precision", "/p/a/precision/keep") == "/p/a/precision"
+    assert switched("//evil.example/x", "//evil.example/x?y") == "/"
+    refused = browser.post("/p/a/precision/keep", data={"crowd": "x"}).text
+    assert 'name="back" value="/p/a/precision"' in refused

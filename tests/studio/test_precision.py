@@ -79,6 +79,14 @@ def test_each_table_has_a_picture_of_what_the_engine_expects(browser, project):
     assert ">estimate</span>" in page and ">certified</span>" not in page
 
 
+def test_open_questions_need_so_many_people_in_each_group(browser, project):
+    assert "Open questions divide" not in browser.get("/p/work/precision").text
+    lines = 'options = ["f", "m"]\n'
+    project.survey_path.write_text(SURVEY.replace(lines, f"{lines}open = true\n"))
+    page = browser.get("/p/work/precision").text
+    assert "into 2 groups" in page and "needs 5,000 people" in page
+
+
 def test_a_slider_changes_the_pictures_and_not_the_file(browser, project):
     sent = fields(browser.get("/p/work/precision").text) | {"crowd": "50000", "epsilon": "0.4"}
     response = browser.post("/p/work/precision", data=sent, headers=HTMX)

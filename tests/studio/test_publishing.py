@@ -287,6 +287,14 @@ class TestTheSteps:
         ("changes", "named"),
         [
             ({"address-collector": "https://mix.example:444"}, "its own host"),
+            (
+                {
+                    "address-collector": "http://localhost:9001",
+                    "address-shuffler": "http://localhost:9002",
+                },
+                "Everything at one organization",
+            ),
+            ({"invitations": "1019"}, "should be at least 1,020"),
             ({"closes": "2027-02-01T08:00"}, "should be after"),
             ({"disposes": "2027-03-02T08:00"}, "time of closing"),
             ({"invitations": ""}, "colluding"),
@@ -303,6 +311,7 @@ class TestTheSteps:
         choose(browser, **changes)
         do(browser, "collector-key")
         assert states(planned)["choices"] == "next"
+        assert named in html.unescape(browser.get(PAGE).text)  # the step says what is missing
         answer = browser.post(f"{PAGE}/do/package")
         assert answer.status_code == 422 and named in html.unescape(answer.text)
         assert not (planned.path / "collection.toml").exists()

@@ -6,6 +6,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import time
 from pathlib import Path
 from unittest import mock
@@ -218,6 +219,9 @@ class TestARehearsal:
             *("report.html", "estimates.json"),
         }
         assert "The rehearsal" in browser.get("/p/trial/watch").text
+        (results,) = re.findall('href="(/p/trial/results[^"]*)">Results of the rehearsal', page)
+        shown = browser.get(results).text
+        assert "These people are invented" in shown and 'id="result-title"' in shown
 
     def test_a_stop_leaves_no_process_and_no_file(self, browser, studio, project):
         assert browser.post(PAGE, data={"people": "2000", "mixers": "1"}).status_code == 303

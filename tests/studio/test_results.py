@@ -28,6 +28,7 @@ from incrowd.studio.app import application
 from incrowd.studio.calculations import Order
 from incrowd.studio.calls import choice_of
 from incrowd.studio.pages import Studio
+from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job, Jobs
 from tests.conftest import local_plan, yes_no_question
@@ -268,6 +269,27 @@ def test_reports_of_another_plan_are_refused_as_the_command_does(
     assert "another plan" in said and problems(page) == [said]
 
 
+def test_reports_stay_readable_when_the_survey_is_planned_again(browser, project):
+    before = browser.get(address("/file", format="json")).content
+    text = (project / "survey.toml").read_text()
+    (project / "survey.toml").write_text(text.replace("epsilon = 2.0", "epsilon = 3.0"))
+    certify(lambda _: None, project)
+    assert incrowd.Plan.load(project / "plan.json").survey.privacy.epsilon == 3.0
+    assert browser.get(address("/file", format="json")).content == before
+    page = browser.get(address()).text
+    assert "incrowd estimate .studio/plans/" in html.unescape(page)
+
+
+def test_correlations_wait_for_a_choice_unless_the_plan_has_every_pair(shared, monkeypatch):
+    browser, _ = shared
+    query = {"view": "correlate", "source": "reports.parquet"}
+    assert 'id="result-title"' in browser.get(address(**query)).text
+    monkeypatch.setattr(results, "unsupported", lambda _, ids: "no" if "sick" in ids else "")
+    page = browser.get(address(**query))
+    assert page.status_code == 200 and 'id="result-title"' not in page.text
+    assert "no table of two questions" in page.text  # sick and visits are the only numbers
+
+
 def test_without_a_plan_it_says_so(browser, project):
     (project / "plan.json").unlink()
     page = browser.get(address(tables="sick"))
@@ -353,7 +375,9 @@ def test_a_full_disk_is_said(browser, project, monkeypatch):
 
     monkeypatch.setattr(sources, "write_bytes", full)
     response = upload(browser, "reports", "a.parquet", b"x")
-    assert response.status_code == 422 and problems(response) == ["No space left on device"]
+    assert response.status_code == 422 and problems(response) == [
+        "No space left on device; make room on this disk, then try again"
+    ]
 
 
 def test_margins_that_do_not_fit_leave_the_choices(browser, project):
@@ -406,6 +430,32 @@ def test_an_unknown_view_or_format_is_refused(shared):
     assert browser.get(address("/file", format="exe")).status_code == 422
     assert browser.get(address("/picture", format="png", number="99")).status_code == 422
     assert browser.get(address("/picture", format="gif")).status_code == 422
+
+
+def test_a_requested_regression_is_one_click(browser, project):
+    """One that can be ticked, one that is a formula, and one that only the command has."""
+    requested = [
+        {"outcome": "sick", "on": ["health", "visits"], "penalty": "firth"},
+        {"outcome": "sick", "on": ["health=fair", "score(visits)"]},
+        {"outcome": "sick", "on": ["health"], "reference": {"health": "fair"}},
+    ]
+    plan = local_plan(yes_no_question("sick"), HEALTH, VISITS, regression=requested)
+    (project / "plan.json").write_text(plan.dumps())
+    text = browser.get(
+        address(view="regress", source="reports.parquet", merge="health: good + fair")
+    ).text
+    _, _, block = text.partition('<ul aria-labelledby="requested">')
+    links = re.findall('<a href="[^?]*[?]([^"]*)"', block.partition("</ul>")[0])
+    chosen = [choice_of(QueryParams(html.unescape(each))) for each in links]
+    assert [each.formula_text for each in chosen] == [
+        "sick ~ health + visits",
+        "sick ~ health=fair + score(visits)",
+    ]
+    assert [(each.outcome, each.on, each.penalty, each.merge) for each in chosen] == [
+        ("sick", ("health", "visits"), "firth", ""),
+        ("", (), "", ""),
+    ]
+    assert "with reference of its own" in block
 
 
 def test_predictors_that_the_plan_does_not_support_cannot_be_chosen(browser, project):

@@ -1,5 +1,6 @@
 """Watching: the dashboard's facts from a folder or from afar, and no network but what was begun."""
 
+import asyncio
 import html
 import json
 import re
@@ -212,10 +213,11 @@ class TestADashboardElsewhere:
             fetched(ADDRESS, TOKEN, httpx.MockTransport(fail))
 
     def test_a_response_that_never_ends_is_left(self):
-        class Slowly(httpx.SyncByteStream):
-            def __iter__(self):
+        class Slowly(httpx.AsyncByteStream):
+            async def __aiter__(self):
                 while True:
                     yield b" "
+                    await asyncio.sleep(0)
 
         transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Slowly()))
         with (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -27,8 +28,7 @@ from incrowd.studio import (
 )
 from incrowd.studio.access import Access, Keys
 from incrowd.studio.language import LANGUAGES
-from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, error_response, render, route
-from incrowd.studio.work import fault
+from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, render, route
 
 AREAS = (
     home.routes,
@@ -41,7 +41,6 @@ AREAS = (
     watching.routes,
     results.routes,
 )
-MOST_BYTES = 64 << 20  # of a file that is uploaded
 
 
 def application(studio: Studio, keys: Keys) -> Starlette:
@@ -60,17 +59,21 @@ def application(studio: Studio, keys: Keys) -> Starlette:
             Mount("/static", static),
         ],
         middleware=[Middleware(Access, keys=keys)],
-        exception_handlers={404: missing, 500: failed},
+        exception_handlers={404: missing},
         lifespan=running,
     )
 
 
 async def choose_language(_: Studio, request: Request) -> Response:
-    """Remember the language of the studio."""
+    """Remember the language of the studio, and show the same page with the same choices."""
     form = await request.form()
     back, language = str(form.get("back", "/")), str(form.get("language", ""))
     if language not in LANGUAGES:
         raise UsageError.of("language", language, f"use one of {', '.join(LANGUAGES)}")
+    # Choices change the address of a page without loading it again; the browser has the newest.
+    newest = urlsplit(request.headers.get("referer", ""))
+    if newest.path == urlsplit(back).path and newest.query:
+        back = f"{newest.path}?{newest.query}"
     response = RedirectResponse(back if back.startswith("/") and back[:2] != "//" else "/", 303)
     response.set_cookie(LANGUAGE_COOKIE, language, max_age=1 << 25, samesite="strict")
     return response
@@ -79,8 +82,3 @@ async def choose_language(_: Studio, request: Request) -> Response:
 async def missing(request: Request, _: Exception) -> Response:
     """The response to an unknown address."""
     return render(request, "error.html", status=404, problems=["There is no such page."])
-
-
-async def failed(request: Request, error: Exception) -> Response:
-    """The response to an error of ours."""
-    return error_response(request, fault(error))

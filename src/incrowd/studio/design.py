@@ -509,7 +509,7 @@ def _rows(form: FormData) -> list[tuple[int, str, str]]:
 def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
     """The options of the form, after the button of a row was used."""
     action, _, at = text_of(form, "row").partition(".")
-    place = int(at) if at.isdecimal() else -1
+    place = _place(at)
     order = [row for row in rows if row[2] and not (action == "remove" and row[0] == place)]
     position = next((n for n, row in enumerate(order) if row[0] == place), None)
     if action in ("up", "down") and position is not None:
@@ -559,10 +559,11 @@ def _at_most(wanted: Raw, form: FormData) -> float | int:
 def _tables(raw: Raw, form: FormData) -> Change:
     """The pairs of the matrix, and which tables are there without being listed."""
     there, names = edits.tables(raw), [str(each) for each in edits.ids(raw)]
+    places = (tuple(map(_place, str(each).split("-"))) for each in form.getlist("pair"))
     chosen = dict.fromkeys(
-        (names[int(a)], names[int(b)])
-        for a, _, b in (str(each).partition("-") for each in form.getlist("pair"))
-        if a.isdecimal() and b.isdecimal() and int(a) < len(names) and int(b) < len(names)
+        (names[each[0]], names[each[1]])
+        for each in places
+        if len(each) == 2 and all(0 <= place < len(names) for place in each)
     )
     sets = {frozenset(each) for each in chosen}
     listed = [edits.names(each) for each in there]
@@ -607,13 +608,18 @@ def _no_regression(raw: Raw, form: FormData) -> Change:
 
 
 def _regression_before(raw: Raw, form: FormData) -> Raw | None:
-    place = text_of(form, "place")
-    if not place.isdecimal():
+    text = text_of(form, "place")
+    if not text.isdecimal():
         return None
-    there = edits.regressions(raw)
-    if int(place) >= len(there):
-        raise UsageError.of("regression", place, "it is no longer there; reload the page")
-    return there[int(place)]
+    place, there = _place(text), edits.regressions(raw)
+    if not 0 <= place < len(there):
+        raise UsageError.of("regression", text, "it is no longer there; reload the page")
+    return there[place]
+
+
+def _place(text: str) -> int:
+    """The place in a list that a form or an address names; -1 for no number, or a long one."""
+    return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
 ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
@@ -741,7 +747,7 @@ def _rendered(
     also = tuple(tag for tag in view.also if tag not in page.languages)
     shown = edits.regressions(page.raw)
     privacy = page.raw.get("privacy")
-    place = int(view.regression) if view.regression.isdecimal() else -1
+    place = _place(view.regression)
     return render(
         request,
         "design_body.html" if is_fragment(request) else "design.html",

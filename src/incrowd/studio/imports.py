@@ -7,13 +7,16 @@ shows them as a list, and a decision removes its comment.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import pyarrow as pa
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -22,20 +25,22 @@ from starlette.routing import BaseRoute
 from incrowd.drafts.columns import DraftQuestion
 from incrowd.drafts.data import draft, draft_of
 from incrowd.encoding.answers import load_data
-from incrowd.encoding.sources import source_of
-from incrowd.errors import MISSING, InWords, SurveyError, UsageError
-from incrowd.files import PRIVATE
+from incrowd.encoding.sources import codec, source_of
+from incrowd.errors import MISSING, IncrowdError, InWords, Problem, SurveyError, UsageError
+from incrowd.files import PRIVATE, write_text
 from incrowd.sampling.check import AnswersCheck, Finding, check
 from incrowd.studio.edits import Change, Changes, SetQuestion, question
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, render, route
-from incrowd.studio.projects import Project, Projects, version
+from incrowd.studio.projects import STUDIO, Project, Projects, version
 from incrowd.studio.survey_text import Comment, Raw, comments, parsed
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
+READING = f"{STUDIO}/reading.json"  # in a project: how its data are read, if not as usual
 DATA = "data"  # the name of the file of data in a project, before its ending
 MOST_BYTES = 256 << 20
+MOST_UNPACKED = 2 * MOST_BYTES
 PIECE = 1 << 20
 COMPRESSED = (".gz", ".zst", ".bz2")
 
@@ -54,18 +59,34 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 async def upload(studio: Studio, request: Request) -> Response:
-    """Begin a survey from a file. Nothing is left behind if it cannot be read."""
+    """Begin a survey from a file. Nothing is left behind if it cannot be read: the form is shown
+    again, with what was typed."""
     async with request.form(max_files=1) as form:
         file = form.get("file")
-        if not isinstance(file, UploadFile) or not file.filename:
-            raise UsageError.of("file", MISSING, "choose a file")
+        typed = {key: str(form.get(key, "")).strip() for key in ("encoding", "sheet")}
         with studio.projects.temporary() as folder:
-            path = folder / "upload" / base_name(file.filename)
-            path.parent.mkdir()
-            await _copy(file, path)
-            options = {key: str(form.get(key, "")).strip() or None for key in ("encoding", "sheet")}
-            project = await asyncio.to_thread(imported, studio.projects, path, **options)
+            try:
+                if not isinstance(file, UploadFile) or not file.filename:
+                    raise UsageError.of("file", MISSING, "choose a file")
+                path = folder / "upload" / base_name(file.filename)
+                path.parent.mkdir()
+                await _copy(file, path)
+                options = {key: text or None for key, text in typed.items()}
+                await asyncio.to_thread(check_unpacked, path)
+                project = await asyncio.to_thread(imported, studio.projects, path, **options)
+            except IncrowdError as error:
+                problems = [str(_by_name(each, f"{folder}/upload/")) for each in error.problems]
+                parts = {"problems": problems, "typed": typed}
+                return render(request, "import_failed.html", status=422, **parts)
     return RedirectResponse(f"/p/{project.name}/design", 303)
+
+
+def _by_name(problem: Problem, folder: str) -> Problem:
+    """The same problem with the name of the file, which the person knows, not the place of the
+    copy."""
+    if not isinstance(problem.value, str) or not problem.value.startswith(folder):
+        return problem
+    return replace(problem, value=problem.value.removeprefix(folder))
 
 
 def base_name(name: str) -> str:
@@ -89,6 +110,26 @@ async def _copy(file: UploadFile, path: Path) -> None:
             copy.write(piece)
 
 
+def check_unpacked(path: Path) -> None:
+    """Check how long a compressed file is. Raises UsageError for one that would fill the memory."""
+    with path.open("rb") as file:
+        kind = codec(file.read(8))
+    size = 0
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:  # it reads no more of a member than it declares
+                size = sum(member.file_size for member in archive.infolist())
+        elif kind:
+            with pa.input_stream(str(path), compression=kind) as unpacked:
+                while size <= MOST_UNPACKED and (piece := unpacked.read(PIECE)):
+                    size += len(piece)
+    except (OSError, zipfile.BadZipFile):
+        return  # damaged: the reader says so
+    if size > MOST_UNPACKED:
+        shown = InWords(f"is longer than {MOST_UNPACKED >> 20} MiB when it is unpacked")
+        raise UsageError.of(path.name, shown, "use `incrowd init` for a file of this size")
+
+
 def imported(
     projects: Projects, path: Path, *, encoding: str | None = None, sheet: str | None = None
 ) -> Project:
@@ -100,6 +141,9 @@ def imported(
         return projects.create(name if isinstance(name, str) and name.strip() else path.stem, text)
     written = draft(path, encoding=encoding, sheet=sheet)
     files = {} if written.people is None else {f"{DATA}{ending(path.name)}": path}
+    if files and (encoding or sheet):
+        files[READING] = path.with_name(f"{path.name}.reading")
+        write_text(files[READING], json.dumps({"encoding": encoding, "sheet": sheet}))
     return projects.create(written.name, written.toml, files)
 
 
@@ -120,6 +164,15 @@ def data_path(project: Project) -> Path | None:
     """The file of data in a project, or None."""
     there = sorted(project.path.glob(f"{DATA}.*"))
     return there[0] if there else None
+
+
+def reading(data: Path) -> dict[str, str | None]:
+    """The encoding and the sheet that the data of a project were imported with."""
+    try:
+        stated = json.loads((data.parent / READING).read_text(encoding="utf-8"))
+        return {key: stated[key] for key in ("encoding", "sheet")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
 
 
 def data_name(project: Project) -> str:
@@ -244,7 +297,8 @@ def check_work(progress: Any, survey_path: Path, data: Path, id: str) -> Checked
     """Check the data of a project against its survey."""
     text = survey_path.read_bytes().decode()
     progress("reading the data")
-    return Checked(version(text), check(Survey.load(survey_path), data, id=id or None))
+    survey = Survey.load(survey_path)
+    return Checked(version(text), check(survey, data, id=id or None, **reading(data)))
 
 
 def check_of(studio: Studio, project: Project) -> Job | None:
@@ -288,7 +342,9 @@ def missing_code(finding: Finding) -> str:
 def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
     """Ranges with about equally many people, as a draft has them. Raises UsageError if the column
     is not there, or holds too few different numbers."""
-    columns = draft_of("", load_data(source_of(data, None, None, None))).columns
+    stated = reading(data)
+    source = source_of(data, None, stated.get("encoding"), stated.get("sheet"))
+    columns = draft_of("", load_data(source)).columns
     column = next((each for each in columns if each.id == id), None)
     if column is None:
         raise UsageError.of(

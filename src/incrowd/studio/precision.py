@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.plans.strata import strata
 from incrowd.studio.chosen_values import (
     FIELDS,
     parsed,
@@ -150,6 +151,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
         "certified": plan is not None,
         "people": seen.people,
         "reports": decimal(seen.reports, 1, language),
+        "groups": len(strata(survey)),
     }
 
 

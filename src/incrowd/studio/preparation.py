@@ -65,6 +65,7 @@ from incrowd.studio.publication import (
     load_publication,
     terms_text,
 )
+from incrowd.studio.sources import keep_plan
 from incrowd.survey import Survey
 from incrowd.verification import check_certificate
 
@@ -74,10 +75,12 @@ SHEET = "sheet.html"
 def certify(progress: Callable[[str], None], path: Path) -> str:
     """Make and write the plan, as `incrowd plan survey.toml -o plan.json`; return its digest.
 
-    Work of a job. path: of the project.
+    The plan before is kept, for the reports that were made with it. Work of a job. path: of the
+    project.
     """
     project = Project(path)
     certified = plan(project.survey(), progress=progress)
+    keep_plan(project)
     write_text(project.plan_path, certified.dumps())
     return certified.digest
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import tomlkit
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from incrowd.collection.claims import claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address, host
-from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time
+from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time, least_reserve
 from incrowd.errors import MISSING, Problem, UsageError
 from incrowd.files import write_text
 from incrowd.guarantees import Service as NamedService
@@ -170,7 +171,7 @@ def save_publication(project: Project, publication: Publication, expected: str) 
     """Write the choices. Raises ConflictError if another window changed them meanwhile."""
     path = project.path / FILE
     with locked(path):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
         if version(text) != expected:
             allowed = "it was changed in another window; check it, then save again"
             raise ConflictError.of("publication", str(path), allowed)
@@ -207,9 +208,13 @@ def _contradictions(publication: Publication) -> Iterator[Problem]:
             day = "a day after closing" if delivery else "the time of closing"
             yield Problem("disposes", disposes, f"should be at least {day}")
     given = [publication.addresses.get(each, "") for each in publication.services]
-    hosts = [host(address) for address in given if address]
+    # `shuffler init` takes two ports of one host for one party, also on this machine.
+    host_of = host if publication.mixers == 2 else lambda address: urlsplit(address).hostname or ""
+    hosts = [host_of(address) for address in given if address]
     if len(set(hosts)) < len(hosts) and not publication.local_only:
         allowed = "should differ: each service needs its own host, at a different organization"
+        if publication.mixers == 1:
+            allowed += '; for a trial on one machine, choose "Everything at one organization"'
         yield Problem("addresses", ", ".join(hosts), allowed)
     runs = runs_of(publication) if publication.mixers == 2 else None
     if runs and runs.same("inviter", "collector"):
@@ -227,6 +232,10 @@ def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
             "without invitations, anyone can answer many times; use invitations, or state in the "
             "survey how many senders may be a single party (colluding)"
         )
+        yield Problem("invitations", publication.invitations, allowed)
+    least = survey.crowd + least_reserve(survey.crowd)
+    if 0 < publication.invitations < least:
+        allowed = f"should be at least {least:,}: with fewer people, nothing is ever released"
         yield Problem("invitations", publication.invitations, allowed)
     if publication.mixers == 2 and survey.small_strata == "merge":
         allowed = 'should be "delete" in the survey, since two mixers do not merge strata'

@@ -16,6 +16,7 @@ from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.protocol.bundle import least_reserve
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans import Plan
+from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.sentences import against_sentence, promise_sentence
 from incrowd.studio.evidence import (
@@ -28,10 +29,11 @@ from incrowd.studio.evidence import (
     steps,
 )
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, language_of, render, route
+from incrowd.studio.pages import Studio, language_of, lines, render, route
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.publication import (
+    FILE,
     FOLDERS,
     NAMES,
     Here,
@@ -39,6 +41,7 @@ from incrowd.studio.publication import (
     load_publication,
     organizations,
     parsed,
+    problems_of,
     promise_of,
     save_publication,
 )
@@ -176,6 +179,7 @@ def page_parts(project: Project) -> dict[str, Any]:
         "folders": FOLDERS,
         "package": PACKAGE,
         "reserve": least_reserve(survey.crowd),
+        "groups": len(strata(survey)),
     }
     return parts | _checklist(project, publication, planned)
 
@@ -199,8 +203,10 @@ def _checklist(project: Project, publication: Publication, planned: PlanFile) ->
         and step.state == "done"
         and not bundle
     }
+    chosen = (project.path / FILE).exists()
     return {
         "todo": listed,
+        "missing": [str(each) for each in problems_of(publication, survey)] if chosen else [],
         "bundle": bundle,
         "broken": broken,
         "link": link,
@@ -316,13 +322,6 @@ async def choose(studio: Studio, request: Request) -> Response:
 def texts(form: FormData) -> dict[str, str]:
     """The fields of a form that are text."""
     return {name: value for name, value in form.items() if isinstance(value, str)}
-
-
-def lines(error: IncrowdError | OSError) -> tuple[str, ...]:
-    """Every problem of an error, as text."""
-    if isinstance(error, OSError):
-        return (error.strerror or str(error),)
-    return tuple(map(str, error.problems))
 
 
 async def start_plan(studio: Studio, request: Request) -> Response:

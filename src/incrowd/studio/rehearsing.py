@@ -14,10 +14,11 @@ from incrowd.collection.rehearsal import FEWEST
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio import rehearsal
 from incrowd.studio.language import phrase
-from incrowd.studio.pages import Studio, language_of, render, route
+from incrowd.studio.pages import Studio, language_of, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication
-from incrowd.studio.publishing import lines, texts
+from incrowd.studio.publishing import texts
+from incrowd.studio.sources import REHEARSAL, sources
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
@@ -89,6 +90,7 @@ def _parts(project: Project) -> dict[str, Any]:
         "most": rehearsal.MOST_PEOPLE,
         "values": values,
         "summary": summary(project),
+        "source": next((each.name for each in sources(project) if each.kind == REHEARSAL), ""),
     }
 
 

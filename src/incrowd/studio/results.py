@@ -36,7 +36,7 @@ from incrowd.studio.calculations import Cache, Order, computed, document_of
 from incrowd.studio.calls import Call, Choice, choice_of
 from incrowd.studio.exports import FORMATS, attachment, pictures_of
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.pages import Studio, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
     MARGINS,
@@ -52,6 +52,7 @@ from incrowd.studio.sources import (
     sources,
 )
 from incrowd.survey import AnyQuestion
+from incrowd.survey.formulas import Formula
 from incrowd.survey.merging import parsed_merges
 
 LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
@@ -65,6 +66,7 @@ _VIEWS: tuple[tuple[str, Phrase], ...] = (
     ("regress", phrase("Regression")),
     ("proportions", phrase("Adjusted shares")),
 )
+_ONLY_COMMAND = ("reference", "scores", "predictor_scores", "merge")  # of a regression
 _WEIGHTED = ("tables", "crosstab", "compare", "regress")  # views that margins can weight
 
 
@@ -146,13 +148,14 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
             desk = _desk(project, chosen, choice)
             parts["options"] = _options(desk.plan, choice)
             parts["texts"] = desk.plan.survey.texts
-            if call := choice.call:
+            waits = choice.view == "correlate" and not choice.among and _uncrossed(desk.plan)
+            if (call := choice.call) and not waits:
                 parts |= _answered(cache, studio, project, chosen, desk, choice, call)
     except IncrowdError as error:
         # As the command says it, which runs in this folder.
         wrong += [str(each).replace(f"{project.path}/", "") for each in error.problems]
     except OSError as error:
-        wrong.append(error.strerror or str(error))
+        wrong += lines(error)
     status = 422 if wrong else 200
     return render(request, "results.html", status=status, problems=wrong, **parts)
 
@@ -201,7 +204,7 @@ def _order(project: Project, desk: Desk, call: Call) -> Order:
     """The order of a call. Raises UsageError if there is no such file of margins."""
     if call.margins and call.margins not in margins_files(project):
         files = ", ".join(margins_files(project))
-        allowed = f"use one of {files}" if files else "add a file of margins first"
+        allowed = f"use one of {files}" if files else "add a file of known margins first"
         raise UsageError.of("margins", call.margins, allowed)
     margins = project.path / call.margins if call.margins else None
     return Order(desk.plan_path, desk.reports, margins, call)
@@ -271,7 +274,9 @@ class Option(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What the plan allows. wanted: the tables that the survey requests; pairs: other tables."""
+    """What the plan allows. wanted: the tables that the survey requests; pairs: other tables.
+    regressions: those that the survey requests, each as the query that shows it; the reason is what
+    of it the page cannot show."""
 
     wanted: tuple[Option, ...] = ()
     pairs: tuple[Option, ...] = ()
@@ -281,6 +286,7 @@ class Options(NamedTuple):
     questions: tuple[Option, ...] = ()
     outcomes: tuple[Option, ...] = ()
     predictors: tuple[Option, ...] = ()
+    regressions: tuple[Option, ...] = ()
 
 
 def _options(plan: Plan, choice: Choice) -> Options:
@@ -308,12 +314,35 @@ def _options(plan: Plan, choice: Choice) -> Options:
             references = ()
         return Options(first=tuple(first), second=tuple(second), references=references)
     if choice.view == "correlate":
-        scored = [each.id for each in questions if each.values]
-        return Options(questions=tuple(each for each in named if each.value in scored))
+        scored = {each.id for each in questions if each.values}
+        numbers = [each for each in named if each.value in scored]
+        return Options(
+            questions=tuple(each for each in numbers if _partners(plan, each.value, numbers))
+        )
     return Options(
         outcomes=tuple(_outcomes(plan, questions, named)),
         predictors=tuple(_predictors(plan, choice, named)),
+        regressions=tuple(_requested(plan, choice, each) for each in survey.regressions),
     )
+
+
+def _requested(plan: Plan, choice: Choice, formula: Formula) -> Option:
+    """A regression that the survey requests, as one click."""
+    written = f"{formula.outcome} ~ {' + '.join(formula.on)}"
+    if beyond := [name for name in _ONLY_COMMAND if getattr(formula, name)]:
+        return Option("", written, ", ".join(beyond))
+    questions = {each.id for each in plan.survey.questions}
+    # Answers, scores and interactions are not among the ticks: they are shown as a formula.
+    plain = questions.issuperset(formula.on)
+    query = choice.query(
+        outcome=formula.outcome if plain else "",
+        on=formula.on if plain else (),
+        formula="" if plain else written,
+        family=formula.family or "",
+        penalty=formula.penalty or "",
+        merge="",
+    )
+    return Option(query, written)
 
 
 def _titled(plan: Plan, ids: str) -> str:
@@ -333,6 +362,12 @@ def unsupported(plan: Plan, ids: Sequence[str]) -> str:
     except TableError as error:
         return error.problems[0].allowed
     return ""
+
+
+def _uncrossed(plan: Plan) -> bool:
+    """Whether some pair of questions cannot be correlated, so that some have to be chosen."""
+    scored = [each.id for each in plan.survey.questions if each.values and not each.one_way_only]
+    return any(unsupported(plan, pair) for pair in combinations(scored, 2))
 
 
 def _partners(plan: Plan, id: str, named: Sequence[Option]) -> list[Option]:
@@ -399,7 +434,7 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
 
     project, choice, outcome = _called(cache, studio, request)
     number, ending = request.query_params.get("number", "0"), request.query_params.get("format")
-    if not number.isdecimal() or int(number) >= len(outcome.pictures):
+    if number not in map(str, range(len(outcome.pictures))):
         raise UsageError.of("number", number, "use a link of the page")
     drawn = outcome.pictures[int(number)]
     if ending not in ("svg", "png"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from incrowd.collection.collector.places import BUNDLE, RECEIPT
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.errors import IncrowdError, Problem, UsageError, unreadable
-from incrowd.files import write_bytes
+from incrowd.files import write_bytes, write_text
 from incrowd.plans import Plan
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import ENDING, report_files
@@ -114,12 +114,14 @@ def size(path: Path) -> int:
 def plan_path(project: Project, source: ReportSource) -> Path:
     """The plan file of some reports: that of the project, if it is theirs or they name no other.
 
-    A release has its plan in its bundle; if the survey was planned again since, that plan is
-    written into a file of its own. Raises UsageError if there is no plan.
+    If the survey was planned again since, it is the plan that was kept then; a release has its plan
+    in its bundle, which is written into a file of its own. Raises UsageError if there is no plan.
     """
     path = project.plan_path
     if path.exists() and Plan.load(path).digest == source.plan:
         return path
+    if source.plan and (earlier := _plan_file(project, source.plan)).exists():
+        return earlier
     folder = project.path / source.name
     bundles = [folder, *sorted(folder.glob("release-*"))] if folder.is_dir() else [folder.parent]
     for each in bundles:
@@ -132,12 +134,25 @@ def plan_path(project: Project, source: ReportSource) -> Path:
     return path  # of another plan: the estimate says which
 
 
+def keep_plan(project: Project) -> None:
+    """Keep the plan of the project before another replaces it: its reports can be read only with
+    it. Raises IncrowdError if the disk is full."""
+    try:
+        plan = Plan.load(project.plan_path)
+    except IncrowdError:
+        return  # there is none, or nothing can be read with it
+    _written(project, plan)
+
+
+def _plan_file(project: Project, digest: str) -> Path:
+    return project.hidden / "plans" / f"{digest[:_DIGITS]}.json"
+
+
 def _written(project: Project, plan: Plan) -> Path:
-    path = project.hidden / "plans" / f"{plan.digest[:_DIGITS]}.json"
-    text = plan.dumps().encode()
-    if not path.exists() or path.read_bytes() != text:
+    path, text = _plan_file(project, plan.digest), plan.dumps()
+    if not path.exists() or path.read_bytes() != text.encode():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, text, mode=0o644)
+        write_text(path, text)
     return path
 
 

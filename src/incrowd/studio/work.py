@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -72,6 +73,7 @@ class Jobs:
 
 
 def _run(sender: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the studio, which ends this
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         result = work(lambda text: sender.send(("progress", str(text))), *arguments)
