@@ -90,7 +90,7 @@ def source(project: Project, path: Path) -> ReportSource:
     except IncrowdError as error:
         problem = replace(error.problems[0], value=name)
     except OSError as error:
-        problem = Problem("reports", name, f"{unreadable(error)}; load the page again")
+        problem = Problem("reports", name, f"{unreadable(error)}; reload the page")
     return ReportSource(name, REPORTS, datetime.fromtimestamp(0), problem=problem)
 
 
