@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from incrowd.errors import IncrowdError, InWords, UsageError
+from incrowd.errors import IncrowdError, InWords, Problem, UsageError
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import LANGUAGES, in_language, phrase, preferred
 from incrowd.studio.projects import ConflictError, Project, Projects
@@ -55,14 +55,19 @@ def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ..
         except (IncrowdError, OSError) as error:
             return error_response(request, error)
         except HTTPException as error:  # a form that cannot be read, or is too long
-            unread = UsageError.of("form", InWords("cannot be read"), str(error.detail))
-            return error_response(request, unread, status=error.status_code)
+            return error_response(request, unread(error), status=error.status_code)
         except Exception as error:  # a fault of ours: it is named, and the studio goes on
             if os.environ.get("INCROWD_DEBUG"):
                 raise
             return error_response(request, fault(error), status=500)
 
     return Route(path, handling, methods=list(methods))
+
+
+def unread(error: HTTPException) -> UsageError:
+    """What is said of a form that cannot be read."""
+    reason = str(error.detail).rstrip(".").lower()
+    return UsageError(Problem("form", InWords(f"cannot be read: {reason}"), "load the page again"))
 
 
 def language_of(request: Request) -> str:
