@@ -468,3 +468,11 @@ def test_actions_and_steps_have_the_same_names(planned):
     }
     missed = preparation.ACTIONS.keys() - listed
     assert missed == set()
+
+
+def test_certifying_replaces_a_part_of_the_page(browser, planned):
+    """The choices that a person typed, and has not saved, stay."""
+    answer = browser.post(f"{PAGE}/plan", headers={"HX-Request": "true"})
+    assert answer.status_code == 200 and "<html" not in answer.text
+    assert 'id="plan"' in answer.text and 'name="period"' not in answer.text
+    assert browser.post(f"{PAGE}/plan").status_code == 303  # without script
