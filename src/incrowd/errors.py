@@ -185,5 +185,9 @@ class ReportsError(Unusable):
     """The reports cannot be read, do not belong to this plan, or are too few."""
 
 
+class FaultError(IncrowdError):
+    """A mistake of this package, or a process of it that ended: not a mistake of its user."""
+
+
 class ProtocolError(IncrowdError):
     """A peer violated the protocol. The message contains nothing secret."""

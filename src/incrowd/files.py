@@ -13,6 +13,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import threading
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
 BEGUN = ".incrowd-"
 _DEFAULT = 0o666  # before the umask
+_UMASK = threading.Lock()
 _KINDS = {
     stat.S_IFDIR: "it is a folder",
     stat.S_IFSOCK: "it is a socket",
@@ -186,7 +188,7 @@ def replaced(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
                 shutil.copyfileobj(content, through)
             through.flush()
         else:
-            new.publish(target, mode=_mode(target) if mode is None else mode)
+            new.publish(target, mode=mode_of(target) if mode is None else mode)
         _log.info("wrote %s", path)
 
 
@@ -242,13 +244,14 @@ def _opened(path: str | Path) -> BinaryIO:
     return open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "wb")
 
 
-def _mode(target: Path) -> int:
-    """Return the mode of the file that is replaced, or that of a new file."""
+def mode_of(target: Path) -> int:
+    """Return the mode of the file that is replaced, or what the umask leaves for a new file."""
     try:
         return target.stat().st_mode & 0o777
     except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
+        with _UMASK:  # which can only be read by setting it, for all threads
+            mask = os.umask(0o077)
+            os.umask(mask)
         return _DEFAULT & ~mask
 
 

@@ -130,6 +130,8 @@ CASES = {
     "two questions that go together": compare("a", "b", "--positive"),
     "a reference of two shares": compare("a=yes", "b=yes", "--reference", "no"),
     "a share and a question": compare("a=yes", "b"),
+    "a crosstab of two shares": compare("a=yes", "b=yes", "--crosstab"),
+    "a crosstab with a reference": compare("a", "b", "--crosstab", "--reference", "no"),
     "a new ledger with a plan": ledger("plan.json", "--new"),
     "as planned without a plan": ledger("--as-planned"),
     "local only without a plan": ledger("--local-only"),

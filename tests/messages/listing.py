@@ -23,11 +23,13 @@ from tests.messages import (
     precision,
     publishing,
     regressions,
+    results,
     sampling,
     second_mixer,
     shuffler,
     strata,
     studio_design,
+    studio_frame,
     surveys,
     tallies,
     tokens,
@@ -39,7 +41,8 @@ from tests.messages.recorder import Said, hear, problems
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
-    *(files, margins, page, precision, publishing, regressions, strata, studio_design),
+    *(files, margins, page, precision, publishing, regressions, results, strata),
+    *(studio_design, studio_frame),
 )
 
 

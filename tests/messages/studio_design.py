@@ -47,7 +47,7 @@ def action(do, **fields):
     def changing(folder):
         of = project(folder)
         form = FormData({"do": do, "seen": version(TEXT), **fields})
-        return design._changed(of, form, design.View())
+        return design._changed(of, form, design.PageState())
 
     return changing
 
@@ -171,7 +171,7 @@ CASES = {
     "project: no file": lambda folder: Project(folder).text(),
     "project: not there": lambda folder: Projects(folder).open("wine"),
     "project: no name": lambda folder: Projects(folder).create(" ", TEXT),
-    "import: no file": handled(imports.upload),
+    "import: no file": lambda _: imports.chosen_file({}),
     "import: no name": lambda _: imports.base_name("..."),
     "import: too long": too_long,
     "import: a survey that is not UTF-8": file("survey.toml", b"\xff"),

@@ -174,7 +174,7 @@ def test_new_edges_drop_the_shares_of_the_old_ones(save, raw):
 def test_a_renamed_question_is_followed_and_the_page_says_so(save, raw):
     response = save("health", id="condition")
     assert raw()["table"] == [{"questions": ["smokes", "condition"]}]
-    assert "What refers to it follows: smokes × health" in response.text
+    assert "This refers to it and was adjusted: smokes × health" in response.text
     assert response.headers["hx-replace-url"].endswith("open=condition")
 
 
@@ -251,15 +251,15 @@ def test_the_survey_as_a_whole(post, raw, project):
     ("do", "fields", "message"),
     [
         ("survey", {"name": "A", "crowd": "many"}, "crowd: got &#39;many&#39;"),
-        ("survey", {"name": ""}, "name the survey"),
+        ("survey", {"name": ""}, "enter a name for the survey"),
         ("survey", {"name": "A", "language": "<b>"}, "language: got &#39;&lt;b&gt;&#39;"),
         ("add", {"text": "x", "type": "what"}, "use one of yesno"),
-        ("add", {"id": "age", "type": "yesno"}, "another question has this name"),
-        ("order", {"remove": "nothing"}, "not in the survey any more"),
+        ("add", {"id": "age", "type": "yesno"}, "another question already has this name"),
+        ("order", {"remove": "nothing"}, "no longer in the survey"),
         ("table", {"q": "age"}, "at least two questions"),
-        ("no-regression", {"place": "7"}, "not there any more"),
+        ("no-regression", {"place": "7"}, "no longer there"),
         ("what", {}, "use one of survey"),
-        ("set", {"of": "nothing"}, "not in the survey any more"),
+        ("set", {"of": "nothing"}, "no longer in the survey"),
     ],
 )
 def test_a_mistake_changes_nothing_and_says_what_would_work(post, project, do, fields, message):

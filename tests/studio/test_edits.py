@@ -181,7 +181,7 @@ def test_a_new_question_stands_where_it_was_asked_for():
     assert [each["id"] for each in raw["question"]] == ["smokes", "sport", "health", "age"]
     assert raw["question"][1] == new
     assert lost(text) == []
-    with pytest.raises(UsageError, match="another question has this name"):
+    with pytest.raises(UsageError, match="another question already has this name"):
         edited(TEXT, AddQuestion({"id": "age", "type": "yesno"}))
 
 
@@ -208,7 +208,7 @@ def test_regressions_come_and_go():
     assert tomllib.loads(text)["regression"] == [formula | {"on": ["age"]}]
     text = edited(text, SetRegression(None, {"outcome": "health=poor", "on": ["age"]}))
     assert len(tomllib.loads(text)["regression"]) == 2 and lost(text) == []
-    with pytest.raises(UsageError, match="not there any more"):
+    with pytest.raises(UsageError, match="no longer there"):
         edited(text, SetRegression(formula, None))
 
 

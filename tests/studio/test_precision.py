@@ -192,7 +192,7 @@ def test_mistakes_say_what_would_work(browser, project, typed, words):
 def test_a_crowd_that_is_too_small_is_shown_with_what_would_work(browser, project):
     sent = fields(browser.get("/p/work/precision").text) | {"crowd": "40"}
     response = browser.post("/p/work/precision", data=sent, headers=HTMX)
-    assert response.status_code == 200 and response.text.count("ask more people") == 4
+    assert response.status_code == 200 and response.text.count("Ask more people") == 4
     assert "ask more people" not in browser.get("/p/work/precision").text
 
 
@@ -218,7 +218,7 @@ def test_a_survey_that_cannot_be_planned_leads_to_the_design(browser, project, t
     sent = {"crowd": "70", "share-0-0": "20", "kind": "drop", "drop-chosen": "a"}
     for action in ("", "/keep", "/certify", "/people", "/what-if", "/apply"):
         response = browser.post(f"/p/work/precision{action}", data=sent)
-        assert response.status_code in (200, 422) and "this is a bug" not in response.text
+        assert response.status_code in (200, 422) and "has a bug" not in response.text
     assert project.survey_path.read_text() == text
 
 
@@ -250,7 +250,7 @@ def test_a_new_change_stops_the_certificate_before_it(browser, project, studio):
     assert second is not first and first.state in ("stopped", "done")
     stopped = browser.post("/p/work/precision/stop", headers=HTMX)
     assert second.state in ("stopped", "done")
-    assert "it was stopped" in stopped.text or second.state == "done"
+    assert "calculation was stopped" in stopped.text or second.state == "done"
 
 
 def test_the_number_of_people_is_certified_like_the_command_solve(browser, project):
@@ -321,7 +321,7 @@ def test_a_wanted_table_is_compared_and_applied(browser, project):
 def test_a_dropped_question_helps_the_others(browser, project):
     sent = fields(browser.get("/p/work/precision").text) | {"kind": "drop", "drop-chosen": "sex"}
     response = browser.post("/p/work/precision/what-if", data=sent, headers=HTMX)
-    assert "gone" in response.text and re.search(r"\d+% smaller", response.text)
+    assert "removed" in response.text and re.search(r"\d+% smaller", response.text)
     assert "larger" not in response.text
 
 
@@ -338,4 +338,4 @@ def test_answers_and_names_are_escaped(browser, project):
 
 def test_german_numbers_are_written_in_german(browser, project):
     page = browser.get("/p/work/precision", headers={"Accept-Language": "de"}).text
-    assert re.search(r"Höchstens ± \d+,\d Punkte", page) and "5.000 Personen" in page
+    assert re.search(r"Höchstens ± \d+,\d Prozentpunkte", page) and "5.000 Personen" in page

@@ -109,4 +109,4 @@ def test_a_mistaken_survey_has_no_preview(browser, project, change):
 
 def test_an_unknown_version(browser, project, keys):
     response = browser.get(f"/preview/{keys.preview}/health/{'0' * 64}/bundle")
-    assert response.status_code == 422 and "load the page again" in response.text
+    assert response.status_code == 422 and "reload the page" in response.text

@@ -97,7 +97,7 @@ def test_a_file_that_was_changed_by_another_program_is_a_version_of_its_own(proj
 
 
 def test_an_unknown_version_is_a_conflict(project):
-    with pytest.raises(ConflictError, match="load the page again"):
+    with pytest.raises(ConflictError, match="reload the page"):
         project.change(SetValue(("crowd",), 2000), seen="0" * 64)
 
 

@@ -130,10 +130,10 @@ class TestThePlan:
 
     def test_it_is_current_until_the_survey_changes(self, browser, planned):
         assert plan_file(planned, planned.survey()).state == "current"
-        assert "belongs to the present survey" in browser.get(PAGE).text
+        assert "matches the current survey" in browser.get(PAGE).text
         planned.survey_path.write_text(SURVEY.replace("crowd = 1000", "crowd = 1001"))
         assert plan_file(planned, planned.survey()).state == "stale"
-        assert "plan.json is stale" in browser.get(PAGE).text
+        assert "plan.json is out of date" in browser.get(PAGE).text
         planned.survey_path.write_text(SURVEY.replace("# a comment", ""))
         assert plan_file(planned, planned.survey()).state == "current"
 
@@ -282,12 +282,12 @@ class TestTheSteps:
         assert len(codes) == 1201 and "https://survey.example#" in codes[1]
         do(browser, "invitations")  # a second press
         assert (planned.path / "codes.csv").read_text().splitlines() == codes
-        assert "only the local guarantee is left, and every page says so" in browser.get(PAGE).text
+        assert "Only the local guarantee remains, and every page says so" in browser.get(PAGE).text
 
     @pytest.mark.parametrize(
         ("changes", "named"),
         [
-            ({"address-collector": "https://mix.example:444"}, "host of its own"),
+            ({"address-collector": "https://mix.example:444"}, "its own host"),
             (
                 {
                     "address-collector": "http://localhost:9001",
@@ -302,7 +302,7 @@ class TestTheSteps:
             ({"period": ""}, "period"),
             (TWO | {"disposes": "2027-04-01T08:00"}, "a day after closing"),
             (TWO | {"organization-inviter": "institute"}, "invent the crowd"),
-            (TWO | {"invitations": "0"}, "everybody needs an invitation"),
+            (TWO | {"invitations": "0"}, "everyone needs an invitation"),
             (TWO | {"address-first": ""}, "addresses.first"),
         ],
     )
@@ -355,7 +355,7 @@ class TestTheSteps:
         choose(browser)
         do(browser, "collector-key", "package")
         (planned.path / "bundle.json").write_bytes(colleague(planned, tmp_path))
-        assert "Take bundle.json from the folder" in browser.get(PAGE).text
+        assert "Use bundle.json from the folder" in browser.get(PAGE).text
         assert browser.post(f"{PAGE}/bundle", data={"dropped": "1"}).status_code == 303
         assert states(planned)["bundle"] == "done"
 

@@ -229,7 +229,7 @@ def test_without_reports_the_page_says_what_comes_first(browser, project):
     (project / "reports.parquet").unlink()
     page = browser.get(address(tables="sick"))
     assert page.status_code == 200 and 'href="/p/health/publish"' in page.text
-    assert "There are no reports yet" in page.text and "<table>" not in page.text
+    assert "No reports yet" in page.text and "<table>" not in page.text
 
 
 def test_of_two_files_one_has_to_be_chosen(browser, project):
@@ -287,7 +287,7 @@ def test_correlations_wait_for_a_choice_unless_the_plan_has_every_pair(shared, m
     monkeypatch.setattr(results, "unsupported", lambda _, ids: "no" if "sick" in ids else "")
     page = browser.get(address(**query))
     assert page.status_code == 200 and 'id="result-title"' not in page.text
-    assert "ask for a table of both" in page.text  # sick and visits are the only numbers
+    assert "no table of two questions" in page.text  # sick and visits are the only numbers
 
 
 def test_without_a_plan_it_says_so(browser, project):
@@ -352,7 +352,7 @@ def test_an_uploaded_file_is_used(browser, project):
         ("a.parquet", b"PAR1" * 99, "not a reports file"),
         ("a.json", b"{}", "not a tally"),
         ("a.exe", b"MZ", "should end in"),
-        ("", b"", "choose a file"),
+        ("", b"", "name a file"),
     ],
 )
 def test_a_wrong_file_is_refused_and_not_left(browser, project, name, content, why):
@@ -375,7 +375,9 @@ def test_a_full_disk_is_said(browser, project, monkeypatch):
 
     monkeypatch.setattr(sources, "write_bytes", full)
     response = upload(browser, "reports", "a.parquet", b"x")
-    assert response.status_code == 422 and problems(response) == ["No space left on device"]
+    assert response.status_code == 422 and problems(response) == [
+        "No space left on device; make room on this disk, then try again"
+    ]
 
 
 def test_margins_that_do_not_fit_leave_the_choices(browser, project):

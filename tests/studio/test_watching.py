@@ -1,5 +1,6 @@
 """Watching: the dashboard's facts from a folder or from afar, and no network but what was begun."""
 
+import asyncio
 import html
 import json
 import re
@@ -84,7 +85,7 @@ class TestAFolder:
         assert facts.least_people == INVITED.least_people
         page = browser.get(PAGE).text
         assert "Collecting" in page and "not counted" in page
-        assert "Ask how many people have sent" in page
+        assert "Request the number of people who have sent" in page
 
     def test_a_release_that_was_opened_leads_to_the_results(self, browser, collector, sealed):
         shown = oracle.opened(collector, release(sealed)).facts
@@ -113,7 +114,7 @@ class TestAFolder:
         assert urls == [f"{INVITED.upload_address}/count"]  # once an hour
         assert f"{INVITED.rounded(40):,} of {INVITED.least_people:,} people" in page
         browser.post(f"{PAGE}/count", data={"count": "no"})
-        assert "Ask how many people have sent" in browser.get(PAGE).text
+        assert "Request the number of people who have sent" in browser.get(PAGE).text
         assert len(urls) == 1
 
     def test_what_did_not_change_is_not_sent_again(self, browser, collector, sealed):
@@ -127,7 +128,7 @@ class TestAFolder:
         collector.bundle.write_bytes(content)
         page = browser.get(PAGE)
         assert page.status_code == 200 and "bundle" in page.text
-        assert "The state cannot be read now" in page.text
+        assert "The status cannot be read now" in page.text
 
     def test_a_damaged_receipt_is_named(self, browser, collector, sealed):
         folder = oracle.opened(collector, release(sealed)).folder
@@ -174,7 +175,7 @@ class TestADashboardElsewhere:
         with pytest.raises(IncrowdError):
             dashboard(address, token)
         answer = browser.post(f"{PAGE}/follow", data={"address": address, "token": token})
-        assert answer.status_code == 422 and "cannot be followed" in answer.text
+        assert answer.status_code == 422 and "connection to the dashboard failed" in answer.text
         assert f'value="{html.escape(address)}"' in answer.text
 
     def test_the_facts_are_those_of_the_dashboard(self, collector, sealed):
@@ -212,10 +213,11 @@ class TestADashboardElsewhere:
             fetched(ADDRESS, TOKEN, httpx.MockTransport(fail))
 
     def test_a_response_that_never_ends_is_left(self):
-        class Slowly(httpx.SyncByteStream):
-            def __iter__(self):
+        class Slowly(httpx.AsyncByteStream):
+            async def __aiter__(self):
                 while True:
                     yield b" "
+                    await asyncio.sleep(0)
 
         transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Slowly()))
         with (

@@ -329,7 +329,9 @@ def compare(
     margins: Margins = None,
     crosstab: Annotated[
         bool,
-        typer.Option("--crosstab", help="Counts, and percentages of each row and column, instead."),
+        typer.Option(
+            "--crosstab", help="Show counts and percentages of each row and column instead."
+        ),
     ] = False,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,

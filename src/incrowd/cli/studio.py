@@ -19,7 +19,7 @@ def studio(
     ] = 0,
     browser: Annotated[bool, typer.Option(help="Open the address in a browser.")] = True,
 ) -> None:
-    """Open the studio. Design a survey, publish it, watch it and read its results in a browser.
+    """Open the studio. Design a survey, publish it, watch it, and read its results in a browser.
 
     The first line is the address, with a token that works once. Only this machine can reach it.
     The studio reads and writes the files of the other commands. Ctrl-C ends it.

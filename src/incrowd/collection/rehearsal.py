@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -332,14 +333,22 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+@cache
+def _context() -> Any:
+    """How processes start: copies of one that has imported the services, which takes a second."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
 @contextmanager
 def _process(
     service: Service, folder: Path, door: socket.socket
 ) -> Iterator[multiprocessing.process.BaseProcess]:
     """Run a service in a separate process, which is stopped at the end."""
-    process = multiprocessing.get_context("spawn").Process(
-        target=_serve, args=(service, folder, door)
-    )
+    process = _context().Process(target=_serve, args=(service, folder, door))
     process.start()
     try:
         yield process

@@ -306,7 +306,7 @@ def _limit_messages_within(survey: Survey, way: Grouping) -> tuple[Message, ...]
 
 
 def limit_plan(survey: Survey) -> Plan:
-    """A plan with the noise of the large-N limit, which nobody has certified: for previews.
+    """A plan with the noise of the large-N limit, which is not certified: for previews.
 
     Without a shuffler there is no crowd and no limit, and the plan is the certified one. Raises
     PrivacyError if no messages meet the guarantee even in the limit.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from incrowd.presentation.receipts import simulation_warning
-from incrowd.presentation.shell import rendered
 
 Line = tuple[str, ...]
 
@@ -50,6 +49,8 @@ class View:
 
 def view_page(view: View) -> str:
     """A self-contained HTML page of a view."""
+    from incrowd.presentation.shell import rendered  # its templates are slow to load
+
     warned = [] if view.seed is None else [simulation_warning(view.seed)]
     texts = [*warned, *view.legend, view.promise, *view.lines]
     return rendered("view.html", title=view.title, texts=texts, view=view)

@@ -11,16 +11,19 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from incrowd.errors import InWords, UsageError
+
 TOKEN = "token"  # the parameter of the address
 PREVIEW = "preview"  # the first part of addresses with a secret of their own
 SAFE = ("GET", "HEAD")
+MOST_UPLOADED = 260 << 20  # bytes of a request with files, which are written to the disk
+MOST_SENT = 64 << 20  # bytes of any other request, which are in memory
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -95,7 +98,7 @@ class Access:
         elif scope["type"] == "http":
             scope[PREVIEW] = self.keys.preview
             response = self._response(scope)
-            await (response or self.app)(scope, receive, _with_headers(send))
+            await (response or self.app)(scope, _limited(scope, receive), _with_headers(send))
 
     def _response(self, scope: Scope) -> Response | None:
         """The response to a request that is not passed on."""
@@ -110,8 +113,9 @@ class Access:
             headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"
         ):
             return _refused("pages of other sites cannot read the studio")
-        recognized = hmac.compare_digest(
-            _cookie(headers, self.keys.cookie).encode(), self.keys.session.encode()
+        recognized = any(
+            hmac.compare_digest(value.encode(), self.keys.session.encode())
+            for value in _cookies(headers, self.keys.cookie)
         )
         tokens = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [])
         if tokens and scope["path"] == "/" and scope["method"] == "GET":
@@ -138,13 +142,11 @@ class Access:
         return response
 
 
-def _cookie(headers: Headers, name: str) -> str:
-    cookies: SimpleCookie = SimpleCookie()
-    try:
-        cookies.load(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return cookies[name].value if name in cookies else ""
+def _cookies(headers: Headers, name: str) -> list[str]:
+    """All values of a cookie. Other servers of this machine set cookies in any syntax, and under
+    this name too, so that the whole header is never refused."""
+    pairs = (each.strip().partition("=") for each in headers.get("cookie", "").split(";"))
+    return [value for key, _, value in pairs if key == name]
 
 
 def _refused(why: str) -> Response:
@@ -160,3 +162,26 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+def _limited(scope: Scope, receive: Receive) -> Receive:
+    """Receive so much of a request at most, then raise UsageError.
+
+    The rest is received and dropped: a browser shows no response to what it is still sending.
+    """
+    kind = Headers(scope=scope).get("content-type", "")
+    most = MOST_UPLOADED if kind.startswith("multipart/form-data") else MOST_SENT
+    size = 0
+
+    async def receiving() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size <= most:
+            return message
+        while message.get("more_body"):
+            message = await receive()
+        shown = InWords(f"is longer than {most >> 20} MiB")
+        raise UsageError.of("upload", shown, "use a shorter file, or the commands of incrowd")
+
+    return receiving

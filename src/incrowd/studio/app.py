@@ -28,7 +28,7 @@ from incrowd.studio import (
 )
 from incrowd.studio.access import Access, Keys
 from incrowd.studio.language import LANGUAGES
-from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, error_response, render, route
+from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, render, route
 
 AREAS = (
     home.routes,
@@ -41,7 +41,6 @@ AREAS = (
     watching.routes,
     results.routes,
 )
-MOST_BYTES = 64 << 20  # of a file that is uploaded
 
 
 def application(studio: Studio, keys: Keys) -> Starlette:
@@ -60,7 +59,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
             Mount("/static", static),
         ],
         middleware=[Middleware(Access, keys=keys)],
-        exception_handlers={404: missing, 500: fault},
+        exception_handlers={404: missing},
         lifespan=running,
     )
 
@@ -83,9 +82,3 @@ async def choose_language(_: Studio, request: Request) -> Response:
 async def missing(request: Request, _: Exception) -> Response:
     """The response to an unknown address."""
     return render(request, "error.html", status=404, problems=["There is no such page."])
-
-
-async def fault(request: Request, error: Exception) -> Response:
-    """The response to an error of ours: it is named, without a traceback."""
-    problem = UsageError.of("studio", type(error).__name__, f"this is a bug in incrowd: {error}")
-    return error_response(request, problem)

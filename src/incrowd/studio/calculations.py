@@ -74,7 +74,7 @@ def computed(progress: Callable[[str], None], order: Order) -> Any:
         plan = with_merged(plan, merge)
     is_tally = order.reports.suffix == TALLY
     if is_tally and order.call.function != "estimate":
-        allowed = "it has counts for tables only; choose tables, or the reports themselves"
+        allowed = "it has counts for tables only; ask for tables, or use the reports themselves"
         raise UsageError.of("reports", order.reports.name, allowed)
     progress(order.reports.name)
     with naming(order.reports):
@@ -150,6 +150,6 @@ class Cache:
         return value
 
     def computed(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The value under a key, computed if there is none."""
+        """The value under a key, computed if it is missing."""
         value = self.get(key)
         return self.put(key, compute()) if value is None else value

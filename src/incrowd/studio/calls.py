@@ -13,8 +13,8 @@ from incrowd.drafts.writing import quoted
 from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.reports.tally_files import ENDING as TALLY
 
-View = Literal["tables", "crosstab", "compare", "correlate", "regress", "proportions"]
-VIEWS: tuple[View, ...] = get_args(View)
+ViewName = Literal["tables", "crosstab", "compare", "correlate", "regress", "proportions"]
+VIEWS: tuple[ViewName, ...] = get_args(ViewName)
 FLAGS = ("of_those_who_answered", "noise_only", "accept_smaller_crowd")
 SHARES = 2  # questions of a crosstab or a comparison
 _COMMANDS = {"crosstab": "compare", "postprocess": "postprocess"}
@@ -158,7 +158,7 @@ class Choice:
     set.
     """
 
-    view: View = "tables"
+    view: ViewName = "tables"
     source: str = ""
     tables: tuple[str, ...] = ()
     others: str = ""

@@ -46,7 +46,7 @@ def parsed(text: str, project: Project) -> dict[str, Any]:
     """The content of a survey's text. Raises SurveyError if it is not TOML."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         allowed = f"it is not TOML: {error}; correct it there"
         raise SurveyError.of("survey", str(project.survey_path), allowed) from None
 

@@ -49,11 +49,11 @@ KINDS = {
     "number": (phrase("A number, in ranges"), phrase("Only its range is sent, never the number.")),
     "amount": (
         phrase("A number, for its mean"),
-        phrase("Rounded at random so that the mean stays right; there is no distribution."),
+        phrase("Rounded at random so that the mean stays correct. You get no distribution."),
     ),
     "text": (
         phrase("A word"),
-        phrase("Not from a list. You can count only words that you look for."),
+        phrase("Typed freely. You can count only the words that you look for."),
     ),
 }
 # The keys of the survey as a whole that the page offers, and how each is read.
@@ -75,7 +75,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 @dataclass(frozen=True)
-class View:
+class PageState:
     """What is open on the page, from its address. also: languages that have no text yet."""
 
     open: str = ""
@@ -83,7 +83,7 @@ class View:
     also: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> View:
+    def of(cls, fields: Mapping[str, Any]) -> PageState:
         """The state that an address or a form names."""
         tags = str(fields.get("also", "")).split()
         return cls(str(fields.get("open", "")), str(fields.get("regression", "")), (*tags,))
@@ -315,7 +315,7 @@ def _whole_survey(raw: Raw, form: FormData) -> Change:
     except ValueError as error:
         raise UsageError.of("language", language, str(error)) from None
     if not name:
-        raise UsageError.of("name", MISSING, "name the survey")
+        raise UsageError.of("name", MISSING, "enter a name for the survey")
     changes += _if_other(raw, ("name",), name)
     changes += _if_other(raw, ("language",), None if language == LANGUAGE else language)
     for key in WHOLE:
@@ -379,7 +379,7 @@ def edges_of(written: str) -> list[float | int]:
             number = float(each.replace(",", "."))
             numbers.append(int(number) if number.is_integer() and "." not in each else number)
         except (ValueError, OverflowError):
-            allowed = "should be numbers with commas between them, such as 0, 18, 65"
+            allowed = "should be numbers separated by commas, such as 0, 18, 65"
             raise UsageError.of("edges", each, allowed) from None
     return numbers
 
@@ -397,7 +397,7 @@ def _set(raw: Raw, form: FormData) -> Change:
     of = str(form.get("of", ""))
     before = edits.question(raw, of)
     if before is None:
-        raise UsageError.of("question", of, "it is not in the survey any more; load the page again")
+        raise UsageError.of("question", of, "it is no longer in the survey; reload the page")
     wanted, renamed = _question(before, form, _main_language(raw))
     follow = SetQuestion(of, {}, renamed).on(raw) if renamed else raw
     now = edits.question(follow, of) or before
@@ -463,7 +463,7 @@ def _put_type(wanted: Raw, form: FormData, before: Raw) -> None:
     if kind in MEASURED:
         wanted["edges"] = edges_of(text_of(form, "edges")) or before.get("edges") or [0, 10, 20]
     if wanted.get("edges") != before.get("edges"):
-        wanted.pop("shares", None)  # of ranges that are no more
+        wanted.pop("shares", None)  # of ranges that no longer exist
 
 
 def _put_missing(wanted: Raw, form: FormData) -> None:
@@ -509,7 +509,7 @@ def _rows(form: FormData) -> list[tuple[int, str, str]]:
 def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
     """The options of the form, after the button of a row was used."""
     action, _, at = text_of(form, "row").partition(".")
-    place = int(at) if at.isdecimal() else -1
+    place = _place(at)
     order = [row for row in rows if row[2] and not (action == "remove" and row[0] == place)]
     position = next((n for n, row in enumerate(order) if row[0] == place), None)
     if action in ("up", "down") and position is not None:
@@ -559,10 +559,11 @@ def _at_most(wanted: Raw, form: FormData) -> float | int:
 def _tables(raw: Raw, form: FormData) -> Change:
     """The pairs of the matrix, and which tables are there without being listed."""
     there, names = edits.tables(raw), [str(each) for each in edits.ids(raw)]
+    places = (tuple(map(_place, str(each).split("-"))) for each in form.getlist("pair"))
     chosen = dict.fromkeys(
-        (names[int(a)], names[int(b)])
-        for a, _, b in (str(each).partition("-") for each in form.getlist("pair"))
-        if a.isdecimal() and b.isdecimal() and int(a) < len(names) and int(b) < len(names)
+        (names[each[0]], names[each[1]])
+        for each in places
+        if len(each) == 2 and all(0 <= place < len(names) for place in each)
     )
     sets = {frozenset(each) for each in chosen}
     listed = [edits.names(each) for each in there]
@@ -607,13 +608,18 @@ def _no_regression(raw: Raw, form: FormData) -> Change:
 
 
 def _regression_before(raw: Raw, form: FormData) -> Raw | None:
-    place = text_of(form, "place")
-    if not place.isdecimal():
+    text = text_of(form, "place")
+    if not text.isdecimal():
         return None
-    there = edits.regressions(raw)
-    if int(place) >= len(there):
-        raise UsageError.of("regression", place, "it is not there any more; load the page again")
-    return there[int(place)]
+    place, there = _place(text), edits.regressions(raw)
+    if not 0 <= place < len(there):
+        raise UsageError.of("regression", text, "it is no longer there; reload the page")
+    return there[place]
+
+
+def _place(text: str) -> int:
+    """The place in a list that a form or an address names; -1 for no number, or a long one."""
+    return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
 ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
@@ -630,8 +636,10 @@ ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
 }
 
 
-def _changed(project: Project, form: FormData, view: View) -> tuple[View, tuple[Phrase, ...]]:
-    """Make the change of a form. Return what is open afterwards, and what the change did."""
+def _changed(
+    project: Project, form: FormData, view: PageState
+) -> tuple[PageState, tuple[Phrase, ...]]:
+    """Make the change of a form. Return what is open afterward, and what the change did."""
     action, seen = str(form.get("do", "")), str(form.get("seen", ""))
     if action in ("undo", "redo"):
         done = project.undo() if action == "undo" else project.redo()
@@ -654,7 +662,7 @@ def _changed(project: Project, form: FormData, view: View) -> tuple[View, tuple[
     elif isinstance(change, SetQuestion):
         opened = str(change.entries.get("id", view.open))
     regression = "" if action == "regression" else view.regression
-    return View(opened, regression, view.also), tuple(consequences(change, changed))
+    return PageState(opened, regression, view.also), tuple(consequences(change, changed))
 
 
 def _with_ends(project: Project, text: str) -> str:
@@ -675,9 +683,11 @@ def consequences(change: Change, changed: Changed) -> Iterator[Phrase]:
         for name in (about(each) for each in getattr(edits, f"{root}s")(before)):
             if name not in now:
                 if isinstance(change, RemoveQuestion):
-                    yield phrase("What referred to it: {name} was removed or shortened.", name=name)
+                    yield phrase(
+                        "This referred to it and was removed or shortened: {name}.", name=name
+                    )
                 else:
-                    yield phrase("What refers to it follows: {name}.", name=name)
+                    yield phrase("This refers to it and was adjusted: {name}.", name=name)
 
 
 def _table_name(table: Raw) -> str:
@@ -696,14 +706,14 @@ async def show(studio: Studio, request: Request) -> Response:
     """The page, or its content if a part of it is opened or closed."""
     project = studio.project(request)
     page = await asyncio.to_thread(page_of, project)
-    return _rendered(studio, request, project, page, View.of(request.query_params))
+    return _rendered(studio, request, project, page, PageState.of(request.query_params))
 
 
 async def change(studio: Studio, request: Request) -> Response:
     """Make a change, and show the page with it."""
     project = studio.project(request)
     form = await request.form()
-    view = View.of(form)
+    view = PageState.of(form)
     try:
         view, notices = await asyncio.to_thread(_changed, project, form, view)
     except ConflictError as error:
@@ -717,7 +727,7 @@ async def change(studio: Studio, request: Request) -> Response:
 
 
 def _conflict(
-    request: Request, project: Project, form: FormData, view: View, error: ConflictError
+    request: Request, project: Project, form: FormData, view: PageState, error: ConflictError
 ) -> Response:
     """Both values, and the choice between them. What was entered stays in its fields."""
     return render(
@@ -732,12 +742,12 @@ def _conflict(
 
 
 def _rendered(
-    studio: Studio, request: Request, project: Project, page: Page, view: View
+    studio: Studio, request: Request, project: Project, page: Page, view: PageState
 ) -> Response:
     also = tuple(tag for tag in view.also if tag not in page.languages)
     shown = edits.regressions(page.raw)
     privacy = page.raw.get("privacy")
-    place = int(view.regression) if view.regression.isdecimal() else -1
+    place = _place(view.regression)
     return render(
         request,
         "design_body.html" if is_fragment(request) else "design.html",

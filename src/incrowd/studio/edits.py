@@ -73,7 +73,9 @@ class AddQuestion:
         """The parsed file with the question."""
         id, there = self.entries["id"], ids(raw)
         if id in there:
-            raise UsageError.of("id", id, "another question has this name; use another one")
+            raise UsageError.of(
+                "id", id, "another question already has this name; use a different one"
+            )
         place = there.index(self.after) + 1 if self.after in there else len(there)
         before = questions(raw)
         return raw | {"question": [*before[:place], dict(self.entries), *before[place:]]}
@@ -128,7 +130,7 @@ class SetQuestion:
     """New values for keys of a question; None removes one.
 
     renamed: options with a new name. Labels, shares, codes and regressions follow; what belongs to
-    an option that is no more goes. A new `id` is followed by tables, regressions and codes.
+    a removed option is removed. Tables, regressions, and codes follow a new `id`.
     """
 
     id: str
@@ -140,7 +142,9 @@ class SetQuestion:
         _existing(raw, self.id)
         new_id = self.entries.get("id", self.id)
         if new_id != self.id and new_id in ids(raw):
-            raise UsageError.of("id", new_id, "another question has this name; use another one")
+            raise UsageError.of(
+                "id", new_id, "another question already has this name; use a different one"
+            )
         before = ids(raw)
         changed = [self._changed(q) if q.get("id") == self.id else q for q in questions(raw)]
         raw = _with_renamed_answers(raw | {"question": changed}, self.id, self.renamed, before)
@@ -168,7 +172,7 @@ class SetQuestion:
 
 @dataclass(frozen=True)
 class SetTables:
-    """Tables that are wanted from now on, and those that are not any more, in any order."""
+    """Tables that are wanted from now on, and tables that are no longer wanted, in any order."""
 
     added: tuple[tuple[str, ...], ...] = ()
     removed: tuple[tuple[str, ...], ...] = ()
@@ -203,9 +207,7 @@ class SetRegression:
             return raw | {"regression": [*there, *new]}
         place = next((n for n, each in enumerate(there) if _marked_same(each, self.before)), None)
         if place is None:
-            raise UsageError.of(
-                "regression", InWords("is not there any more"), "load the page again"
-            )
+            raise UsageError.of("regression", InWords("is no longer there"), "reload the page")
         left = [{**mark_of(there[place]), **each} for each in new]
         return _without_empty(raw | {"regression": [*there[:place], *left, *there[place + 1 :]]})
 
@@ -304,7 +306,7 @@ def _tables_of(raw: Raw, root: str) -> list[Raw]:
 
 def _existing(raw: Raw, id: str) -> None:
     if id not in ids(raw):
-        raise UsageError.of("question", id, "it is not in the survey any more; load the page again")
+        raise UsageError.of("question", id, "it is no longer in the survey; reload the page")
 
 
 def _with_value(raw: Raw, keys: Sequence[str], value: Any) -> Raw:

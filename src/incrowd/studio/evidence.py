@@ -33,7 +33,7 @@ State = Literal["done", "next", "waits", "later"]
 STATES: dict[State, Phrase] = {
     "done": phrase("Done"),
     "next": phrase("Next"),
-    "waits": phrase("Waits for a colleague"),
+    "waits": phrase("Waiting for a colleague"),
     "later": phrase("Later"),
 }
 PAGE, CARD, CODES, PRINTED = "public", "card.html", "codes.csv", "codes.html"
@@ -197,7 +197,7 @@ def _before_bundle(
         phrase("Choose who runs what"),
         "",
         not problems_of(publication, survey),
-        note=phrase("The choices are in publication.toml; the form above writes it."),
+        note=phrase("The choices are in publication.toml, which the form above writes."),
     )
     items = [key]
     if publication.mixers == 2:
@@ -231,7 +231,10 @@ def _before_bundle(
             agreed or _packed(project, survey, publication, planned),
             ("plan", "choices", *(each for each in keys if each == "collector-key")),
             action=True,
-            note=phrase("Writes collection.toml, and for each colleague a folder with a sheet."),
+            note=phrase(
+                "Writes collection.toml and, for each colleague, a folder with an instruction "
+                "sheet."
+            ),
         ),
         _Item(
             "bundle",
@@ -242,7 +245,8 @@ def _before_bundle(
             (*keys, "package"),
             action=True,
             note=phrase(
-                "The bundle is what everybody agrees on: plan, times, addresses and public keys."
+                "The bundle contains what everyone agrees on: plan, times, addresses, and public "
+                "keys."
             ),
         ),
     ]
@@ -311,7 +315,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
             bundle is not None and _pinned(folder / PAGE / "index.html", bundle),
             ("bundle",),
             action=True,
-            note=phrase("A folder of files for any web host, which is best run by neither side."),
+            note=phrase("A folder of files for any web host. Ideally, neither side runs the host."),
         ),
         _Item(
             "card",
@@ -364,12 +368,12 @@ def _invitations(project: Project, publication: Publication, opened: bool) -> _I
     return _Item(
         "invitations",
         (publication.maker,),
-        phrase("Create the invitations, and send each to one person"),
+        phrase("Create the invitations, and send each one to one person"),
         command,
         opened or any(file.exists() for file in files),
         ("bundle",),
         action=True,
-        note=phrase("Whoever has the file of invitations could answer for everybody."),
+        note=phrase("Anyone who has the file of invitations could answer for everyone."),
     )
 
 
@@ -408,7 +412,7 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
         raise UsageError.of("bundle.plan", bundle.plan.digest, allowed)
     key = key_of(project, publication).get("collector", "")
     if "collector" in publication.mine and bundle.key.encoded.hex() != key:
-        allowed = f"should be {key}, the key in the folder collector; send your colleague that"
+        allowed = f"should be {key}, the key in the folder collector; send it to your colleague"
         raise UsageError.of("bundle.key_configuration", bundle.key.encoded.hex(), allowed)
     addresses = publication.addresses
     for field, value, chosen in (

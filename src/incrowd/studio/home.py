@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from starlette.routing import BaseRoute
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError
 from incrowd.studio.pages import Studio, render, route
-from incrowd.studio.projects import Project
+from incrowd.studio.projects import Project, Projects
 from incrowd.studio.survey_text import parsed
 
 
@@ -35,7 +36,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 async def show(studio: Studio, request: Request) -> Response:
     """List the surveys."""
-    surveys = [summary(studio.projects.open(name)) for name in studio.projects.names()]
+    surveys = await asyncio.to_thread(summaries, studio.projects)
     return render(request, "home.html", surveys=surveys, folder=studio.projects.folder)
 
 
@@ -45,6 +46,11 @@ async def create(studio: Studio, request: Request) -> Response:
     title = str(form.get("title", "")).strip()
     project = studio.projects.create(title, empty(title))
     return RedirectResponse(f"/p/{project.name}/design", 303)
+
+
+def summaries(projects: Projects) -> list[Summary]:
+    """The lines of all surveys."""
+    return [summary(projects.open(name)) for name in projects.names()]
 
 
 def summary(project: Project) -> Summary:
@@ -57,7 +63,7 @@ def summary(project: Project) -> Summary:
 
 
 def _unfinished(project: Project, problem: str) -> Summary:
-    """The line of a survey with mistakes; having no question yet is none."""
+    """The line of a survey with errors; not having a question yet is not an error."""
     try:
         raw = parsed(project.text())
     except IncrowdError:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import pyarrow as pa
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -23,7 +25,7 @@ from starlette.routing import BaseRoute
 from incrowd.drafts.columns import DraftQuestion
 from incrowd.drafts.data import draft, draft_of
 from incrowd.encoding.answers import load_data
-from incrowd.encoding.sources import source_of
+from incrowd.encoding.sources import codec, source_of
 from incrowd.errors import MISSING, IncrowdError, InWords, Problem, SurveyError, UsageError
 from incrowd.files import PRIVATE, write_text
 from incrowd.sampling.check import AnswersCheck, Finding, check
@@ -38,6 +40,7 @@ from incrowd.survey import Survey
 READING = f"{STUDIO}/reading.json"  # in a project: how its data are read, if not as usual
 DATA = "data"  # the name of the file of data in a project, before its ending
 MOST_BYTES = 256 << 20
+MOST_UNPACKED = 2 * MOST_BYTES
 PIECE = 1 << 20
 COMPRESSED = (".gz", ".zst", ".bz2")
 
@@ -59,16 +62,15 @@ async def upload(studio: Studio, request: Request) -> Response:
     """Begin a survey from a file. Nothing is left behind if it cannot be read: the form is shown
     again, with what was typed."""
     async with request.form(max_files=1) as form:
-        file = form.get("file")
         typed = {key: str(form.get(key, "")).strip() for key in ("encoding", "sheet")}
         with studio.projects.temporary() as folder:
             try:
-                if not isinstance(file, UploadFile) or not file.filename:
-                    raise UsageError.of("file", MISSING, "name a file")
-                path = folder / "upload" / base_name(file.filename)
+                file = chosen_file(form)
+                path = folder / "upload" / base_name(file.filename or "")
                 path.parent.mkdir()
                 await _copy(file, path)
                 options = {key: text or None for key, text in typed.items()}
+                await asyncio.to_thread(check_unpacked, path)
                 project = await asyncio.to_thread(imported, studio.projects, path, **options)
             except IncrowdError as error:
                 problems = [str(_by_name(each, f"{folder}/upload/")) for each in error.problems]
@@ -83,6 +85,14 @@ def _by_name(problem: Problem, folder: str) -> Problem:
     if not isinstance(problem.value, str) or not problem.value.startswith(folder):
         return problem
     return replace(problem, value=problem.value.removeprefix(folder))
+
+
+def chosen_file(form: FormData) -> UploadFile:
+    """The file of a form. Raises UsageError if none was chosen."""
+    file = form.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise UsageError.of("file", MISSING, "choose a file")
+    return file
 
 
 def base_name(name: str) -> str:
@@ -104,6 +114,26 @@ async def _copy(file: UploadFile, path: Path) -> None:
                 works = "use `incrowd init` for a file of this size"
                 raise UsageError.of(path.name, shown, works)
             copy.write(piece)
+
+
+def check_unpacked(path: Path) -> None:
+    """Check how long a compressed file is. Raises UsageError for one that would fill the memory."""
+    with path.open("rb") as file:
+        kind = codec(file.read(8))
+    size = 0
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:  # it reads no more of a member than it declares
+                size = sum(member.file_size for member in archive.infolist())
+        elif kind:
+            with pa.input_stream(str(path), compression=kind) as unpacked:
+                while size <= MOST_UNPACKED and (piece := unpacked.read(PIECE)):
+                    size += len(piece)
+    except (OSError, zipfile.BadZipFile):
+        return  # damaged: the reader says so
+    if size > MOST_UNPACKED:
+        shown = InWords(f"is longer than {MOST_UNPACKED >> 20} MiB when it is unpacked")
+        raise UsageError.of(path.name, shown, "use `incrowd init` for a file of this size")
 
 
 def imported(
@@ -201,7 +231,7 @@ def _decision(comment: Comment, mark: str, text: str) -> Decision:
     done = Answer(phrase("Done"), "done")
     if taken := _TAKEN.fullmatch(text):
         answers = (
-            Answer(phrase("Right, no answer"), "done"),
+            Answer(phrase("Yes, no answer"), "done"),
             Answer(phrase("No, it is an answer"), "answer"),
         )
         return Decision(shown, text, id, taken[1], answers)
@@ -235,7 +265,7 @@ def decided(raw: Raw, form: FormData) -> Change:
         return Changes(())
     asked = question(raw, id)
     if asked is None:
-        raise UsageError.of("question", id, "it is not in the survey any more; load the page again")
+        raise UsageError.of("question", id, "it is no longer in the survey; reload the page")
     codes = asked.get("missing")
     there = [str(each) for each in codes] if isinstance(codes, list) else []
     if answer == "missing":
@@ -246,7 +276,7 @@ def decided(raw: Raw, form: FormData) -> Change:
         return SetQuestion(id, {"missing": left or None})
     if answer == "amounts":
         return SetQuestion(id, _amounts(asked))
-    raise UsageError.of("answer", answer, "use a button of the page")
+    raise UsageError.of("answer", answer, "use a button on the page")
 
 
 def _amounts(asked: Raw) -> Raw:
@@ -324,11 +354,13 @@ def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
     column = next((each for each in columns if each.id == id), None)
     if column is None:
         raise UsageError.of(
-            "column", id, "the data have no such column; name the question after it"
+            "column", id, "the data have no such column; name the question after its column"
         )
     edges = column.keys.get("edges") if isinstance(column, DraftQuestion) else None
     if not edges:
-        raise UsageError.of("column", id, "it has too few different numbers; write the edges")
+        raise UsageError.of(
+            "column", id, "it has too few different numbers; enter the limits yourself"
+        )
     return list(edges)
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, InWords, UsageError
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import LANGUAGES, in_language, phrase, preferred
 from incrowd.studio.projects import ConflictError, Project, Projects
-from incrowd.studio.work import Jobs
+from incrowd.studio.work import Jobs, fault
 
 LANGUAGE_COOKIE = "incrowd-studio-language"
 # The steps of a survey: the last part of the address, and the name of the step.
@@ -51,6 +54,13 @@ def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ..
             return await handler(studio, request)
         except (IncrowdError, OSError) as error:
             return error_response(request, error)
+        except HTTPException as error:  # a form that cannot be read, or is too long
+            unread = UsageError.of("form", InWords("cannot be read"), str(error.detail))
+            return error_response(request, unread, status=error.status_code)
+        except Exception as error:  # a fault of ours: it is named, and the studio goes on
+            if os.environ.get("INCROWD_DEBUG"):
+                raise
+            return error_response(request, fault(error), status=500)
 
     return Route(path, handling, methods=list(methods))
 
@@ -66,8 +76,8 @@ def language_of(request: Request) -> str:
 def render(request: Request, template: str, *, status: int = 200, **parts: Any) -> Response:
     """A page or a fragment of one, from a template.
 
-    Templates have `_` for texts, `language`, `languages`, `steps`, `path`, and `back`, the address
-    of the page, beside their parts.
+    Templates have `_` for texts, `language`, `languages`, `steps`, `path`, `lines_of` for the
+    problems of an error, and `back`, the address of the page, beside their parts.
     """
     language = language_of(request)
     html = (
@@ -81,6 +91,7 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
                 "languages": LANGUAGES,
                 "steps": STEPS,
                 "path": request.url.path,
+                "lines_of": lines,
                 "back": _page_address(request),
             }
         )
@@ -100,14 +111,29 @@ def _translate(language: str, text: Any, **values: Any) -> str:
     return in_language(text, language, **values)
 
 
-def error_response(request: Request, error: Exception) -> Response:
+def error_response(request: Request, error: Exception, status: int = 422) -> Response:
     """The response to a mistake: a page, or an alert in the page that sent the request."""
-    problems = getattr(error, "problems", ()) or (str(error),)
-    if isinstance(error, OSError):
-        problems = (error.strerror or str(error),)
-    status = 409 if isinstance(error, ConflictError) else 422
+    problems = lines(error)
+    status = 409 if isinstance(error, ConflictError) else status
     template = "problems.html" if is_fragment(request) else "error.html"
-    return render(request, template, status=status, problems=[str(each) for each in problems])
+    return render(request, template, status=status, problems=problems)
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def lines(error: Exception) -> tuple[str, ...]:
+    """Every problem of an error, as text."""
+    if not isinstance(error, OSError):
+        return tuple(map(str, getattr(error, "problems", ()))) or (str(error),)
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    works = "check that the folder and its files are there, then try again"
+    if error.errno in _FULL:
+        works = "make room on this disk, then try again"
+    elif error.errno in _FORBIDDEN:
+        works = "allow yourself to read and write the folder, then try again"
+    return (f"{place}{error.strerror or error}; {works}",)
 
 
 def is_fragment(request: Request) -> bool:

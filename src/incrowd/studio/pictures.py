@@ -20,7 +20,8 @@ MARGIN = 0.005  # between the intervals and the ends of the axis
 ODDS_SCALES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
 MOST_MARGIN = 0.25  # beyond it a table shows next to nothing
 USELESS = phrase(
-    "This would show next to nothing: ask more people, allow a larger epsilon, or drop tables."
+    "This would show almost nothing. Ask more people, allow a larger epsilon, or request fewer "
+    "tables."
 )
 PRECISE = 0.1  # margins below this many points are shown with two decimals
 SIGNIFICANT = 3  # digits of an effective sample
@@ -64,7 +65,7 @@ class Row(NamedTuple):
     without_noise: Interval | None
 
 
-class Figure(NamedTuple):
+class IntervalFigure(NamedTuple):
     """The picture of a table or a regression. ends: the texts at the two ends of its axis.
 
     margin: the largest margin; effective: the number of people without noise, None for a
@@ -90,6 +91,12 @@ def decimal(value: float, digits: int, language: str) -> str:
     return text.translate(str.maketrans(",.", ".,")) if language == "de" else text
 
 
+def percent(proportion: float, digits: int, language: str) -> str:
+    """A proportion in percent, with a space before the sign in German."""
+    space = "\N{NO-BREAK SPACE}" if language == "de" else ""
+    return f"{decimal(100 * proportion, digits, language)}{space}%"
+
+
 def points(proportion: float, language: str) -> str:
     """A margin in percentage points, with one decimal, or two if it is small."""
     value = 100 * proportion
@@ -109,23 +116,23 @@ def table_name(ids: Sequence[str]) -> str:
     return " × ".join(ids)
 
 
-def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[Figure, ...]:
+def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[IntervalFigure, ...]:
     """The pictures of all tables, then of all regressions."""
     tables = [_table(survey, table, language) for table in outlook.tables]
     return (*tables, *(_regression(each, language) for each in outlook.regressions))
 
 
-def _table(survey: Survey, table: TableOutlook, language: str) -> Figure:
+def _table(survey: Survey, table: TableOutlook, language: str) -> IntervalFigure:
     forecast, ids = table.forecast, table.questions
     axis = _axis(table.cells)
     mean = ""
     if forecast.mean_error is not None:
         mean = decimal(HALF_WIDTH * forecast.mean_error, 2, language)
-    return Figure(
+    return IntervalFigure(
         name=table_name(ids),
         title=survey.text_of(ids[0], language) if len(ids) == 1 else "",
         rows=tuple(_row(survey, ids, cell, axis, language) for cell in table.cells),
-        ends=(f"{100 * axis.low:.0f}%", f"{100 * axis.high:.0f}%"),
+        ends=(percent(axis.low, 0, language), percent(axis.high, 0, language)),
         margin=points(HALF_WIDTH * forecast.standard_error, language),
         effective=rounded(forecast.effective_sample_size),
         mean=mean,
@@ -152,7 +159,7 @@ def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: Axis, lang
     reach, sampling = HALF_WIDTH * cell.standard_error, HALF_WIDTH * cell.sampling_error
     return Row(
         label=" × ".join(labels),
-        value=decimal(100 * cell.share, 0 if cell.share >= PRECISE else 1, language),
+        value=percent(cell.share, 0 if cell.share >= PRECISE else 1, language),
         margin=points(reach, language),
         sampling=points(sampling, language),
         point=axis.place(cell.share),
@@ -161,11 +168,11 @@ def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: Axis, lang
     )
 
 
-def _regression(regression: RegressionOutlook, language: str) -> Figure:
+def _regression(regression: RegressionOutlook, language: str) -> IntervalFigure:
     name = str(regression.formula)
     if not regression.terms:
-        advice = phrase("These people are too few for this regression, or the noise is too large.")
-        return Figure(name, "", (), ("", ""), note=regression.reason, advice=advice)
+        advice = phrase("There are too few people for this regression, or too much noise.")
+        return IntervalFigure(name, "", (), ("", ""), note=regression.reason, advice=advice)
     odds = regression.family == "logistic"
     widest = HALF_WIDTH * max(each.standard_error for each in regression.terms)
     end = widest
@@ -177,11 +184,11 @@ def _regression(regression: RegressionOutlook, language: str) -> Figure:
     refused = None
     if regression.refusal and regression.refusal > OFTEN:
         refused = phrase(
-            "In {percent}% of surveys like this one, the reports would not be enough to fit it.",
+            "In {percent}% of surveys like this one, the regression could not be fitted.",
             percent=decimal(100 * regression.refusal, 0, language),
         )
     rows = tuple(_term(each, Axis(-end, end), odds, language) for each in regression.terms)
-    return Figure(name, "", rows, ends, odds=odds, advice=refused)
+    return IntervalFigure(name, "", rows, ends, odds=odds, advice=refused)
 
 
 OFTEN = 0.05

@@ -327,7 +327,7 @@ async def poll_people(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:
-        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; ask again")
+        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; calculate again")
     return render(request, "precision_people.html", project=project, answer=answer)
 
 
@@ -340,7 +340,7 @@ def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     return None
 
 
-class Change(NamedTuple):
+class ProposedChange(NamedTuple):
     """A change of the survey: its kind, what was chosen, in words, and the compared tables."""
 
     kind: str
@@ -371,7 +371,7 @@ def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
     return kind, chosen
 
 
-def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> Change:
+def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> ProposedChange:
     from incrowd.planner.outlook import estimate
     from incrowd.studio.what_if import changed_text, compared
 
@@ -379,7 +379,7 @@ def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) 
     text = changed_text(survey, shown.new_text(), kind, chosen)
     after = estimate(survey_of(parsed(text, shown.project), shown.project))
     rows = compared(estimate(survey), after, language)
-    return Change(kind, chosen, _words(kind, chosen), rows)
+    return ProposedChange(kind, chosen, _words(kind, chosen), rows)
 
 
 def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:

@@ -109,8 +109,8 @@ def checked_plan(project: Project) -> Plan:
     """
     present = plan_file(project, project.survey())
     if present.plan is None or present.state != "current":
-        stale = InWords("is not the one of the present survey")
-        raise UsageError.of("plan", stale, "make it again: certify the survey first")
+        stale = InWords("is not the plan of the current survey")
+        raise UsageError.of("plan", stale, "certify the survey first")
     check_certificate(present.plan, str(project.plan_path))
     return present.plan
 
@@ -160,7 +160,8 @@ def sheet_of(
     parts: dict[str, Any] = {
         "_": partial(in_language_of, language),
         "language": language,
-        "title": survey.name,
+        "title": f"{survey.name}: {in_language(NAMES[service], language)}",
+        "survey": survey,
         "service": service,
         "services": publication.services,
         "name": NAMES[service],
@@ -220,9 +221,13 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
     Raises ProtocolError or UsageError if it does not belong to this project.
     """
     if not data:
-        raise UsageError.of("bundle", MISSING, "name the file bundle.json that your colleague sent")
+        raise UsageError.of(
+            "bundle", MISSING, "choose the file bundle.json that your colleague sent"
+        )
     if len(data) > MOST_BUNDLE_BYTES:
-        allowed = "no bundle is that large; name the file bundle.json that your colleague sent"
+        allowed = (
+            "a bundle is never that large; choose the file bundle.json that your colleague sent"
+        )
         raise UsageError.of(
             "bundle", InWords(f"has more than {MOST_BUNDLE_BYTES:,} bytes"), allowed
         )

@@ -1,6 +1,6 @@
 """The survey page as people will see it, before there is a plan. Nothing can be sent from it.
 
-The page takes its bundle from the studio, which makes one with keys that nobody keeps. Browsers
+The page takes its bundle from the studio, which makes one with keys that are discarded. Browsers
 fetch it without cookies, so its address contains a secret of this run instead; it also contains the
 version of the survey, because the survey may have changed since the page was loaded.
 """
@@ -24,7 +24,7 @@ from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.errors import IncrowdError, SurveyError, UsageError
 from incrowd.planner.plan import limit_plan
-from incrowd.studio.access import PREVIEW
+from incrowd.studio.access import POLICY, PREVIEW
 from incrowd.studio.pages import Studio, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.survey_text import parsed
@@ -34,6 +34,7 @@ from incrowd.survey.options_files import with_options
 OPEN_FOR = timedelta(days=365)
 COLLECTOR = "https://collector.invalid"  # no page of a shuffler's bundle ever contacts it
 INDEX = "index.html"
+POLICY_HEADER = "Content-Security-Policy"
 
 
 class Preview(NamedTuple):
@@ -61,12 +62,14 @@ async def show(studio: Studio, request: Request) -> Response:
         preview = await _of(request, project, await asyncio.to_thread(project.current_version))
     except IncrowdError as error:
         problems = [str(each) for each in error.problems]
-        return _framed(render(request, "preview_problems.html", status=422, problems=problems))
+        response = render(request, "preview_problems.html", status=422, problems=problems)
+        response.headers[POLICY_HEADER] = _in_a_frame(POLICY)
+        return response
     name = request.path_params["file"] or INDEX
     if name not in preview.files or name in HOSTS:
         return PlainTextResponse("There is no such file.\n", 404)
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    headers = {"Content-Security-Policy": preview.policy} if name == INDEX else {}
+    headers = {POLICY_HEADER: preview.policy} if name == INDEX else {}
     return Response(preview.files[name], media_type=kind, headers=headers)
 
 
@@ -74,12 +77,6 @@ async def bundle(studio: Studio, request: Request) -> Response:
     """The bundle of the page."""
     preview = await _of(request, studio.project(request), request.path_params["version"])
     return Response(preview.bundle, media_type="application/json")
-
-
-def _framed(response: Response) -> Response:
-    policy = "default-src 'none'; style-src 'self'; frame-ancestors 'self'"
-    response.headers["Content-Security-Policy"] = policy
-    return response
 
 
 async def _of(request: Request, project: Project, version: str) -> Preview:
@@ -96,7 +93,7 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
     """
     text = project.seen(version)
     if text is None:
-        raise UsageError.of("version", version, "load the page again")
+        raise UsageError.of("version", version, "reload the page")
     raw, missing = with_options(parsed(text), project.path)
     if missing:
         raise SurveyError(*missing)
@@ -137,9 +134,12 @@ def _preview(survey: str, address: str) -> Preview:
 
 
 def _policy(headers: str) -> str:
-    """The policy of the page, which may be in a frame of the studio."""
-    name = "Content-Security-Policy: "
-    line = next(line for line in headers.splitlines() if line.strip().startswith(name))
-    return (
-        line.strip().removeprefix(name).replace("frame-ancestors 'none'", "frame-ancestors 'self'")
-    )
+    """The policy of the page, from the headers that it is served with elsewhere."""
+    name = f"{POLICY_HEADER}: "
+    line = next(line.strip() for line in headers.splitlines() if line.strip().startswith(name))
+    return _in_a_frame(line.removeprefix(name))
+
+
+def _in_a_frame(policy: str) -> str:
+    """The policy of a page that pages of the studio may frame."""
+    return policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'")

@@ -12,23 +12,33 @@ import hashlib
 import re
 import secrets
 import shutil
+import time
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from incrowd.errors import MISSING, InWords, UsageError, unreadable
-from incrowd.files import BEGUN, PRIVATE_FOLDER, new_file, private_folder, settle, write_bytes
+from incrowd.files import (
+    BEGUN,
+    PRIVATE_FOLDER,
+    mode_of,
+    new_file,
+    private_folder,
+    settle,
+    write_bytes,
+)
 from incrowd.studio.edits import Change, conflict, edited
 from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
+from incrowd.survey.toml import MOST_BYTES
 
 SURVEY = "survey.toml"
 PLAN = "plan.json"
 STUDIO = ".studio"
-_DEFAULT_MODE = 0o644
+ABANDONED = 3600.0  # seconds since it was changed, for what is written in less
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -76,7 +86,12 @@ class Project:
     def text(self) -> str:
         """The text of the survey file. Raises UsageError if it cannot be read."""
         try:
-            return self.survey_path.read_bytes().decode("utf-8")  # with the ends of its lines
+            with self.survey_path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            if len(content) > MOST_BYTES:
+                shown = f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one"
+                raise UsageError.of("survey", str(self.survey_path), shown)
+            return content.decode("utf-8")  # with the ends of its lines
         except UnicodeDecodeError:
             shown = "it is not UTF-8; save it as UTF-8"
             raise UsageError.of("survey", str(self.survey_path), shown) from None
@@ -94,7 +109,7 @@ class Project:
         with self._locked():
             if version(self._text_or_empty()) != expected:
                 raise ConflictError.of(
-                    "survey", str(self.survey_path), "it was changed elsewhere; load the page again"
+                    "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
                 )
             self._save(text)
 
@@ -123,15 +138,15 @@ class Project:
         before = self.seen(seen)
         if before is None:
             raise ConflictError.of(
-                "survey", str(self.survey_path), "it was changed elsewhere; load the page again"
+                "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
             )
         if differing := conflict(change, parsed(before), parsed(text)):
             name, was, now = differing
             shown = InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}")
-            raise ConflictError.of(name, shown, "keep that, or save what you entered")
+            raise ConflictError.of(name, shown, "keep it, or save your changes")
 
     def seen(self, seen: str) -> str | None:
-        """The text of a version, the newest first; None if it is not there any more."""
+        """The text of a version, the newest first; None if it is no longer there."""
         for path in sorted((self.hidden / "versions").glob("*.toml"), reverse=True):
             if version(text := path.read_bytes().decode("utf-8")) == seen:
                 return text
@@ -179,7 +194,8 @@ class Project:
         return self.text() if self.survey_path.exists() else ""
 
     def _write(self, text: str) -> None:
-        write_bytes(self.survey_path, text.encode(), mode=_DEFAULT_MODE)
+        target = self.survey_path.resolve()  # if it is a link, the survey is elsewhere
+        write_bytes(target, text.encode(), mode=mode_of(target))
 
     def _version(self, number: int) -> Path:
         return self.hidden / "versions" / f"{number:06}.toml"
@@ -264,7 +280,7 @@ class Projects:
         completely or not at all.
         """
         if not title.strip():
-            raise UsageError.of("name", MISSING, "name the survey")
+            raise UsageError.of("name", MISSING, "enter a name for the survey")
         stem = folder_name(title)
         names = [stem, *(f"{stem}-{number}" for number in range(2, 10_000))]
         path = next(self.folder / name for name in names if not (self.folder / name).exists())
@@ -274,6 +290,17 @@ class Projects:
                 file.replace(temporary / name)
             temporary.rename(path)
         return Project(path)
+
+    def sweep(self) -> None:
+        """Remove what processes that were killed had begun to write, a while ago."""
+        folders = [self.folder]
+        for name in self.names():
+            project = self.open(name)
+            folders += [project.path, project.hidden, project.hidden / "versions"]
+        for path in (path for folder in folders for path in folder.glob(f"{BEGUN}*")):
+            with suppress(OSError):  # another process may remove it, too
+                if path.lstat().st_mtime < time.time() - ABANDONED:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     @contextmanager
     def temporary(self) -> Iterator[Path]:

@@ -83,7 +83,7 @@ class Publication(Frozen):
     mixers: 1 for a shuffler, 2 for two mixers and an inviter. here: what the person at this studio
     runs. organizations, addresses: by service. keys: public keys that others sent, by the fields
     `first`, `second`, `second_configuration` and `collector`. survey_page: the address of the page
-    where people answer. invitations: their number, or 0 if everybody who has the link may answer.
+    where people answer. invitations: their number, or 0 if anyone who has the link may answer.
     """
 
     mixers: Literal[1, 2] = 1
@@ -171,7 +171,7 @@ def save_publication(project: Project, publication: Publication, expected: str) 
     """Write the choices. Raises ConflictError if another window changed them meanwhile."""
     path = project.path / FILE
     with locked(path):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
         if version(text) != expected:
             allowed = "it was changed in another window; check it, then save again"
             raise ConflictError.of("publication", str(path), allowed)
@@ -212,7 +212,7 @@ def _contradictions(publication: Publication) -> Iterator[Problem]:
     host_of = host if publication.mixers == 2 else lambda address: urlsplit(address).hostname or ""
     hosts = [host_of(address) for address in given if address]
     if len(set(hosts)) < len(hosts) and not publication.local_only:
-        allowed = "should differ: each service has a host of its own, at another organization"
+        allowed = "should differ: each service needs its own host, at a different organization"
         if publication.mixers == 1:
             allowed += '; for a trial on one machine, choose "Everything at one organization"'
         yield Problem("addresses", ", ".join(hosts), allowed)
@@ -225,11 +225,11 @@ def _contradictions(publication: Publication) -> Iterator[Problem]:
 def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
     """What the survey would have to state for this collection."""
     if not publication.invitations and publication.mixers == 2:
-        allowed = "with two mixers, everybody needs an invitation; give their number"
+        allowed = "with two mixers, everyone needs an invitation; enter the number of invitations"
         yield Problem("invitations", publication.invitations, allowed)
     elif not publication.invitations and not survey.colluding:
         allowed = (
-            "without invitations, anybody can answer many times; make invitations, or state in the "
+            "without invitations, anyone can answer many times; use invitations, or state in the "
             "survey how many senders may be a single party (colluding)"
         )
         yield Problem("invitations", publication.invitations, allowed)

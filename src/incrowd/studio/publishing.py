@@ -29,7 +29,7 @@ from incrowd.studio.evidence import (
     steps,
 )
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, is_fragment, language_of, render, route
+from incrowd.studio.pages import Studio, is_fragment, language_of, lines, render, route
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.publication import (
@@ -69,8 +69,8 @@ CHOICES = (
         "shuffler",
         phrase("One shuffler: a colleague elsewhere"),
         phrase(
-            "A colleague at another organization invites people, receives sealed reports and "
-            "mixes them. You open them."
+            "A colleague at another organization invites people, receives sealed reports, "
+            "and mixes them. You open them."
         ),
         1,
         "collector",
@@ -79,17 +79,17 @@ CHOICES = (
         "mixers",
         phrase("Two mixers and an inviter"),
         phrase(
-            "Three other organizations share this work. No single one of them has to be trusted."
+            "Three other organizations share this work. You need not trust any single one of them."
         ),
         2,
         "collector",
     ),
     Choice(
         "both",
-        phrase("Everything at one organization"),
+        phrase("Everything in one organization"),
         phrase(
             "You run the shuffler and the collector. You could then link every report to its "
-            "sender: only the local guarantee is left."
+            "sender. Only the local guarantee remains."
         ),
         1,
         "both",
@@ -97,8 +97,8 @@ CHOICES = (
 )
 ROLES: dict[Here, Phrase] = {
     "collector": phrase("Collector: opens and counts the reports"),
-    "shuffler": phrase("Shuffler: invites, receives and mixes"),
-    "inviter": phrase("Inviter: invites people and makes the bundle"),
+    "shuffler": phrase("Shuffler: invites, receives, and mixes"),
+    "inviter": phrase("Inviter: invites people and creates the bundle"),
     "first": phrase("First mixer: receives the uploads"),
     "second": phrase("Second mixer: mixes once more"),
 }
@@ -322,13 +322,6 @@ async def choose(studio: Studio, request: Request) -> Response:
 def texts(form: FormData) -> dict[str, str]:
     """The fields of a form that are text."""
     return {name: value for name, value in form.items() if isinstance(value, str)}
-
-
-def lines(error: IncrowdError | OSError) -> tuple[str, ...]:
-    """Every problem of an error, as text."""
-    if isinstance(error, OSError):
-        return (error.strerror or str(error),)
-    return tuple(map(str, error.problems))
 
 
 async def start_plan(studio: Studio, request: Request) -> Response:

@@ -63,7 +63,7 @@ PLANNING, SENDING, WAITING, OPENING, COUNTING = (
     "opening",
     "counting",
 )
-GO_ON = "go-on"  # a file in the folder of a rehearsal: it waits for nobody
+GO_ON = "go-on"  # a file in the folder of a rehearsal: it does not wait for a person
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def run(
     joining: bool = False,
     seed: int = SEED,
 ) -> str:
-    """Rehearse; return the folder. Work of a job: it ends cleanly when it is told to stop.
+    """Rehearse; return the folder. Work of a job: it ends cleanly when it is stopped.
 
     progress: receives what happens, with numbers, such as "sending 212 300". path: of the project.
     joining: whether it waits for one person more, at the survey page: "waiting" and the link.
@@ -114,9 +114,9 @@ def run(
         raise UsageError.of("people", people, f"should be at most {MOST_PEOPLE:,}")
     progress(PLANNING)
     answers = invented(survey, people, np.random.default_rng(seed))
-    everybody = EncodedAnswers.of(survey, answers)
+    everyone = EncodedAnswers.of(survey, answers)
     with _workplace(project) as folder, _ending_cleanly(folder):
-        planned, same = _plan(project, survey, crowd_of(_smallest_stratum(survey, everybody)))
+        planned, same = _plan(project, survey, crowd_of(_smallest_stratum(survey, everyone)))
         write_text(folder / "plan.json", planned.dumps())
         pa.parquet.write_table(answers, folder / ANSWERS)
         rehearsed = rehearse(
@@ -245,7 +245,7 @@ def _published(project: Project, folder: Path) -> Path:
 
 @contextmanager
 def _ending_cleanly(folder: Path) -> Iterator[None]:
-    """When this process is told to stop, end the services, remove the folder, and exit.
+    """When this process is terminated, end the services, remove the folder, and exit.
 
     No exception is raised instead: it could come while a lock is held that threads wait for.
     """

@@ -14,10 +14,10 @@ from incrowd.collection.rehearsal import FEWEST
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio import rehearsal
 from incrowd.studio.language import phrase
-from incrowd.studio.pages import Studio, language_of, render, route
+from incrowd.studio.pages import Studio, language_of, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication
-from incrowd.studio.publishing import lines, texts
+from incrowd.studio.publishing import texts
 from incrowd.studio.sources import REHEARSAL, sources
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
@@ -114,10 +114,12 @@ def percent(share: float, language: str) -> str:
 
 
 _STAGES = {
-    rehearsal.PLANNING: phrase("Planning for so few people, and making the keys"),
-    rehearsal.WAITING: phrase("The invented people have sent; the collection waits for you"),
-    rehearsal.OPENING: phrase("Everybody has sent; the reports are mixed, released and opened"),
-    rehearsal.COUNTING: phrase("Estimating, and comparing with what was invented"),
+    rehearsal.PLANNING: phrase("Planning for this number of people, and creating the keys"),
+    rehearsal.WAITING: phrase("The invented people have sent; the collection is waiting for you"),
+    rehearsal.OPENING: phrase(
+        "Everyone has sent; the reports are being mixed, released, and opened"
+    ),
+    rehearsal.COUNTING: phrase("Estimating, and comparing with the invented answers"),
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -36,14 +36,14 @@ from incrowd.studio.calculations import Cache, Order, computed, document_of
 from incrowd.studio.calls import Call, Choice, choice_of
 from incrowd.studio.exports import FORMATS, attachment, pictures_of
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.pages import Studio, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
     MARGINS,
     MARGINS_ENDINGS,
     REHEARSAL,
     UNREAL,
-    Source,
+    ReportSource,
     add_file,
     margins_files,
     plan_path,
@@ -155,7 +155,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         # As the command says it, which runs in this folder.
         wrong += [str(each).replace(f"{project.path}/", "") for each in error.problems]
     except OSError as error:
-        wrong.append(error.strerror or str(error))
+        wrong += lines(error)
     status = 422 if wrong else 200
     return render(request, "results.html", status=status, problems=wrong, **parts)
 
@@ -164,7 +164,7 @@ def _answered(
     cache: Cache,
     studio: Studio,
     project: Project,
-    chosen: Source,
+    chosen: ReportSource,
     desk: Desk,
     choice: Choice,
     call: Call,
@@ -183,7 +183,7 @@ def _answered(
     }
 
 
-def _chosen(every: Sequence[Source], name: str) -> Source | None:
+def _chosen(every: Sequence[ReportSource], name: str) -> ReportSource | None:
     """The chosen source, or the only one that can be used."""
     usable = [each for each in every if not each.problem]
     if name:
@@ -191,9 +191,9 @@ def _chosen(every: Sequence[Source], name: str) -> Source | None:
     return usable[0] if len(usable) == 1 else None
 
 
-def _desk(project: Project, chosen: Source, choice: Choice) -> Desk:
+def _desk(project: Project, chosen: ReportSource, choice: Choice) -> Desk:
     if chosen.problem:
-        raise UsageError.of("reports", chosen.name, chosen.problem)
+        raise UsageError(chosen.problem)
     path = plan_path(project, chosen)
     plan = Plan.load(path)
     merge = parsed_merges(plan.survey.questions, choice.merges)
@@ -203,8 +203,9 @@ def _desk(project: Project, chosen: Source, choice: Choice) -> Desk:
 def _order(project: Project, desk: Desk, call: Call) -> Order:
     """The order of a call. Raises UsageError if there is no such file of margins."""
     if call.margins and call.margins not in margins_files(project):
-        allowed = ", ".join(margins_files(project)) or "there are none; add one"
-        raise UsageError.of("margins", call.margins, f"use one of {allowed}")
+        files = ", ".join(margins_files(project))
+        allowed = f"use one of {files}" if files else "add a file of known margins first"
+        raise UsageError.of("margins", call.margins, allowed)
     margins = project.path / call.margins if call.margins else None
     return Order(desk.plan_path, desk.reports, margins, call)
 
@@ -417,7 +418,8 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
     empty = isinstance(outcome.result, Regression) and not outcome.result.estimable
     if empty and ending == "csv":
-        raise UsageError.of("format", ending, f"there are no coefficients: {outcome.result.reason}")
+        allowed = f"use another format; there are no coefficients: {outcome.result.reason}"
+        raise UsageError.of("format", ending, allowed)
     body = content(outcome.document, f".{ending.lower()}")
     return attachment(body, ending, f"{project.name}-{choice.view}.{ending}")
 
@@ -432,8 +434,8 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
 
     project, choice, outcome = _called(cache, studio, request)
     number, ending = request.query_params.get("number", "0"), request.query_params.get("format")
-    if not number.isdecimal() or int(number) >= len(outcome.pictures):
-        raise UsageError.of("number", number, f"there are {len(outcome.pictures)} pictures")
+    if number not in map(str, range(len(outcome.pictures))):
+        raise UsageError.of("number", number, "use a link of the page")
     drawn = outcome.pictures[int(number)]
     if ending not in ("svg", "png"):
         raise UsageError.of("format", ending or MISSING, "use svg or png")
@@ -450,7 +452,7 @@ def _called(
     project, choice = studio.project(request), choice_of(request.query_params)
     chosen, call = _chosen(sources(project), choice.source), choice.call
     if chosen is None or call is None:
-        raise UsageError.of("choice", MISSING, "choose reports and questions first")
+        raise UsageError.of("choice", MISSING, "name reports and questions first")
     desk = _desk(project, chosen, choice)
     if covariance and call.function == "estimate":
         call = call.with_option("covariance", True)
@@ -471,7 +473,7 @@ async def add_reports(studio: Studio, request: Request) -> Response:
         problem = source(project, project.path / file).problem
         if problem:
             (project.path / file).unlink()
-            raise UsageError.of("reports", name, problem.partition("; ")[2])
+            raise UsageError(replace(problem, value=name))
         return file
 
     query = Choice(source=await asyncio.to_thread(added)).query()
@@ -506,7 +508,7 @@ async def _uploaded(
     async with request.form() as form:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
-            raise UsageError.of("file", MISSING, "choose a file")
+            raise UsageError.of("file", MISSING, "name a file")
         name = Path(file.filename).name
         if Path(name).suffix.lower() not in endings:
             raise UsageError.of("file", name, f"should end in one of {', '.join(endings)}")

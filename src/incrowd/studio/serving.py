@@ -37,7 +37,9 @@ def run(
     threading.Thread(target=import_module, args=(PLANNING,), daemon=True).start()
     if browser:
         threading.Thread(target=webbrowser.open, args=(keys.address,), daemon=True).start()
-    serve(Studio(Projects(folder), Jobs()), keys, door)
+    projects = Projects(folder)
+    projects.sweep()
+    serve(Studio(projects, Jobs()), keys, door)
 
 
 def serve(studio: Studio, keys: Keys, door: socket.socket) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from incrowd.collection.collector.places import BUNDLE, RECEIPT
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.errors import IncrowdError, UsageError
+from incrowd.errors import IncrowdError, Problem, UsageError, unreadable
 from incrowd.files import write_bytes, write_text
 from incrowd.plans import Plan
 from incrowd.reports.collection import load_header
@@ -24,19 +24,18 @@ COUNTS = phrase("Counts of reports")
 RELEASE = phrase("Opened release")
 REHEARSAL = phrase("Rehearsal: invented people")
 SIMULATION = phrase("Simulation with a known seed")
-UNREAL = (REHEARSAL, SIMULATION)  # what protects nobody who answered
+UNREAL = (REHEARSAL, SIMULATION)  # no real person's reports
 MARGINS_ENDINGS = (".toml", ".csv")
 MARGINS = "margins"  # with which the name of a file of margins begins
 _DIGITS = 12  # of a digest in the name of a file
 
 
 @dataclass(frozen=True)
-class Source:
+class ReportSource:
     """One choice of reports.
 
     name: the path in the project, which commands take. kind: what it is. people: how many took
-    part; None if it does not say. plan: the digest of its plan. problem: why it cannot be used,
-    or "".
+    part; None if it does not say. plan: the digest of its plan. problem: why it cannot be used.
     """
 
     name: str
@@ -44,7 +43,7 @@ class Source:
     changed: datetime
     people: int | None = None
     plan: str = ""
-    problem: str = ""
+    problem: Problem | None = None
 
     @property
     def is_release(self) -> bool:
@@ -52,7 +51,7 @@ class Source:
         return self.kind in (RELEASE, REHEARSAL)
 
 
-def sources(project: Project) -> tuple[Source, ...]:
+def sources(project: Project) -> tuple[ReportSource, ...]:
     """All reports in the folder of a project, the last changed first."""
     every = (source(project, path) for path in _paths(project.path))
     return tuple(sorted(every, key=lambda each: (each.changed, each.name), reverse=True))
@@ -68,7 +67,7 @@ def _paths(folder: Path) -> Iterator[Path]:
         yield from releases if len(releases) == 1 else [opened] * bool(releases)
 
 
-def source(project: Project, path: Path) -> Source:
+def source(project: Project, path: Path) -> ReportSource:
     """What a path is. A file that cannot be read is listed with its problem."""
     name = str(path.relative_to(project.path))
     try:
@@ -78,7 +77,7 @@ def source(project: Project, path: Path) -> Source:
             tally = load_tally(path)
             people = max((each.declared for each in tally.messages.values()), default=0)
             kind = COUNTS if tally.seed is None else SIMULATION
-            return Source(name, kind, changed, people or None, tally.plan)
+            return ReportSource(name, kind, changed, people or None, tally.plan)
         headers = [load_header(file) for file in report_files(path)]
         if any(header.release for header in headers):
             kind = REHEARSAL if name.startswith("rehearsal") else RELEASE
@@ -86,12 +85,13 @@ def source(project: Project, path: Path) -> Source:
             kind = SIMULATION
         releases = {each.release.id: each.release.people for each in headers if each.release}
         strata = {each.strata: each.people for each in headers if each.people is not None}
-        everybody = sum((releases or strata).values()) or None
-        return Source(name, kind, changed, everybody, headers[0].plan)
+        participants = sum((releases or strata).values()) or None
+        return ReportSource(name, kind, changed, participants, headers[0].plan)
     except IncrowdError as error:
-        return Source(name, REPORTS, datetime.fromtimestamp(0), problem=str(error).splitlines()[0])
+        problem = replace(error.problems[0], value=name)
     except OSError as error:
-        return Source(name, REPORTS, datetime.fromtimestamp(0), problem=error.strerror or "")
+        problem = Problem("reports", name, f"{unreadable(error)}; reload the page")
+    return ReportSource(name, REPORTS, datetime.fromtimestamp(0), problem=problem)
 
 
 def _changed(path: Path) -> float:
@@ -111,7 +111,7 @@ def size(path: Path) -> int:
     return sum(each for _, each, _ in fingerprint(path))
 
 
-def plan_path(project: Project, source: Source) -> Path:
+def plan_path(project: Project, source: ReportSource) -> Path:
     """The plan file of some reports: that of the project, if it is theirs or they name no other.
 
     If the survey was planned again since, it is the plan that was kept then; a release has its plan
@@ -128,7 +128,9 @@ def plan_path(project: Project, source: Source) -> Path:
         if (each / RECEIPT).exists() and (each / BUNDLE).exists():
             return _written(project, load_receipt(each)[1].plan)
     if not path.exists():
-        raise UsageError.of("plan", str(path.name), "it does not exist; publish the survey first")
+        raise UsageError.of(
+            "plan", str(path.name), "it does not exist; to make it, publish the survey first"
+        )
     return path  # of another plan: the estimate says which
 
 

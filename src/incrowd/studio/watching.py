@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,16 +24,16 @@ from starlette.routing import BaseRoute
 from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.collector.places import BUNDLE, Places
 from incrowd.collection.collector.progress import Gate, PeopleCount, Progress, Uncounted
-from incrowd.collection.device.connection import open_client
+from incrowd.collection.device.connection import HEADERS
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, UsageError
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.pages import Studio, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import FOLDERS
-from incrowd.studio.publishing import lines, texts
+from incrowd.studio.publishing import texts
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
 
 SECONDS = 5.0  # for a response of a dashboard
@@ -101,9 +100,9 @@ PHASES: dict[Phase, Phrase] = {
     "not-open": phrase("Not open yet"),
     "collecting": phrase("Collecting"),
     "closed": phrase("Closed; the release has not arrived yet"),
-    "opening": phrase("A release has arrived and waits to be opened"),
-    "opened": phrase("Opened: everything that can arrive is here"),
-    "disposed": phrase("Deleted: nothing was released in time"),
+    "opening": phrase("A release has arrived and is waiting to be opened"),
+    "opened": phrase("Opened: no further releases can arrive"),
+    "disposed": phrase("Deleted: no release was possible in time"),
 }
 
 
@@ -232,7 +231,7 @@ def _collection(kind: str, facts: Callable[[], Facts]) -> Collection:
     except IncrowdError as error:
         return kind, None, str(error)
     except OSError as error:
-        return kind, None, error.strerror or str(error)
+        return kind, None, lines(error)[0]
 
 
 def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
@@ -276,26 +275,21 @@ def dashboard(address: str, token: str) -> tuple[str, str]:
     return base, token
 
 
-def fetched(address: str, token: str, transport: httpx.BaseTransport | None = None) -> Facts:
+def fetched(address: str, token: str, transport: httpx.AsyncBaseTransport | None = None) -> Facts:
     """The facts of a dashboard elsewhere. Raises ReportsError if it cannot be read within seconds.
 
     Nothing but this one address is requested: redirections are not followed.
     """
     headers = {"Authorization": f"Bearer {token}"}
-    url, body = f"{address}{DASHBOARD}/state", bytearray()
-    end = time.monotonic() + SECONDS
-    try:
-        with (
-            open_client(transport) as client,
-            client.stream("GET", url, headers=headers, timeout=SECONDS) as answer,
-        ):
-            for piece in answer.iter_raw():
-                body += piece
-                if len(body) > MOST_BYTES or time.monotonic() > end:
-                    raise _unusable("its response is too large or too slow", "check the address")
-            status = answer.status_code
+    asked = _response(f"{address}{DASHBOARD}/state", HEADERS | headers, transport)
+    try:  # no time limit of a single read stops a server that sends a byte now and then
+        status, body = asyncio.run(asyncio.wait_for(asked, SECONDS))
+    except TimeoutError:
+        raise _unusable("its response is too slow", "check the address") from None
     except (httpx.HTTPError, OSError):
         raise _unusable("it did not respond", "check the address and the network") from None
+    if len(body) > MOST_BYTES:
+        raise _unusable("its response is too large", "check the address")
     if status == 401:
         raise _unusable("it refused the token", "use the token in the collector's collector.toml")
     if status != 200:
@@ -304,10 +298,26 @@ def fetched(address: str, token: str, transport: httpx.BaseTransport | None = No
             "check the address, and that the collector has a dashboard",
         )
     try:
-        content = json.loads(bytes(body))
+        content = json.loads(body)
     except (ValueError, RecursionError):
         raise _unusable("its response is not JSON", "check the address") from None
     return checked(content)
+
+
+async def _response(
+    url: str, headers: dict[str, str], transport: httpx.AsyncBaseTransport | None
+) -> tuple[int, bytes]:
+    """The status and the body of a response; of a body that is too long, only the first part."""
+    body = bytearray()
+    async with (
+        httpx.AsyncClient(transport=transport, follow_redirects=False) as client,
+        client.stream("GET", url, headers=headers, timeout=SECONDS) as response,
+    ):
+        async for piece in response.aiter_raw():
+            body += piece
+            if len(body) > MOST_BYTES:
+                break
+        return response.status_code, bytes(body)
 
 
 def _unusable(why: str, allowed: str) -> IncrowdError:

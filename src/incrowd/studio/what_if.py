@@ -147,7 +147,7 @@ def _request(_: Survey, document: Any, chosen: list[str]) -> None:
     requested = [set(each.get("questions", ())) for each in document.get("table", ())]
     if set(ids) in requested:
         raise UsageError.of(
-            "table", ", ".join(ids), "the survey requests it already; use other questions"
+            "table", ", ".join(ids), "the survey already requests it; use other questions"
         )
     table = tomlkit.table()
     table["questions"] = ids
@@ -157,9 +157,9 @@ def _request(_: Survey, document: Any, chosen: list[str]) -> None:
 
 
 def _merge(_: Survey, document: Any, chosen: list[str]) -> None:
-    """Offer some answers as one: fewer answers are sent, so that each has less noise.
+    """Offer some answers as one: fewer answers are sent, so each has less noise.
 
-    A reader of the results can also merge answers afterwards, without less noise.
+    A reader of the results can also merge answers later, but that does not reduce the noise.
     """
     question = _question(document, chosen)
     kind, answers = question.get("type"), list(dict.fromkeys(chosen[1:]))

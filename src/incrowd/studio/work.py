@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from incrowd.errors import IncrowdError
+from incrowd.errors import FaultError, IncrowdError, InWords, Problem
 
 State = Literal["running", "done", "failed", "stopped"]
 # Modules that a process would otherwise import each time: a second, most of it for scipy.
@@ -72,6 +73,7 @@ class Jobs:
 
 
 def _run(sender: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the studio, which ends this
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         result = work(lambda text: sender.send(("progress", str(text))), *arguments)
@@ -80,10 +82,15 @@ def _run(sender: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
     except OSError as error:
         sender.send(("failed", OSError(error.errno, error.strerror or str(error))))
     except Exception as error:  # a fault of ours: the window names it, and the studio goes on
-        fault = IncrowdError.of("studio", type(error).__name__, f"this is a bug: {error}")
-        sender.send(("failed", _portable(fault)))
+        sender.send(("failed", _portable(fault(error))))
     else:
         sender.send(("done", result))
+
+
+def fault(error: Exception) -> FaultError:
+    """What is said of an error of ours: it is named, without a traceback."""
+    allowed = f"reload the page, and report this: {type(error).__name__}: {error}"
+    return FaultError(Problem("studio", InWords("has a bug"), allowed))
 
 
 def _portable(error: IncrowdError) -> Any:
@@ -114,7 +121,8 @@ def _follow(job: Job, receiver: Connection) -> None:
                 job.state = "failed"
     except EOFError:
         if job.state == "running":
-            job.error = IncrowdError.of("studio", "a process", "it ended; try again")
+            lost = InWords("lost the process of this work")
+            job.error = FaultError.of("studio", lost, "try again")
             job.state = "failed"
     finally:
         receiver.close()
