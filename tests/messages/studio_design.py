@@ -1,13 +1,12 @@
 """What is said where a survey is designed in the studio, imported, and previewed."""
 
 import asyncio
-import gzip
 from types import SimpleNamespace
 from unittest import mock
 
 from starlette.datastructures import FormData
 
-from incrowd.studio import design, imports, pages, projects
+from incrowd.studio import design, imports, pages
 from incrowd.studio.edits import (
     AddQuestion,
     RemoveQuestion,
@@ -80,18 +79,6 @@ def not_utf8(folder):
     of = project(folder)
     of.survey_path.write_bytes(b"\xff")
     of.text()
-
-
-def too_long_survey(folder):
-    with mock.patch.object(projects, "MOST_BYTES", 9):
-        project(folder).text()
-
-
-def unpacked(folder):
-    path = folder / "answers.csv.gz"
-    path.write_bytes(gzip.compress(b"x" * 9))
-    with mock.patch.object(imports, "MOST_UNPACKED", 0):
-        imports.check_unpacked(path)
 
 
 def request(**form):
@@ -181,12 +168,10 @@ CASES = {
     "conflict: the text": saved_late,
     "conflict: a version that is not there": seen_never,
     "project: not UTF-8": not_utf8,
-    "project: a survey that is too long": too_long_survey,
     "project: no file": lambda folder: Project(folder).text(),
     "project: not there": lambda folder: Projects(folder).open("wine"),
     "project: no name": lambda folder: Projects(folder).create(" ", TEXT),
     "import: no file": lambda _: pages.chosen_file({}),
-    "import: too long when unpacked": unpacked,
     "import: no name": lambda _: imports.base_name("..."),
     "import: too long": too_long,
     "import: a survey that is not UTF-8": file("survey.toml", b"\xff"),

@@ -24,6 +24,7 @@ from incrowd.studio import preparation, publication
 from incrowd.studio.evidence import plan_file, steps
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.publication import Publication, load_publication, parsed
+from incrowd.studio.work import Job
 from tests.conftest import run
 from tests.oracles import mixers
 
@@ -468,3 +469,18 @@ def test_actions_and_steps_have_the_same_names(planned):
     }
     missed = preparation.ACTIONS.keys() - listed
     assert missed == set()
+
+
+def test_certifying_replaces_a_part_of_the_page(browser, planned):
+    """The choices that a person typed, and has not saved, stay."""
+    answer = browser.post(f"{PAGE}/plan", headers={"HX-Request": "true"})
+    assert answer.status_code == 200 and "<html" not in answer.text
+    assert 'id="plan"' in answer.text and 'name="period"' not in answer.text
+    assert browser.post(f"{PAGE}/plan").status_code == 303  # without script
+
+
+def test_why_a_survey_cannot_be_planned_is_shown(browser, studio, project):
+    job = Job(state="failed", error=UsageError.of("epsilon", 1, "more <people>"))
+    with mock.patch.object(studio.jobs, "get", return_value=job):
+        for page in (f"{PAGE}/plan", f"{PAGE}/rehearsal/state"):
+            assert "more &lt;people&gt;" in browser.get(page).text

@@ -611,7 +611,7 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
         return None
     place, there = _place(text), edits.regressions(raw)
     if not 0 <= place < len(there):
-        raise UsageError.of("regression", text, "it is no longer there; load the page again")
+        raise UsageError.of("regression", text, "it is no longer there; reload the page")
     return there[place]
 
 

@@ -55,7 +55,7 @@ def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ..
             return await handler(studio, request)
         except (IncrowdError, OSError) as error:
             return error_response(request, error)
-        except HTTPException as error:
+        except HTTPException as error:  # a form that cannot be read, or is too long
             return error_response(request, unread(error), status=error.status_code)
         except Exception as error:  # a fault of ours: it is named, and the studio goes on
             if os.environ.get("INCROWD_DEBUG"):
@@ -66,9 +66,9 @@ def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ..
 
 
 def unread(error: HTTPException) -> UsageError:
-    """What is said of a form that cannot be read, or has too many fields."""
-    shown = InWords(f"cannot be read ({error.detail.rstrip('.')})")
-    return UsageError(Problem("form", shown, "reload the page, and enter less"))
+    """What is said of a form that cannot be read."""
+    reason = str(error.detail).rstrip(".").lower()
+    return UsageError(Problem("form", InWords(f"cannot be read: {reason}"), "load the page again"))
 
 
 def texts(form: FormData) -> dict[str, str]:

@@ -29,7 +29,7 @@ from incrowd.studio.evidence import (
     steps,
 )
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, language_of, lines, render, route, texts
+from incrowd.studio.pages import Studio, is_fragment, language_of, lines, render, route, texts
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.publication import (
@@ -321,6 +321,8 @@ async def start_plan(studio: Studio, request: Request) -> Response:
     await asyncio.to_thread(project.survey)  # fail at once, with every mistake
     job = await asyncio.to_thread(studio.jobs.start, (project.path, "plan"), certify, project.path)
     await asyncio.to_thread(job.ended.wait, AT_ONCE)
+    if is_fragment(request):  # what was typed in the choices, and not saved, stays
+        return await show_plan(studio, request)
     return RedirectResponse(f"/p/{project.name}/publish#plan", 303)
 
 

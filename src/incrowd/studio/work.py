@@ -94,7 +94,7 @@ def _run(sender: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
 
 def fault(error: Exception) -> FaultError:
     """What is said of an error of ours: it is named, without a traceback."""
-    allowed = f"load the page again, and report this: {type(error).__name__}: {error}"
+    allowed = f"reload the page, and report this: {type(error).__name__}: {error}"
     return FaultError(Problem("studio", InWords("has a bug"), allowed))
 
 
