@@ -1,0 +1,132 @@
+"""What the pages of proofs state, in fractions, for every collection of a few people.
+
+Nothing is rounded. Each statement has a wrong variant beside it, which the same numbers refute.
+"""
+
+from collections import defaultdict
+from fractions import Fraction
+from functools import reduce
+from itertools import combinations_with_replacement, permutations, product
+
+import pytest
+
+import incrowd
+from incrowd.accountant.schema import Contribution
+from incrowd.errors import SurveyError
+from incrowd.plans import EarlierPlan
+from incrowd.plans.ledger import Ledger
+from incrowd.plans.sent import sent_by
+from incrowd.survey import Survey
+
+# Laws are dicts of exact probabilities; a report is a tuple of bits, a collection their sum.
+
+
+def bit(held, noise):
+    """The law of one flipped bit."""
+    return {(held,): 1 - noise, (1 - held,): noise}
+
+
+def added(one, other):
+    """The law of the sum of two independent counts."""
+    total = defaultdict(Fraction)
+    for (a, p), (b, r) in product(one.items(), other.items()):
+        total[tuple(map(sum, zip(a, b, strict=True)))] += p * r
+    return dict(total)
+
+
+def beside(one, other):
+    """The law of two independent collections."""
+    return {(a, b): p * r for (a, p), (b, r) in product(one.items(), other.items())}
+
+
+def collection(laws):
+    """The law of what is published of independent reports."""
+    return reduce(added, laws)
+
+
+def delta(p, q, alpha):
+    """The sum of max(0, P - alpha Q)."""
+    return sum((max(Fraction(0), chance - alpha * q.get(s, 0)) for s, chance in p.items()))
+
+
+# --- several rows of one person (docs/mathematics.md#several-rows) ---------------------------
+
+
+def under_one_key(rows, noise):
+    """The law of the total of one person's rows whose equal answers have equal responses."""
+    different = sorted(set(rows))
+    total = defaultdict(Fraction)
+    for responses in product(*(bit(held, noise).items() for held in different)):
+        sent = {held: report for held, (report, _) in zip(different, responses, strict=True)}
+        chance = reduce(lambda a, b: a * b, (chance for _, chance in responses))
+        total[sum(sent[row][0] for row in rows),] += chance
+    return dict(total)
+
+
+def with_own_keys(rows, noise):
+    """The law of the total of rows that are answered under different keys."""
+    return collection([bit(row, noise) for row in rows])
+
+
+def worst_of_rows(law, people, rows, noise, alpha):
+    """The largest delta over everybody's rows."""
+    every = list(combinations_with_replacement((0, 1), rows))
+    return max(
+        delta(*(collection([*others, law(own, noise)]) for own in pair), alpha)
+        for held in combinations_with_replacement(every, people - 1)
+        for others in [[law(each, noise) for each in held]]
+        for pair in permutations(every, 2)
+    )
+
+
+def composed(crowds, noises, alpha):
+    """The largest delta of independent collections of one bit: all crowds and orders of each."""
+    pairs = []
+    for people, noise in zip(crowds, noises, strict=True):
+        here = []
+        for ones in range(people):
+            rest = [bit(int(i < ones), noise) for i in range(people - 1)]
+            here += [
+                tuple(collection([*rest, bit(own, noise)]) for own in order)
+                for order in ((0, 1), (1, 0))
+            ]
+        pairs.append(here)
+    return max(
+        delta(*(reduce(beside, laws) for laws in zip(*each, strict=True)), alpha)
+        for each in product(*pairs)
+    )
+
+
+@pytest.mark.parametrize("people, rows", [(2, 2), (3, 2), (2, 3)])
+@pytest.mark.parametrize("noise", [Fraction(1, 10), Fraction(2, 5)])
+def test_rows_under_one_key_have_no_guarantee(people, rows, noise):
+    """At any epsilon at least p^2 + q^2. Wrong: the local guarantee of as many responses as there
+    are answers, and the composition of as many collections as there are rows."""
+    alpha = Fraction(10) ** 9
+    assert worst_of_rows(under_one_key, people, rows, noise, alpha) >= noise**2 + (1 - noise) ** 2
+    local = ((1 - noise) / noise) ** min(rows, 2)
+    assert composed([1] * rows, [noise] * rows, local**2) == 0 < alpha - local**2
+    assert composed([people] * rows, [noise] * rows, alpha) == 0
+
+
+@pytest.mark.parametrize("noise", [Fraction(1, 5), Fraction(2, 5)])
+def test_rows_under_one_key_are_local_if_the_same_rows_are_equal(noise):
+    """(0, 0, 1) against (1, 1, 0), with names: two responses. Wrong: only one of them."""
+    x, other = (under_one_key(rows, noise) for rows in ((0, 0, 1), (1, 1, 0)))
+    odds = (1 - noise) / noise
+    assert delta(x, other, odds**2) == 0 < delta(x, other, odds)
+
+
+@pytest.mark.parametrize("noise", [Fraction(1, 5), Fraction(2, 5)])
+@pytest.mark.parametrize("alpha", [Fraction(1), Fraction(3, 2), Fraction(3)])
+def test_a_key_for_each_row_gives_the_composition(noise, alpha):
+    """Three people with two rows each. Wrong: one row of a person, or all rows as the crowd."""
+    truth = worst_of_rows(with_own_keys, 3, 2, noise, alpha)
+    assert truth <= composed([3, 3], [noise] * 2, alpha)
+    assert truth > composed([6], [noise], alpha)
+
+
+def survey(name, question, **changes):
+    raw = {"name": name, "crowd": 3, "questions": [question], "tables": "none"}
+    raw["privacy"] = {"epsilon": 2.0, "delta": 0.3, "analysis": "shuffle"}
+    return Survey.model_validate(raw | changes)
