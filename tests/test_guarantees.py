@@ -181,7 +181,8 @@ def test_noise_that_may_have_been_drawn_again_costs_what_the_formula_says(rounds
     said = plan.guarantee.epsilon, plan.guarantee.delta
     times = -PEOPLE * rounds * math.log1p(-1e-6)
     assert found.epsilon == pytest.approx(said[0] + times, rel=1e-12)
-    assert found.delta == pytest.approx(said[1] * math.exp(times), rel=1e-12)
+    delta = said[1] * math.exp(times) + math.exp(said[0]) * math.expm1(times)
+    assert found.delta == pytest.approx(delta, rel=1e-12)
     assert found.reduced_by == ()
     assert redrawn(*said, tail=1e-6, crowd=PEOPLE * rounds) == (found.epsilon, found.delta)
     alone = guarantee_of(plan, claims=[claims(tail=1e-6, local_only=True)])

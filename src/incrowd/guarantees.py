@@ -181,7 +181,8 @@ def guarantee_of(
     The result is the plan's own guarantee, or states the reasons in `reduced_by`; `mixed_by` says
     who could cheat. Drawing noise
     again for reports that do not fit into the slots of an upload (docs/protocol.md, "Slots") costs
-    at most 1e-9, which is included and is not a reason. Raises PlanFileError as `analysis_of` does.
+    at most 1e-9 in epsilon and e^epsilon times as much in delta, which is included and is not a
+    reason. Raises PlanFileError as `analysis_of` does.
     """
     claims, reasons = frozenset(claims), tuple[Reduction, ...]()
     promise = guarantee = plan.guarantee
@@ -196,9 +197,10 @@ def guarantee_of(
     if seed is not None:
         reasons = (*reasons, "simulation")
     tail, rounds = max((each.tail for each in claims), default=0.0), plan.survey.rounds
-    hidden = guarantee.crowd if analysis(guarantee.analysis).shuffled else 1
-    drawn = redrawn(guarantee.epsilon, guarantee.delta, tail=tail, crowd=hidden * rounds)
-    alone = redrawn(guarantee.local_epsilon, 0.0, tail=tail, crowd=rounds)
+    named = not analysis(guarantee.analysis).shuffled
+    hidden = (1 if named else guarantee.crowd) * rounds
+    drawn = redrawn(guarantee.epsilon, guarantee.delta, tail=tail, crowd=hidden, named=named)
+    alone = redrawn(guarantee.local_epsilon, 0.0, tail=tail, crowd=rounds, named=True)
     changes = {**drawn._asdict(), "local_epsilon": alone.epsilon, "reduced_by": reasons}
     changes["mixed_by"] = tuple(sorted({_mixing(plan, each) for each in claims}))
     return guarantee.model_copy(update=changes)

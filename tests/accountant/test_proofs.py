@@ -185,3 +185,49 @@ def test_no_round_of_a_ledger_has_permanent_responses_in_several_rows(panel):
     entry["survey"] |= {"rows_per_person": 2, "crowd": 6}
     with pytest.raises((SurveyError, ValueError), match="rows_per_person"):
         EarlierPlan.model_validate(entry)
+
+
+# --- noise that is drawn again until it fits (docs/protocol.md#slots) ------------------------
+
+
+def cells(chosen, number, noise, slots):
+    """The law of one person's cells if noise is drawn until they fit, and the chance of one draw
+    to fit. slots: None if everything fits."""
+    law = {
+        bits: reduce(
+            lambda chance, i: chance * (noise if bits[i] != (i == chosen) else 1 - noise),
+            range(number),
+            Fraction(1),
+        )
+        for bits in product((0, 1), repeat=number)
+        if slots is None or sum(bits) <= slots
+    }
+    fits = sum(law.values())
+    return {bits: chance / fits for bits, chance in law.items()}, fits
+
+
+@pytest.mark.parametrize(
+    "people, number, slots, noise, alpha",
+    [
+        (3, 2, 1, Fraction(1, 20), 12),
+        (3, 2, 1, Fraction(1, 50), 30),
+        (4, 2, 1, Fraction(1, 20), 8),
+        (3, 3, 2, Fraction(1, 5), 2),
+    ],
+)
+def test_redraws_cost_what_is_said_and_more_than_with_names(people, number, slots, noise, alpha):
+    """All crowds and pairs. Wrong: the event that all fit, as if a collection showed it."""
+    grown = max(1 / cells(i, number, noise, slots)[1] for i in range(number)) ** people
+
+    def worst(places, alpha):
+        each = [cells(i, number, noise, places)[0] for i in range(number)]
+        return max(
+            delta(*(collection([*others, each[i]]) for i in pair), alpha)
+            for others in combinations_with_replacement(each, people - 1)
+            for pair in permutations(range(number), 2)
+        )
+
+    before, after = worst(None, alpha), worst(slots, alpha * grown)
+    assert after <= before * grown + alpha * (grown - 1)
+    if number == 2:
+        assert after > before * grown

@@ -213,10 +213,13 @@ def test_what_is_drawn_once_costs_no_more_beside_what_is_drawn_again_in_every_ro
 def test_the_formula_in_many_digits():
     with mpmath.workdps(40):
         t, crowd = mpmath.mpf(10) ** -20, 10**7
-        wanted = mpmath.mpf(10) ** -6 * (1 - t) ** -crowd, -crowd * mpmath.log(1 - t)
-    epsilon, delta = redrawn(0.0, 1e-6, tail=1e-20, crowd=10**7)
-    assert delta == pytest.approx(float(wanted[0]), rel=1e-15)
-    assert epsilon == pytest.approx(float(wanted[1]), rel=1e-12)
+        grown, cost = (1 - t) ** -crowd, -crowd * mpmath.log(1 - t)
+        wanted = mpmath.mpf(10) ** -6 * grown
+        unseen = mpmath.e * (grown - 1)
+    for named, more in ((True, 0), (False, unseen)):
+        epsilon, delta = redrawn(1.0, 1e-6, tail=1e-20, crowd=10**7, named=named)
+        assert delta == pytest.approx(float(wanted + more), rel=1e-15)
+        assert epsilon == pytest.approx(float(1 + cost), rel=1e-15)
     assert redrawn(1.0, 1e-6, tail=0.0, crowd=9) == (1.0, 1e-6)
 
 

@@ -44,18 +44,17 @@ class Redrawn(NamedTuple):
     delta: float
 
 
-def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn:
-    """Return (epsilon - N ln(1 - t), delta (1 - t)^-N): the guarantee given that all reports fit.
+def redrawn(
+    epsilon: float, delta: float, *, tail: float, crowd: int, named: bool = False
+) -> Redrawn:
+    """Return the guarantee given that all reports fit: epsilon - N ln(1 - t), and
+    delta (1 - t)^-N + e^epsilon ((1 - t)^-N - 1).
 
     epsilon, delta: of the reports as they are first drawn. tail: an upper bound t of the
     probability that one person's reports do not fit, for any answers. crowd: the number N of people
     that the guarantee relies on; the answers of all others are treated as known, and add no cost.
-    At t = 0 nothing changes.
-
-    Proof. Let P and Q be the laws of the reports of N people in two collections that differ in one
-    person's answers, and F the event that all reports fit: P(F) and Q(F) are at least (1 - t)^N.
-    Then P(S | F) <= (1 - t)^-N P(S and F) <= (1 - t)^-N (e^epsilon Q(S and F) + delta), and
-    Q(S and F) <= Q(S | F).
+    named: whether the guarantee is that of reports with names, which show whether they fit; then
+    delta only grows by the factor. At t = 0 nothing changes. Proof: docs/protocol.md, "Slots".
 
     Raises PrivacyError unless 0 <= tail < 1 and crowd is at least 1.
     """
@@ -64,14 +63,32 @@ def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn
     if crowd < 1:
         raise PrivacyError.of("crowd", crowd, "should be at least 1")
     cost = -crowd * math.log1p(-tail)
-    return Redrawn(epsilon + cost, min(1.0, delta * math.exp(min(cost, 700.0))))
+    grown = delta * math.exp(min(cost, LARGEST)) + (0.0 if named else _unseen(epsilon, cost))
+    return Redrawn(epsilon + cost, min(1.0, grown))
+
+
+LARGEST = 700.0  # an epsilon whose exponential is a number
+LEAST_DELTA = 1e-300
+CLOSER = 1e-9  # relative, of an epsilon that redraws raise
+
+
+def _unseen(epsilon: float, cost: float) -> float:
+    """What redraws add to delta since a collection does not show whether all reports fit."""
+    return math.exp(min(epsilon, LARGEST)) * math.expm1(min(cost, LARGEST))
+
+
+def _before_redraws(epsilon: float, delta: float, cost: float) -> tuple[float, float]:
+    """Return the (epsilon, delta) of reports as first drawn that gives (epsilon, delta) given that
+    they fit; delta is nearly 0 if none does."""
+    drawn = max(epsilon - cost, 0.0)
+    return drawn, max((delta - _unseen(drawn, cost)) * math.exp(-cost), LEAST_DELTA)
 
 
 def redraw_cost(by: Analysis, sent: Contribution, crowd: int) -> float:
-    """Return what the redraws of earlier rounds add to epsilon, and to ln delta: -N ln(1 - t) each.
+    """Return what the redraws of earlier rounds add to epsilon: -N ln(1 - t) each.
 
     N is the crowd if the analysis relies on one; `local` itself adds the cost of one person's
-    redraws. Each round is conditioned separately and the rounds are independent, so the costs add.
+    redraws. The rounds are independent, so that everything fits with the product of their chances.
     """
     return sent.redraws * crowd if by.shuffled else 0.0
 
@@ -111,10 +128,12 @@ def certify(
     check_epsilon(epsilon)
     possible = tuple(dict.fromkeys(alternatives(sent)))
     cost = redraw_cost(by, possible[0], crowd)
-    certificates = (by.certificate(s, crowd, max(epsilon - cost, 0.0)) for s in possible)
+    drawn = max(epsilon - cost, 0.0)
+    certificates = (by.certificate(s, crowd, drawn) for s in possible)
     delta, worst, least = max(certificates, key=lambda result: result.delta.upper)
     if cost:
-        upper = delta.upper * math.exp(cost) if epsilon >= cost else 1.0
+        grown = delta.upper * math.exp(cost) + _unseen(drawn, cost)
+        upper = grown if epsilon >= cost else 1.0
         delta = Bounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
     basis = (worst, by.assumption, by.proved, least or by.name)
     return Certificate(analysis, epsilon, delta, *basis)
@@ -157,7 +176,7 @@ def smallest_noise(
     """
     by, possible = registered(analysis), alternatives(family(MIDDLE))
     cost = redraw_cost(by, possible[0], crowd)
-    promise = crowd, epsilon - cost, delta * math.exp(-cost)
+    promise = crowd, *_before_redraws(epsilon, delta, cost)
     signals = [log_signal(sent, crowd) for sent in possible]
     first, *others = sorted(range(len(possible)), key=lambda i: -signals[i])
 
@@ -181,8 +200,8 @@ def clearly_keeps(
     by, possible = registered(analysis), alternatives(sent)
     check_promise(crowd, epsilon, delta)
     cost = redraw_cost(by, possible[0], crowd)
-    promised = max(epsilon - cost, 0.0), QUICK
-    return all(by.bound(each, crowd, *promised) <= delta * math.exp(-cost) for each in possible)
+    drawn, most = _before_redraws(epsilon, delta, cost)
+    return all(by.bound(each, crowd, drawn, QUICK) <= most for each in possible)
 
 
 def smallest_noise_for_eta(
@@ -211,7 +230,15 @@ def smallest_epsilon(
     by, possible = registered(analysis), alternatives(sent)
     check_promise(crowd, 0.0, delta)
     cost = redraw_cost(by, possible[0], crowd)
-    return max(by.epsilon(one, crowd, delta * math.exp(-cost)) for one in possible) + cost
+    enough = cost
+    while True:
+        _, most = _before_redraws(enough, delta, cost)
+        if cost and most <= LEAST_DELTA:  # with names, nothing is unseen
+            return max(one.local_epsilon for one in possible)
+        found = max(by.epsilon(one, crowd, most) for one in possible) + cost
+        if found <= enough or not cost:
+            return found
+        enough = found * (1 + CLOSER)
 
 
 # Assessments: delta and eta of given channels, by any analysis.

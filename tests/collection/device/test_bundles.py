@@ -131,14 +131,16 @@ def test_noise_that_is_drawn_again_is_in_the_promise():
     crowd, chance = plan.guarantee.crowd, tail(plan, slots(plan))
     assert 0 < chance <= 1e-9 / 2000 and found.tail == chance
     epsilon = plan.guarantee.epsilon - crowd * math.log1p(-chance)
-    delta = plan.guarantee.delta / (1 - chance) ** crowd
+    cost = -crowd * math.log1p(-chance)
+    unseen = math.exp(plan.guarantee.epsilon) * math.expm1(cost)
+    delta = plan.guarantee.delta * math.exp(cost) + unseen
     assert found.guarantee.epsilon == pytest.approx(epsilon, rel=1e-15)
     assert found.guarantee.epsilon > plan.guarantee.epsilon
     assert found.guarantee.delta == pytest.approx(delta, rel=1e-14)
     assert found.guarantee.delta > plan.guarantee.delta
     assert (
         found.guarantee.local_epsilon
-        == redrawn(plan.guarantee.local_epsilon, 0.0, tail=chance, crowd=1).epsilon
+        == redrawn(plan.guarantee.local_epsilon, 0.0, tail=chance, crowd=1, named=True).epsilon
     )
     assert "crowd of 2,000" in found.symbols
 
