@@ -6,7 +6,7 @@ Nothing is rounded. Each statement has a wrong variant beside it, which the same
 from collections import defaultdict
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations_with_replacement, permutations, product
+from itertools import combinations_with_replacement, pairwise, permutations, product
 
 import pytest
 
@@ -231,3 +231,126 @@ def test_redraws_cost_what_is_said_and_more_than_with_names(people, number, slot
     assert after <= before * grown + alpha * (grown - 1)
     if number == 2:
         assert after > before * grown
+
+
+# --- one bit, and curves (docs/mathematics.md#enumeration, #whole-curves, #composition) ------
+
+
+def channel_bit(held, direct, stray):
+    """The law of the report of one bit: 1 with probability direct if it is held, else stray."""
+    one = direct if held else stray
+    return {(1,): one, (0,): 1 - one}
+
+
+def in_order(people, direct, stray, alpha, order):
+    """The largest delta of one bit over all crowds; order: the answers that are compared."""
+    return max(
+        delta(
+            *(
+                collection(
+                    [channel_bit(i < ones, direct, stray) for i in range(people - 1)] + [own]
+                )
+                for own in (channel_bit(held, direct, stray) for held in order)
+            ),
+            alpha,
+        )
+        for ones in range(people)
+    )
+
+
+def test_a_curve_of_one_order_does_not_bound_the_other():
+    """Unless ones and zeros have the same noise. With all bits reversed, it is the other order."""
+    direct, stray, alpha = Fraction(9, 10), Fraction(2, 5), Fraction(3, 2)
+    orders = [in_order(4, direct, stray, alpha, order) for order in ((1, 0), (0, 1))]
+    turned = [in_order(4, 1 - stray, 1 - direct, alpha, order) for order in ((1, 0), (0, 1))]
+    assert orders == turned[::-1] and orders[0] != orders[1]
+    same = [in_order(4, direct, 1 - direct, alpha, order) for order in ((1, 0), (0, 1))]
+    assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("cut", [(0, 3), (1, 4), (1, 3), (2, 3)])
+@pytest.mark.parametrize("alpha", [Fraction(1), Fraction(3, 2), Fraction(3)])
+def test_tails_that_are_left_out_are_added(cut, alpha):
+    """Four others with each answer; without the tails, the terms are still positive beyond one
+    point. Wrong: the tails dropped."""
+    direct, stray = Fraction(4, 5), Fraction(1, 5)
+    low, high = cut
+    parts = [collection([channel_bit(held, direct, stray)] * 4) for held in (1, 0)]
+    left = [{s: p for s, p in law.items() if low <= s[0] <= high} for law in parts]
+    missing = sum(1 - sum(law.values()) for law in left)
+
+    def excess(first, other):
+        rest = added(first, other)
+        p, q = (added(rest, channel_bit(held, direct, stray)) for held in (1, 0))
+        return [p[s] - alpha * q[s] for s in sorted(p)]
+
+    terms = excess(*left)
+    above = [term > 0 for term in terms]
+    assert above == sorted(above)
+    kept = sum(term for term in terms if term > 0)
+    truth = sum(term for term in excess(*parts) if term > 0)
+    assert truth <= kept + missing
+    assert kept < truth or alpha > 1
+
+
+STEP = Fraction(5, 4)
+
+
+def worst_at(place, people, noise):
+    """The largest delta of one bit over all crowds and orders, at alpha = STEP^place."""
+    return composed([people], [noise], STEP**place)
+
+
+def hull_of(points):
+    """The corners of the lower convex hull of points with rising alpha."""
+    corners = []
+    for alpha, height in points:
+        while len(corners) > 1:
+            (a, y), (b, z) = corners[-2:]
+            if (z - y) * (alpha - b) < (height - z) * (b - a):
+                break
+            corners.pop()
+        corners.append((alpha, height))
+    return corners
+
+
+def mass_of(points):
+    """The P-masses by alpha of the hull; None stands for infinite loss."""
+    corners = hull_of(points)
+    slopes = [(z - y) / (b - a) for (a, y), (b, z) in pairwise(corners)]
+    slopes.append(Fraction(0))
+    masses = {None: corners[-1][1]}
+    for (alpha, _), before, after in zip(corners[1:], slopes[:-1], slopes[1:], strict=True):
+        masses[alpha] = alpha * max(after - before, Fraction(0))
+    return masses
+
+
+def delta_of(one, other, alpha):
+    """delta of two independent losses."""
+    total = Fraction(0)
+    for (a, p), (b, r) in product(one.items(), other.items()):
+        infinite = a is None or b is None
+        total += p * r * (1 if infinite else max(Fraction(0), 1 - alpha / (a * b)))
+    return total
+
+
+@pytest.mark.parametrize("places", [range(7), (0, 2, 3, 6), (0, 4), (1, 3), (0,)])
+@pytest.mark.parametrize("slack", [0, 1])
+def test_hulls_of_any_points_above_a_curve_bound_compositions(places, slack):
+    """Three people, two reports: any points, and points that are only above the curve. Wrong:
+    the last height left out."""
+    noise, heights = Fraction(1, 5), {}
+    for i, place in enumerate(places):
+        extra = 1 + Fraction(slack * (i % 2), 20)
+        heights[STEP**place] = worst_at(place, 3, noise) * extra
+    below = [(1 / a, 1 - 1 / a + y / a) for a, y in heights.items() if a > 1]
+    points = sorted([(Fraction(0), Fraction(1)), *below, *heights.items()])
+    masses = mass_of(points)
+    finite = {alpha: mass for alpha, mass in masses.items() if alpha is not None}
+    missed = 0
+    for place in range(6):
+        alpha = STEP**place
+        truth = composed([3, 3], [noise] * 2, alpha)
+        assert truth <= delta_of(masses, masses, alpha)
+        missed += delta_of(finite, finite, alpha) < truth
+    assert missed or STEP ** max(places) >= 2

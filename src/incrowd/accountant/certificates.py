@@ -235,10 +235,10 @@ def smallest_epsilon(
         _, most = _before_redraws(enough, delta, cost)
         if cost and most <= LEAST_DELTA:  # with names, nothing is unseen
             return max(one.local_epsilon for one in possible)
-        found = max(by.epsilon(one, crowd, most) for one in possible) + cost
-        if found <= enough or not cost:
-            return found
-        enough = found * (1 + CLOSER)
+        least = max(by.epsilon(one, crowd, most) for one in possible) + cost
+        if least <= enough or not cost:
+            return least
+        enough = least * (1 + CLOSER)
 
 
 # Assessments: delta and eta of given channels, by any analysis.
