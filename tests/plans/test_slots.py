@@ -3,14 +3,17 @@
 import math
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import mpmath
 import numpy as np
 import pytest
 
-from incrowd.accountant.certificates import redrawn
+from incrowd.accountant.certificates import certify, redrawn, smallest_epsilon
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.laws import at_least
+from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.errors import PrivacyError
 from incrowd.plans import Plan
 from incrowd.plans.slots import TAIL, fit, most_reports, shared, slots, slots_of, tail
@@ -221,6 +224,18 @@ def test_the_formula_in_many_digits():
         assert delta == pytest.approx(float(wanted + more), rel=1e-15)
         assert epsilon == pytest.approx(float(1 + cost), rel=1e-15)
     assert redrawn(1.0, 1e-6, tail=0.0, crowd=9) == (1.0, 1e-6)
+
+
+@pytest.mark.parametrize("delta", [1e-4, 1e-9])
+def test_the_smallest_epsilon_after_redraws_is_certified(delta):
+    """Redraws cost about 1e-8. A smaller delta is not seen to hold until names would not hurt."""
+    bits = Contribution.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(0.1))]), 3)
+    sent = replace(bits, redraws=1e-11)
+    epsilon = smallest_epsilon("blanket", sent, 1000, delta)
+    assert certify("blanket", sent, 1000, epsilon).delta.upper <= delta
+    assert certify("blanket", sent, 1000, 0.99 * epsilon).delta.upper > delta
+    assert (epsilon == sent.local_epsilon) == (delta < 1e-8)
+    assert smallest_epsilon("blanket", bits, 1000, delta) < epsilon
 
 
 @pytest.mark.parametrize(("tail", "crowd"), [(1.0, 2), (-0.1, 2), (math.nan, 2), (0.1, 0)])

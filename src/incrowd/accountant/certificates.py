@@ -132,8 +132,9 @@ def certify(
     certificates = (by.certificate(s, crowd, drawn) for s in possible)
     delta, worst, least = max(certificates, key=lambda result: result.delta.upper)
     if cost:
-        grown = delta.upper * math.exp(cost) + _unseen(drawn, cost)
-        upper = grown if epsilon >= cost else 1.0
+        named = epsilon >= max(s.local_epsilon for s in possible)
+        unseen = 0.0 if named else _unseen(drawn, cost)
+        upper = delta.upper * math.exp(cost) + unseen if epsilon >= cost else 1.0
         delta = Bounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
     basis = (worst, by.assumption, by.proved, least or by.name)
     return Certificate(analysis, epsilon, delta, *basis)
