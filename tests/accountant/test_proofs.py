@@ -1,8 +1,11 @@
 """What the pages of proofs state, in fractions, for every collection of a few people.
 
-Nothing is rounded. Each statement has a wrong variant beside it, which the same numbers refute.
+Only contours are rounded. Each statement has a wrong variant beside it, which the same numbers
+refute.
 """
 
+import cmath
+import math
 from collections import defaultdict
 from fractions import Fraction
 from functools import reduce
@@ -229,6 +232,7 @@ def test_redraws_cost_what_is_said_and_more_than_with_names(people, number, slot
 
     before, after = worst(None, alpha), worst(slots, alpha * grown)
     assert after <= before * grown + alpha * (grown - 1)
+    assert worst(slots, Fraction(alpha)) >= worst(None, alpha * grown) - 1 + 1 / grown
     if number == 2:
         assert after > before * grown
 
@@ -354,3 +358,32 @@ def test_hulls_of_any_points_above_a_curve_bound_compositions(places, slack):
         assert truth <= delta_of(masses, masses, alpha)
         missed += delta_of(finite, finite, alpha) < truth
     assert missed or STEP ** max(places) >= 2
+
+
+@pytest.mark.parametrize("theta", [0.3, 1.0])
+@pytest.mark.parametrize("step", [0.2, 0.7, 2.0])
+@pytest.mark.parametrize("smoothing", [0.0, 0.5])
+def test_contour_sums_are_above_whatever_their_step(theta, step, smoothing):
+    """By the sum over all its aliases, in ordinary numbers. Wrong: half a step further on."""
+    law = {-1.0: 0.7, 0.5: 0.2, 2.0: 0.1}
+    truth = sum(p * max(0.0, s) for s, p in law.items())
+    places = range(-40_000, 40_001) if not smoothing else range(-200, 201)
+
+    def contour(shift):
+        total = 0.0
+        for j in places:
+            w = complex(theta, (j + shift) * step)
+            moment = sum(p * cmath.exp(w * s) for s, p in law.items())
+            total += (cmath.exp((smoothing * w) ** 2 / 2) * moment / w**2).real
+        return step / (2 * math.pi) * total
+
+    assert contour(0.0) >= truth - 1e-4
+    if not smoothing:
+        period = 2 * math.pi / step
+        aliases = sum(
+            p * max(0.0, s + k * period) * math.exp(-k * period * theta)
+            for s, p in law.items()
+            for k in range(-20, 400)
+        )
+        assert contour(0.0) == pytest.approx(aliases, abs=1e-4)
+        assert contour(0.5) < contour(0.0)
