@@ -144,8 +144,7 @@ def test_what_is_no_argument_is_an_error_of_python_too():
 
 def plausible(kind):
     """Something of the first kind that an annotation names."""
-    of = {"Plan": made, "Outline": made, "Survey": survey, "Reports": reports, "Given": dict}
-    of |= {"Estimates": None}
+    of = {
         "Plan": made,
         "Outline": made,
         "Survey": survey,
