@@ -144,7 +144,14 @@ def test_what_is_no_argument_is_an_error_of_python_too():
 
 def plausible(kind):
     """Something of the first kind that an annotation names."""
-    of = {"Plan": made, "Survey": survey, "Reports": reports, "Given": dict, "Estimates": None}
+    of = {
+        "Plan": made,
+        "Outline": made,
+        "Survey": survey,
+        "Reports": reports,
+        "Given": dict,
+        "Estimates": None,
+    }
     of["Contribution"] = lambda: sent_by(made())
     of["Mapping[str, str]"] = lambda: {"a": "no"}
     of |= {"int": lambda: 1, "float": lambda: 0.1, "bool": lambda: False, "str": lambda: "a"}
@@ -153,6 +160,7 @@ def plausible(kind):
 
 CHECKED = (
     "Plan",
+    "Outline",
     "Survey",
     "Reports",
     "Estimates",

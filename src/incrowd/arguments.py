@@ -14,6 +14,7 @@ from incrowd.errors import ArgumentError, InWords, likely
 # The type that an annotation names -> how to get a value of it.
 _WORKS = {
     "Plan": 'should be what incrowd.Plan.load("plan.json") or incrowd.plan(survey) gives',
+    "Outline": 'should be what incrowd.Plan.load("plan.json") or incrowd.plan(survey) gives',
     "Survey": 'should be what incrowd.Survey.load("survey.toml") gives',
     "Reports": 'should be what incrowd.load_reports("reports") gives',
     "Given": 'should be what incrowd.load_margins("margins.toml") gives',
@@ -71,7 +72,7 @@ def _accepts(kind: str, value: object) -> bool:
 
     Classes are compared by name: nothing is imported in order to check.
     """
-    if kind in ("Plan", "Survey", "Estimates", "DeviceKey", "Tally"):
+    if kind in ("Plan", "Outline", "Survey", "Estimates", "DeviceKey", "Tally"):
         return _is(kind, value)
     if kind in ("Contribution", "Schema"):
         return _is("Contribution", value) or _is("Schema", value)

@@ -172,6 +172,9 @@ CASES = {
     "project: not there": lambda folder: Projects(folder).open("wine"),
     "project: no name": lambda folder: Projects(folder).create(" ", TEXT),
     "import: no file": lambda _: pages.chosen_file({}),
+    "import: a file elsewhere": lambda _: imports.check_options_files(
+        {"question": [{"options_file": "../secret"}]}
+    ),
     "import: no name": lambda _: imports.base_name("..."),
     "import: too long": too_long,
     "import: a survey that is not UTF-8": file("survey.toml", b"\xff"),

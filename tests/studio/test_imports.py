@@ -299,3 +299,14 @@ def test_a_project_without_data(browser, studio):
     for path in ("check", "edges"):
         response = browser.post(f"/p/b/design/{path}", data={"of": "a"}, headers=HTMX)
         assert response.status_code == 422 and "from a file of answers" in response.text
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../other/data.csv", "a/../../data.csv"])
+def test_a_survey_of_a_stranger_reads_no_file_outside_of_its_folder(studio, send, name):
+    question = f'[[question]]\nid = "a"\ntype = "choice"\noptions_file = "{name}"\n'
+    text = f'name = "x"\ncrowd = 100\n{question}'
+    response = send("survey.toml", text.encode())
+    assert response.status_code == 422 and "in the folder of the survey" in response.text
+    assert studio.projects.names() == ()
+    beside = text.replace(name, "options.txt")
+    assert send("survey.toml", beside.encode()).status_code == 303

@@ -135,7 +135,9 @@ def imported(
     moved into the project. Raises AnswersError or SurveyError for a file that cannot be used."""
     if path.suffix.lower() == ".toml":
         text = _survey_text(path)
-        name = parsed(text).get("name")
+        raw = parsed(text)
+        check_options_files(raw)
+        name = raw.get("name")
         return projects.create(name if isinstance(name, str) and name.strip() else path.stem, text)
     written = draft(path, encoding=encoding, sheet=sheet)
     files = {} if written.people is None else {f"{DATA}{ending(path.name)}": path}
@@ -143,6 +145,16 @@ def imported(
         files[READING] = path.with_name(f"{path.name}.reading")
         write_text(files[READING], json.dumps({"encoding": encoding, "sheet": sheet}))
     return projects.create(written.name, written.toml, files)
+
+
+def check_options_files(raw: Raw) -> None:
+    """Raise SurveyError if a survey reads a file outside of its folder: it may be a stranger's."""
+    questions = raw.get("question")
+    for each in questions if isinstance(questions, list) else ():
+        name = each.get("options_file") if isinstance(each, dict) else None
+        if isinstance(name, str) and (Path(name).is_absolute() or ".." in Path(name).parts):
+            allowed = "should name a file in the folder of the survey"
+            raise SurveyError.of("options_file", name, allowed)
 
 
 def _survey_text(path: Path) -> str:

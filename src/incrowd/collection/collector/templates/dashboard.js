@@ -132,7 +132,6 @@ function promise({ guarantee, estimates, phase }) {
 async function estimates(version) {
   const page = version && (await fetched("dashboard/estimates"))
   by("estimates").replaceChildren(...(page ? [el("h2", {}, "Estimates"), ...page.body.childNodes] : []))
-  for (const styled of by("estimates").querySelectorAll("[data-style]")) styled.style.cssText = styled.dataset.style
   shown = version
 }
 
