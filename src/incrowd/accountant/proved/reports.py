@@ -14,6 +14,8 @@ from flint import acb, arb, fmpq
 
 from incrowd.accountant.proved.balls import Clock
 
+MOST_TERMS = 3_000_000  # of a sum over a contour
+
 Values = list[tuple[arb, arb, arb]]  # A, B, and their mass
 
 
@@ -108,8 +110,10 @@ def report_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb
     alone = local_delta(report.groups, epsilon)
     if alone <= 0:
         return arb(0)
-    blanket = blanket_bound(report, people, epsilon, clock)
-    return seat_bound(report, people, epsilon, clock).min(blanket).min(alone).min(arb(1))
+    seat = seat_bound(report, people, epsilon, clock).min(alone).min(arb(1))
+    blanket = Blanket(report, people, epsilon)
+    worth = blanket.guess < math.log(max(float(seat.mid()), 1e-300)) + 0.5
+    return seat.min(blanket.bound(clock)) if worth else seat
 
 
 def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
@@ -132,40 +136,49 @@ def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
 # --- the blanket -----------------------------------------------------------------------------------
 
 
-def blanket_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb:
+class Blanket:
     """E max(0, G_1 + ... + G_M) / (gamma people), by a contour sum that is never too small.
 
     Lemmas (docs/mathematics.md): the statement of "The blanket"; "The worst pairs", which leaves
-    one class of pairs; "Contour sums are bounds", for any theta, smoothing, and step.
+    one class of pairs; "Contour sums", for any theta, smoothing, and step. guess: the logarithm of
+    the bound, approximately.
     """
-    scale = epsilon.exp()
-    pairs = _products(
-        [
+
+    def __init__(self, report: Report, people: int, epsilon: arb) -> None:
+        scale = epsilon.exp()
+        pairs = _products(
             [(arb(group.odds**a), arb(group.odds**b), arb(mass)) for (a, b), mass in group.common]
             for group in report.groups
-        ]
-    )
-    law = Atoms([a - scale * b for a, b, _ in pairs], [mass for *_, mass in pairs])
-    rest = arb(1) - sum(law.masses, arb(0))
-    floats, zero = Floats.of(law), float(rest.mid())
-    theta = floats.saddle(people, zero)
-    spread = math.sqrt(people * floats.variance(theta, zero))
-    fall = -people * float(floats.log_moment(np.array([theta]), zero)[0])
-    step = arb(min(0.5 / spread, 2 * math.pi * theta / (20 + max(fall, 0.0))))
-    h = arb(0.04 / theta)
-    last = math.ceil(9.0 / float(h.mid()) / float(step.mid()))
-    if last * len(pairs) > 2_000_000:
-        return arb(1)
-    total, tilt = arb(0), arb(theta)
-    for j in range(last + 1):
-        clock.check()
-        w = acb(tilt, j * step)
-        height = ((h * w) ** 2 / 2).exp() * (rest + law.moment(w)) ** people / w**2
-        total += (1 if j == 0 else 2) * step * height.real
-    beyond = last * step
-    most = (rest + law.moment(acb(tilt)).real) ** people
-    total += 2 * (h**2 * (tilt**2 - beyond**2) / 2).exp() / beyond * most
-    return (total / (2 * arb.pi() * people)).nonnegative_part()
+        )
+        self.people = people
+        self.law = Atoms([a - scale * b for a, b, _ in pairs], [mass for *_, mass in pairs])
+        self.rest = arb(1) - sum(self.law.masses, arb(0))
+        floats, zero = Floats.of(self.law), float(self.rest.mid())
+        theta = floats.saddle(people, zero)
+        spread = math.sqrt(people * max(floats.variance(theta, zero), 1e-300))
+        fall = -people * float(floats.log_moment(np.array([theta]), zero)[0])
+        self.guess = -fall - math.log(people * theta**2 * max(spread, 1 / theta) * 2.5)
+        self.theta, self.smoothing = arb(theta), arb(0.04 / theta)
+        self.step = arb(min(0.5 / spread, 2 * math.pi * theta / (20 + max(fall, 0.0))))
+
+    def bound(self, clock: Clock) -> arb:
+        """A bound for every crowd and both orders; 1 where the sum would be too long."""
+        last = math.ceil(9.0 / float(self.smoothing.mid()) / float(self.step.mid()))
+        if last * len(self.law.values) > MOST_TERMS:
+            return arb(1)
+        total, h = arb(0), self.smoothing
+        for j in range(last + 1):
+            clock.check()
+            w = acb(self.theta, j * self.step)
+            height = ((h * w) ** 2 / 2).exp() * self._moment(w) / w**2
+            total += (1 if j == 0 else 2) * self.step * height.real
+        beyond = last * self.step
+        fall = (h**2 * (self.theta**2 - beyond**2) / 2).exp()
+        total += 2 * fall / beyond * self._moment(acb(self.theta)).real
+        return (total / (2 * arb.pi() * self.people)).nonnegative_part()
+
+    def _moment(self, w: acb) -> acb:
+        return (self.rest + self.law.moment(w)) ** self.people
 
 
 def _products(laws: Iterable[Values]) -> Values:
