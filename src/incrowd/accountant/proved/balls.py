@@ -59,6 +59,17 @@ def _text(end: arb, rounding: str) -> str:
         return f"{Decimal(mantissa) / Decimal(1 << -exponent):g}"
 
 
+def floor(ball: arb) -> int:
+    """The largest integer that is not above any number of the ball."""
+    mantissa, exponent = (int(part) for part in ball.lower().man_exp())
+    return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
+
+
+def ceiling(ball: arb) -> int:
+    """The smallest integer that is not below any number of the ball."""
+    return -floor(-ball)
+
+
 class Law(NamedTuple):
     """Masses at first, first + 1, ...; `missing` bounds the mass of everything else."""
 

@@ -63,8 +63,8 @@ def _described(sent: Contribution, named: bool) -> Sent:
         for part, count in schema.parts:
             noise, distance = _noise(part), _distance(part.domain)
             linked[noise] = linked.get(noise, 0) + number * count * distance
-    every = (tuple(each.items()) for each in (bits, reports, linked))
-    return Sent(*every, redraws=sent.redraws)
+    counts = tuple(bits.items()), tuple(reports.items()), tuple(linked.items())
+    return Sent(*counts, redraws=sent.redraws)
 
 
 def _single_bit(schema: Schema) -> Bit | None:
@@ -130,9 +130,7 @@ def _flips(noise: fmpq, asked: Iterable[tuple[Domain, int]]) -> Flips:
         relations, shared = _largest(_relations(domain)), _shared(domain, noise)
         distance += _distance(domain) * count
         for _ in range(count):
-            sums = {
-                (a + d, b + e, c + f) for a, b, c in classes for d, e, f in relations
-            }
+            sums = {(a + d, b + e, c + f) for a, b, c in classes for d, e, f in relations}
             classes = _largest(sums)
             together: dict[tuple[int, int], fmpq] = {}
             for (a, b), mass in common.items():

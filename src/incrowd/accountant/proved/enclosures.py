@@ -21,7 +21,6 @@ from incrowd.accountant.proved.bits import Bit, Crowd, Sweep, one_bit
 from incrowd.accountant.proved.described import Sent
 from incrowd.accountant.proved.losses import (
     Curve,
-    Loss,
     composed,
     composed_below,
     connected,
@@ -146,10 +145,11 @@ class Goal:
 
     def _lattice(self, sent: Sent) -> Lattice:
         """Steps a fraction of the spread of a typical report: the added variance is theirs."""
-        spreads = [(each.spread(self.people), n) for each, n in (*sent.bits, *sent.reports)]
-        number = sum(n for _, n in spreads)
+        hidden: list[tuple[Bit | Report, int]] = [*sent.bits, *sent.reports]
+        spreads = [(each.spread(self.people), n) for each, n in hidden]
+        number = sum(n for _, n in hidden)
         mean = math.sqrt(sum(n * spread**2 for spread, n in spreads) / number)
-        widest = max(each.local_epsilon for each, _ in (*sent.bits, *sent.reports))
+        widest = max(each.local_epsilon for each, _ in hidden)
         step = max(min(mean, widest) / POINTS, widest / MOST_POINTS)
         return Lattice(step, self._cut(), 1e-4 * float(self.delta.mid()) / number)
 
@@ -228,7 +228,12 @@ class Goal:
         best = arb(0)
         for same in (0, self.people - 1):
             losses = [
-                (lowered(Crowd(bit, same, self.people - 1 - same, lattice.cut), lattice.step / 8), n)
+                (
+                    lowered(
+                        Crowd(bit, same, self.people - 1 - same, lattice.cut), lattice.step / 8
+                    ),
+                    n,
+                )
                 for bit, n in sent.bits
             ]
             best = best.max(composed_below(losses, lattice.cut, self.clock).delta(epsilon))
@@ -267,4 +272,3 @@ def spread_out(last: int, dense: float, spacing: float) -> list[int]:
         at += max(spacing, 1.0) + max(at - dense, 0.0) / 12
         places.append(min(max(round(at), places[-1] + 1), last))
     return places
-

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, fmpq
 
-from incrowd.accountant.proved.balls import Clock, product_of
+from incrowd.accountant.proved.balls import Clock, ceiling, floor, product_of
 from incrowd.accountant.proved.bits import Crowd
 
 
@@ -95,7 +95,7 @@ def named_loss(noise: fmpq, step: float) -> Loss:
     Lemma ("Rounds without a shuffler"). Each value is raised to the lattice, which raises delta.
     """
     loss = arb((1 - noise) / noise).log() / arb(step)
-    up, down = (int(end.upper().ceil().unique_fmpz()) for end in (loss, -loss))
+    up, down = ceiling(loss), ceiling(-loss)
     masses = [arb(0)] * (up - down + 1)
     masses[-1], masses[0] = arb(1 - noise), arb(noise)
     return Loss(step, down, masses, arb(0))
@@ -159,7 +159,7 @@ def lowered(crowd: Crowd, step: float) -> Loss:
     masses: dict[int, arb] = {}
     for p, q in zip(crowd.p, crowd.q, strict=True):
         if p > arb(2) ** -150:
-            place = int(((p / (q + crowd.missing)).log() / arb(step)).lower().floor().unique_fmpz())
+            place = floor((p / (q + crowd.missing)).log() / arb(step))
             masses[place] = masses.get(place, arb(0)) + p
     first = min(masses)
     return Loss(step, first, [masses.get(k, arb(0)) for k in range(first, max(masses) + 1)], arb(0))

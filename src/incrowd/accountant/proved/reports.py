@@ -86,7 +86,8 @@ class Floats(NamedTuple):
         """ln |E exp(w G)|, with a further mass at 0."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             total = np.exp(np.multiply.outer(w, self.values)) @ self.masses
-            return np.nan_to_num(np.log(np.abs(total + rest)), nan=np.inf)
+            logs: np.ndarray = np.nan_to_num(np.log(np.abs(total + rest)), nan=np.inf)
+        return logs
 
     def saddle(self, draws: float, rest: float = 0.0) -> float:
         """The exponent at which the integrand of `draws` draws is smallest."""
@@ -133,7 +134,7 @@ def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
     return sum(((a - scale * b).nonnegative_part() for a, b in losses), arb(0))
 
 
-# --- the blanket -----------------------------------------------------------------------------------
+# --- the blanket ---------------------------------------------------------------------------------
 
 
 class Blanket:
@@ -189,7 +190,7 @@ def _products(laws: Iterable[Values]) -> Values:
     return pairs
 
 
-# --- the empty seat --------------------------------------------------------------------------------
+# --- the empty seat ------------------------------------------------------------------------------
 
 
 def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb:
@@ -202,8 +203,7 @@ def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb:
     eta = arb(1) - arb(2) ** -20
     late = (others * (-eta * common).log1p()).exp()
     seats = [
-        Seat(_law(report.groups, each, epsilon), common, others)
-        for each in _classes(report.groups)
+        Seat(_law(report.groups, each, epsilon), common, others) for each in _classes(report.groups)
     ]
     worst = arb(0)
     for seat in sorted(seats, key=lambda each: -each.guess):
@@ -222,13 +222,9 @@ def _classes(groups: Sequence[Flips]) -> Iterator[tuple[tuple[int, int, int], ..
             yield (one, *rest)
 
 
-def _law(
-    groups: Sequence[Flips], classes: Sequence[tuple[int, int, int]], epsilon: arb
-) -> Atoms:
+def _law(groups: Sequence[Flips], classes: Sequence[tuple[int, int, int]], epsilon: arb) -> Atoms:
     """The law of G for reports of z."""
-    pairs = _products(
-        _pair_law(group, *each) for group, each in zip(groups, classes, strict=True)
-    )
+    pairs = _products(_pair_law(group, *each) for group, each in zip(groups, classes, strict=True))
     scale = epsilon.exp()
     return Atoms([a - scale * b for a, b, _ in pairs], [mass for *_, mass in pairs])
 
@@ -249,9 +245,7 @@ def _pair_law(group: Flips, only_x: int, only_other: int, both: int) -> Values:
                 mass = ways * q**flipped * p ** (only_x + only_other + both - flipped)
                 at = 2 * (i + k) - only_x - both, 2 * (j + k) - only_other - both
                 masses[at] = masses.get(at, fmpq(0)) + mass
-    return [
-        (arb(group.odds**a), arb(group.odds**b), arb(mass)) for (a, b), mass in masses.items()
-    ]
+    return [(arb(group.odds**a), arb(group.odds**b), arb(mass)) for (a, b), mass in masses.items()]
 
 
 class Seat:
@@ -272,7 +266,7 @@ class Seat:
     def _place(self, theta: float) -> None:
         """Choose where the contour runs, and its steps."""
         variance = max(self._floats.variance(theta), 1e-300)
-        self.theta, self.smoothing = arb(theta), arb(0.08 / theta)
+        self.theta, self.smoothing = arb(theta), arb(0.06 / theta)
         self.step = arb(min(0.8 / math.sqrt(self.others * variance), 0.8 * theta))
         self.top = self.law.moment(acb(self.theta)).real
 
@@ -331,7 +325,7 @@ class Seat:
 
     def _over_places(self, terms: Sequence[tuple[arb, arb]], eta: arb) -> arb:
         """The sum over u by chords, which are above the convex function of u."""
-        places = [arb(u) for u in self._inner(60) if u < float(eta.mid())] + [eta]
+        places = [arb(u) for u in self._inner(80) if u < float(eta.mid())] + [eta]
         heights = [self._at(u, terms) for u in places]
         total = arb(0)
         for i in range(len(places) - 1):
