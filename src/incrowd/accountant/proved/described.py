@@ -26,7 +26,7 @@ MOST_CLASSES = 1_000
 
 
 @dataclass(frozen=True)
-class Sent:
+class Exposure:
     """What one person sends: bits that a crowd hides, reports of several bits, and linked bits.
 
     Each with how many of it. linked: noise of bit flips that carry a name, and the largest number
@@ -40,7 +40,7 @@ class Sent:
     redraws: float = 0.0
 
 
-def described(sent: AnyContribution, *, named: bool = False) -> tuple[Sent, ...]:
+def described(sent: AnyContribution, *, named: bool = False) -> tuple[Exposure, ...]:
     """What is sent, in the terms of this program; one for each way in which answers can change.
 
     named: all reports count as if they carried names, as without a shuffler. Raises Unproved for
@@ -49,7 +49,7 @@ def described(sent: AnyContribution, *, named: bool = False) -> tuple[Sent, ...]
     return tuple(dict.fromkeys(_described(each, named) for each in alternatives(sent)))
 
 
-def _described(sent: Contribution, named: bool) -> Sent:
+def _described(sent: Contribution, named: bool) -> Exposure:
     bits: dict[Bit, int] = {}
     reports: dict[Report, int] = {}
     linked: dict[fmpq, int] = {}
@@ -64,7 +64,7 @@ def _described(sent: Contribution, named: bool) -> Sent:
             noise, distance = _noise(part), _distance(part.domain)
             linked[noise] = linked.get(noise, 0) + number * count * distance
     counts = tuple(bits.items()), tuple(reports.items()), tuple(linked.items())
-    return Sent(*counts, redraws=sent.redraws)
+    return Exposure(*counts, redraws=sent.redraws)
 
 
 def _single_bit(schema: Schema) -> Bit | None:
@@ -95,13 +95,13 @@ def _distance(domain: Domain) -> int:
     """The largest number of bits in which two allowed records differ, by trying all sizes."""
     _, fewest, most = domain
     return max(
-        _apart(domain.bits, one, other)
+        _difference(domain.bits, one, other)
         for one in range(fewest, most + 1)
         for other in range(fewest, most + 1)
     )
 
 
-def _apart(bits: int, one: int, other: int) -> int:
+def _difference(bits: int, one: int, other: int) -> int:
     """The largest number of bits in which two sets of these sizes differ."""
     return one + other - 2 * max(0, one + other - bits)
 
@@ -150,7 +150,7 @@ def _by_ones(domain: Domain, noise: fmpq) -> list[tuple[int, fmpq]]:
     bits, fewest, most = domain
     masses = []
     for ones in range(bits + 1):
-        far = max(_apart(bits, ones, size) for size in range(fewest, most + 1))
+        far = max(_difference(bits, ones, size) for size in range(fewest, most + 1))
         masses.append((far, math.comb(bits, ones) * noise**far * (1 - noise) ** (bits - far)))
     return masses
 

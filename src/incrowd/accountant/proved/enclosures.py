@@ -18,7 +18,7 @@ from incrowd.accountant.proved.balls import (
     text_below,
 )
 from incrowd.accountant.proved.bits import Bit, Crowd, Sweep, one_bit
-from incrowd.accountant.proved.described import Sent
+from incrowd.accountant.proved.described import Exposure
 from incrowd.accountant.proved.losses import (
     Curve,
     composed,
@@ -60,7 +60,7 @@ class Enclosure:
 
 
 def prove(
-    ways: Sequence[Sent],
+    ways: Sequence[Exposure],
     people: int,
     epsilon: str,
     delta: str,
@@ -109,7 +109,7 @@ class Goal:
     clock: Clock
     progress: Progress
 
-    def of(self, sent: Sent) -> tuple[arb, arb]:
+    def of(self, sent: Exposure) -> tuple[arb, arb]:
         """(low, high) for what is sent.
 
         Lemmas (docs/protocol.md, "Slots"; docs/mathematics.md, "Redraws from below"): with the cost
@@ -127,7 +127,7 @@ class Goal:
             low = (low + (-cost).expm1()).nonnegative_part()
         return low, high
 
-    def _without_redraws(self, sent: Sent, epsilon: arb) -> tuple[arb, arb]:
+    def _without_redraws(self, sent: Exposure, epsilon: arb) -> tuple[arb, arb]:
         number = sum(n for _, n in (*sent.bits, *sent.reports, *sent.linked))
         if not number:
             return arb(0), arb(0)
@@ -143,7 +143,7 @@ class Goal:
     def _cut(self) -> float:
         return 40 - math.log(max(float(self.delta.mid()), 1e-200))
 
-    def _lattice(self, sent: Sent) -> Lattice:
+    def _lattice(self, sent: Exposure) -> Lattice:
         """Steps a fraction of the spread of a typical report: the added variance is theirs."""
         hidden: list[tuple[Bit | Report, int]] = [*sent.bits, *sent.reports]
         spreads = [(each.spread(self.people), n) for each, n in hidden]
@@ -153,7 +153,7 @@ class Goal:
         step = max(min(mean, widest) / POINTS, widest / MOST_POINTS)
         return Lattice(step, self._cut(), 1e-4 * float(self.delta.mid()) / number)
 
-    def _above(self, sent: Sent, epsilon: arb, lattice: Lattice) -> arb:
+    def _above(self, sent: Exposure, epsilon: arb, lattice: Lattice) -> arb:
         """The composition, with ever shorter intervals of m."""
         others = [(named_loss(noise, lattice.step), n) for noise, n in sent.linked]
         for report, n in sent.reports:
@@ -216,7 +216,7 @@ class Goal:
     def _height(self, report: Report, lattice: Lattice, place: int) -> arb:
         return report_bound(report, self.people, place * arb(lattice.step), self.clock)
 
-    def _below(self, sent: Sent, epsilon: arb, lattice: Lattice) -> arb:
+    def _below(self, sent: Exposure, epsilon: arb, lattice: Lattice) -> arb:
         """delta of a crowd in which everybody else holds the same record, from below.
 
         That of bits with the same noise for zeros and ones alone; otherwise 0. Losses are lowered
@@ -240,22 +240,22 @@ class Goal:
         return best
 
 
-def named_delta(sent: Sent, epsilon: arb) -> tuple[arb, arb]:
+def named_delta(sent: Exposure, epsilon: arb) -> tuple[arb, arb]:
     """delta of bits that carry a name: the sum of max(0, P - e^epsilon Q), low and high.
 
     Lemmas (docs/mathematics.md, "The devices", "Rounds without a shuffler"): the reports are
     independent given the answers, and those in which most bits differ reveal the most.
     """
-    local = sum((n * arb((1 - q) / q).log() for q, n in sent.linked), arb(0))
+    local = sum((n * arb((1 - noise) / noise).log() for noise, n in sent.linked), arb(0))
     if epsilon >= local:
         return arb(0), arb(0)
     if math.prod(n + 1 for _, n in sent.linked) > 200_000:
         raise Unproved("so many reports with different noise have too many outcomes")
     outcomes = [(arb(1), arb(0))]  # probability, and loss
-    for q, n in sent.linked:
-        unit = arb((1 - q) / q).log()
+    for noise, n in sent.linked:
+        unit = arb((1 - noise) / noise).log()
         here = [
-            (arb(math.comb(n, k)) * arb(1 - q) ** (n - k) * arb(q) ** k, (n - 2 * k) * unit)
+            (arb(math.comb(n, k)) * arb(1 - noise) ** (n - k) * arb(noise) ** k, (n - 2 * k) * unit)
             for k in range(n + 1)
         ]
         outcomes = [(a * b, c + d) for a, c in outcomes for b, d in here]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -63,8 +64,7 @@ def connected(curve: Curve) -> Loss:
         heights.append(height)
     corners = _lower_hull(alphas, heights)
     slopes = [
-        (heights[j] - heights[i]) / (alphas[j] - alphas[i])
-        for i, j in zip(corners, corners[1:], strict=False)
+        (heights[j] - heights[i]) / (alphas[j] - alphas[i]) for i, j in itertools.pairwise(corners)
     ]
     slopes.append(arb(0))
     masses = [arb(0)] * (2 * places[-1] + 1)

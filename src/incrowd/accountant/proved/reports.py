@@ -200,7 +200,7 @@ def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb:
     steps; "Which classes": only those that no other class exceeds are tried.
     """
     others, common = people - 1, arb(report.common)
-    eta = arb(1) - arb(2) ** -20
+    eta = arb(1) - arb(2) ** -10
     late = (others * (-eta * common).log1p()).exp()
     seats = [
         Seat(_law(report.groups, each, epsilon), common, others) for each in _classes(report.groups)
@@ -293,7 +293,8 @@ class Seat:
     def _inner(self, places: int) -> np.ndarray:
         scale = 1 / (float(self.common.mid()) * self.others)
         far = min(0.999, 60 * scale)
-        return np.concatenate([[0.0], np.geomspace(far / 4000, far, places)])
+        near_one = 1 - 0.5 ** np.arange(1, 10)  # where 1 / (1 - u) is steep
+        return np.unique([0.0, *np.geomspace(far / 4000, far, places), *near_one])
 
     def crude(self, eta: arb) -> arb:
         """A bound with |M| at its largest: enough to leave a class out."""
