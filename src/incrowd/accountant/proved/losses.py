@@ -92,13 +92,19 @@ def _lower_hull(alphas: Sequence[arb], heights: Sequence[arb]) -> list[int]:
 def named_loss(noise: fmpq, step: float) -> Loss:
     """The loss of one flipped bit with a name on it: ln(p/q) with probability p, else minus that.
 
-    Lemma ("Rounds without a shuffler"). Each value is raised to the lattice, which raises delta.
+    Lemmas ("Rounds without a shuffler", "Connect the dots"): each value is split between its
+    neighbors on the lattice so that P and Q keep their totals, which raises the curve.
     """
-    loss = arb((1 - noise) / noise).log() / arb(step)
-    up, down = ceiling(loss), ceiling(-loss)
-    masses = [arb(0)] * (up - down + 1)
-    masses[-1], masses[0] = arb(1 - noise), arb(noise)
-    return Loss(step, down, masses, arb(0))
+    loss = arb((1 - noise) / noise).log()
+    top = ceiling(loss / arb(step))
+    masses = [arb(0)] * (2 * top + 1)
+    for value, mass in ((loss, arb(1 - noise)), (-loss, arb(noise))):
+        below = min(max(floor(value / arb(step)), -top), top - 1)
+        low, high = ((-place * arb(step)).exp() for place in (below, below + 1))
+        share = ((-value).exp() - high) / (low - high)
+        masses[below + top] += mass * share.nonnegative_part()
+        masses[below + top + 1] += mass * (1 - share).nonnegative_part()
+    return Loss(step, -top, masses, arb(0))
 
 
 Add = Callable[[Loss, Loss], Loss]

@@ -91,7 +91,10 @@ class Floats(NamedTuple):
 
     def saddle(self, draws: float, rest: float = 0.0) -> float:
         """The exponent at which the integrand of `draws` draws is smallest."""
-        thetas = np.geomspace(1e-6, 60.0, 1200) / np.abs(self.values).max()
+        largest = np.abs(self.values).max()
+        if largest < 1e-30:  # G is 0
+            return 1e20
+        thetas = np.geomspace(1e-6, 60.0, 1200) / largest
         costs = draws * self.log_moment(thetas, rest) - 2 * np.log(thetas)
         return float(thetas[int(np.argmin(costs))])
 
