@@ -19,12 +19,14 @@ from incrowd.accountant.proved import (
     balls,
     bits,
     described,
+    losses,
     prove,
     reports,
 )
 from incrowd.accountant.proved.losses import lowered
 
 FREE = Domain(1, 0, 1)
+BIT = Bit(fmpq(9, 10), fmpq(1, 10))
 DELTA = "1e-6"
 
 
@@ -55,14 +57,21 @@ def ends(sent, people, epsilon, delta=DELTA, **more):
 CASES = {
     "one bit": (cells(0.05), 1000, 0.8),
     "cells": (cells(0.2, 3), 250, 1.0),
-    "cells of two noises": (cells(0.2, 1).also(cells(0.3, 2)), 200, 1.0),
+    "cells of two noises": (cells(0.2, 1).also(cells(0.3, 2)), 200, 0.7),
     "a small crowd": (cells(0.25, 3), 30, 1.5),
     "a report": (joint(0.15, FREE, Domain(3, 1, 1)), 3000, 1.0),
-    "a report and cells": (joint(0.3, FREE, FREE).also(cells(0.3)), 200, 1.2),
     "linked": (cells(0.25, 1).also(cells(0.45, linked=True)), 200, 0.9),
     "redraws": (Contribution(cells(0.2, 2).reports, redraws=1e-12), 200, 0.9),
     "alternatives": (Alternatives((cells(0.25, 2), cells(0.2, 1))), 200, 1.0),
 }
+
+
+@pytest.mark.slow
+def test_a_report_composed_with_cells():
+    sent = joint(0.3, FREE, FREE).also(cells(0.3))
+    upper = certify("shuffle", sent, 200, 0.6).delta.upper
+    _, high = ends(sent, 200, 0.6, repr(upper))
+    assert high <= 1.05 * upper
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -176,24 +185,22 @@ class TestWrongVariants:
         assert wrong_high < low or high < wrong_low  # away from the truth
         assert true_above is not bits.Crowd.above
 
-    def test_a_tail_that_is_dropped(self, monkeypatch):
-        bit, truth = (
-            Bit(fmpq(9, 10), fmpq(1, 10)),
-            exact_delta(Bit(fmpq(9, 10), fmpq(1, 10)), 60, 0.3),
-        )
-        narrow, alpha = 0.05, arb("0.3").exp()
+    def test_a_tail_that_is_dropped(self):
+        crowd, clock, epsilon = bits.Crowd(BIT, 20, 20, 60.0), balls.Clock(60), arb("1.2")
+        parts = [(lowered(crowd, 0.01), 4)]
+        truth = float(losses.composed(parts, 60.0, clock).delta(epsilon).lower())
+        rough = losses.composed(parts, 3.0, clock)
+        assert float(rough.delta(epsilon).upper()) >= truth
+        assert float(rough._replace(infinite=arb(0)).delta(epsilon).upper()) < truth
 
-        def high():
-            return max(
-                float(bits.Crowd(bit, m, 59 - m, narrow).above(alpha).upper()) for m in range(60)
-            )
-
-        assert truth <= high()
-        binomial = balls.binomial
-        monkeypatch.setattr(
-            bits, "binomial", lambda *each: binomial(*each)._replace(missing=arb(0))
-        )
-        assert high() < truth
+    def test_a_window_whose_rest_is_forgotten(self):
+        law = balls.binomial(60, fmpq(1, 10), 0.5)
+        inside = sum(law.masses, arb(0))
+        assert inside < 1 <= (inside + law.missing).upper()
+        crowd, alpha = bits.Crowd(BIT, 30, 29, 0.5), arb("0.3").exp()
+        wide = bits.Crowd(BIT, 30, 29, 80.0)
+        assert crowd.below(alpha).upper() <= wide.below(alpha).lower()
+        assert wide.above(alpha).upper() <= crowd.above(alpha).upper()
 
     def test_one_m_that_is_left_out(self, monkeypatch):
         bit = Bit(fmpq(9744, 10000), fmpq(256, 10000))  # the worst crowd is a mixed one
@@ -251,7 +258,7 @@ def random_sent(random: Random) -> tuple[Contribution, int, float]:
     """What a person could send, in a crowd where delta is mostly between 1e-10 and 1e-3."""
     people, kind = (
         int(10 ** random.uniform(2, 3.5)),
-        random.choice(["cells", "cells", "joint", "one"]),
+        random.choice(["cells", "joint", "one", "one"]),
     )
     if kind == "joint":
         domains = random.choices(
@@ -259,7 +266,7 @@ def random_sent(random: Random) -> tuple[Contribution, int, float]:
         )
         sent, number = joint(random.uniform(0.1, 0.35), *domains), len(domains)
     else:
-        number = 1 if kind == "one" else random.randint(2, 6)
+        number = 1 if kind == "one" else random.randint(2, 4)
         sent = cells(min(random.uniform(20, 150) / people, 0.4), number)
         if kind == "cells" and random.random() < 0.5:
             sent = sent.also(cells(min(random.uniform(20, 150) / people, 0.4)))
@@ -276,7 +283,7 @@ def check_random(seeds: range) -> None:
 
 
 def test_random_plans():
-    check_random(range(6))
+    check_random(range(3))
 
 
 @pytest.mark.slow

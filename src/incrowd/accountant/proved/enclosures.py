@@ -32,7 +32,7 @@ from incrowd.accountant.proved.reports import Report, report_bound
 POINTS = 60.0  # of the lattice in one standard deviation of the loss of a typical report
 START = 64  # intervals of m at first
 LEVELS = 7  # how often they are halved
-DOTS = 44  # epsilons at which the bound of a report of several bits is composed
+DOTS = 32  # epsilons at which the bound of a report of several bits is composed
 MOST_POINTS = 60_000  # of the lattice of one curve
 SECONDS = 60.0
 
