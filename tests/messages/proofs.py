@@ -19,13 +19,11 @@ def proof(*parts, copies=1, redraws=0.0, named=False, seconds=60.0):
     return call
 
 
-def _skewed() -> Bit:
-    return Bit.at_least(0.1, 0.8)
-
-
 CASES = {
     "proof: k-ary": proof(Part(Domain(4, 1, 1), KAry.from_epsilon(1.0, 4))),
-    "proof: bits that are not symmetric": proof(Part(FREE, _skewed()), Part(FREE, FLIP)),
+    "proof: bits that are not symmetric": proof(
+        Part(FREE, Bit.from_probabilities(0.1, 0.8)), Part(FREE, FLIP)
+    ),
     "proof: many options": proof(Part(Domain(12, 0, 6), FLIP)),
     "proof: many questions": proof(
         *(Part(Domain(5, 0, 2), BitFlip.at_least(0.2 + i / 100)) for i in range(8))

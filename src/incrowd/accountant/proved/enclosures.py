@@ -214,7 +214,7 @@ class Goal:
         return Curve(lattice.step, places, heights)
 
     def _height(self, report: Report, lattice: Lattice, place: int) -> arb:
-        return report_bound(report, self.people, place * arb(lattice.step), self.clock)
+        return report_bound(report, self.people, place * arb(lattice.step), self.clock, fine=False)
 
     def _below(self, sent: Exposure, epsilon: arb, lattice: Lattice) -> arb:
         """delta of a crowd in which everybody else holds the same record, from below.

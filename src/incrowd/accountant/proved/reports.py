@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +106,18 @@ class Floats(NamedTuple):
         return float(weights @ self.values**2 - (weights @ self.values) ** 2)
 
 
-def report_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb:
+class Grain(NamedTuple):
+    """How fine the sums of the empty seat are: the smoothing, and how many places u has."""
+
+    smoothing: float
+    places: int
+
+
+COARSE = Grain(0.06, 80)
+FINER = (Grain(0.12, 200), Grain(0.03, 160))  # few bits need more smoothing, many bits less
+
+
+def report_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
     """A bound of delta of one report in a collection, for every crowd and both orders.
 
     Lemma (docs/mathematics.md, "The smallest of all bounds"): of the empty seat, the blanket, and
@@ -114,7 +126,7 @@ def report_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb
     alone = local_delta(report.groups, epsilon)
     if alone <= 0:
         return arb(0)
-    seat = seat_bound(report, people, epsilon, clock).min(alone).min(arb(1))
+    seat = seat_bound(report, people, epsilon, clock, fine).min(alone).min(arb(1))
     blanket = Blanket(report, people, epsilon)
     worth = blanket.guess < math.log(max(float(seat.mid()), 1e-300)) + 0.5
     return seat.min(blanket.bound(clock)) if worth else seat
@@ -196,7 +208,7 @@ def _products(laws: Iterable[Values]) -> Values:
 # --- the empty seat ------------------------------------------------------------------------------
 
 
-def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb:
+def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
     """A bound of delta for every crowd of one report of these questions.
 
     Lemmas (docs/empty-seat.md): the theorem; "Both sums are above the integrals", whatever their
@@ -208,11 +220,19 @@ def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock) -> arb:
     seats = [
         Seat(_law(report.groups, each, epsilon), common, others) for each in _classes(report.groups)
     ]
-    worst = arb(0)
+    worst, bounds = arb(0), list[tuple[arb, Seat]]()
     for seat in sorted(seats, key=lambda each: -each.guess):
         clock.check()
         if not seat.crude(eta) <= worst:
-            worst = worst.max(seat.bound(eta))
+            bounds.append((seat.bound(eta, COARSE), seat))
+            worst = worst.max(bounds[-1][0])
+    if fine:
+        worst = arb(0)
+        for bound, seat in sorted(bounds, key=lambda each: -float(each[0].mid())):
+            clock.check()
+            if not bound <= worst:
+                finer = [seat.bound(eta, grain) for grain in FINER]
+                worst = worst.max(reduce(arb.min, finer, bound))
     return late * local_delta(report.groups, epsilon) + worst
 
 
@@ -264,12 +284,12 @@ class Seat:
         theta = self._floats.saddle(others)
         cost = others * self._floats.log_moment(np.array([theta]))[0] - 2 * math.log(theta)
         self.guess = float(cost)  # the logarithm of the integrand
-        self._place(theta)
+        self._place(theta, COARSE)
 
-    def _place(self, theta: float) -> None:
+    def _place(self, theta: float, grain: Grain) -> None:
         """Choose where the contour runs, and its steps."""
         variance = max(self._floats.variance(theta), 1e-300)
-        self.theta, self.smoothing = arb(theta), arb(0.06 / theta)
+        self.theta, self.smoothing = arb(theta), arb(grain.smoothing / theta)
         self.step = arb(min(0.8 / math.sqrt(self.others * variance), 0.8 * theta))
         self.top = self.law.moment(acb(self.theta)).real
 
@@ -301,11 +321,11 @@ class Seat:
 
     def crude(self, eta: arb) -> arb:
         """A bound with |M| at its largest: enough to leave a class out."""
-        return self._over_places([(self.top, self._weights_of_all())], eta)
+        return self._over_places([(self.top, self._weights_of_all())], eta, COARSE.places)
 
-    def bound(self, eta: arb) -> arb:
+    def bound(self, eta: arb, grain: Grain) -> arb:
         """The bound of T_z."""
-        self._place(self._best())
+        self._place(self._best(), grain)
         last = math.ceil(6.0 / float(self.smoothing.mid()) / float(self.step.mid()))
         terms = []
         least = arb(max(0.01, 1 - 40 / self.others))
@@ -317,7 +337,7 @@ class Seat:
         beyond = last * self.step
         tail = 2 * (self.smoothing**2 * (self.theta**2 - beyond**2) / 2).exp() / beyond
         terms.append((self.top, tail))
-        return self._over_places(terms, eta)
+        return self._over_places(terms, eta, grain.places)
 
     def _weight(self, t: arb) -> arb:
         size = self.theta**2 + t**2
@@ -327,9 +347,9 @@ class Seat:
         """The integral of the weight over all t, at most that without the Gaussian's fall."""
         return (self.smoothing**2 * self.theta**2 / 2).exp() * arb.pi() / self.theta
 
-    def _over_places(self, terms: Sequence[tuple[arb, arb]], eta: arb) -> arb:
+    def _over_places(self, terms: Sequence[tuple[arb, arb]], eta: arb, number: int) -> arb:
         """The sum over u by chords, which are above the convex function of u."""
-        places = [arb(u) for u in self._inner(80) if u < float(eta.mid())] + [eta]
+        places = [arb(u) for u in self._inner(number) if u < float(eta.mid())] + [eta]
         heights = [self._at(u, terms) for u in places]
         total = arb(0)
         for i in range(len(places) - 1):
