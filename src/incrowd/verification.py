@@ -123,8 +123,8 @@ def prove(
 
     At the plan's epsilon, for its crowd; refined until it is at most the plan's delta, or until
     refining does not help. progress: called with what is computed. Needs the extra `proved`. Raises
-    `incrowd.accountant.proved.Unproved` for what the program does not cover, or if it takes longer
-    than `seconds`; and PlanFileError if the analysis is not known.
+    ProofError for what the program does not cover, or if it takes longer than `seconds`, and
+    PlanFileError if the analysis is not known.
     """
     from incrowd.accountant.proved import described
     from incrowd.accountant.proved import prove as enclosed

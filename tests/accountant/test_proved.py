@@ -15,7 +15,6 @@ from incrowd.accountant import Alternatives, BitFlip, Contribution, Domain, Sche
 from incrowd.accountant.proved import (
     Bit,
     Exposure,
-    Unproved,
     balls,
     bits,
     described,
@@ -24,6 +23,7 @@ from incrowd.accountant.proved import (
     reports,
 )
 from incrowd.accountant.proved.losses import lowered
+from incrowd.errors import ProofError
 
 FREE = Domain(1, 0, 1)
 BIT = Bit(fmpq(9, 10), fmpq(1, 10))
@@ -250,7 +250,7 @@ def test_a_lowered_loss_has_no_more_than_the_mass_of_its_crowd():
 
 
 def test_what_is_not_covered_has_a_reason():
-    with pytest.raises(Unproved, match="longer than 0 seconds"):
+    with pytest.raises(ProofError, match="longer than 0 seconds"):
         ends(cells(0.05, 6), 2000, 1.0, seconds=0.0)
 
 

@@ -12,7 +12,7 @@ import typer
 import incrowd
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
-from incrowd.errors import UsageError, naming, needing
+from incrowd.errors import ProofError, UsageError, naming, needing
 from incrowd.files import checked_ending
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def card(
 def _proof(plan: incrowd.Plan) -> Enclosure | str:
     """The enclosure of a plan's delta, or why there is none."""
     with needing("proved", UsageError, "--proved"):
-        from incrowd.accountant.proved import Unproved
+        import flint  # noqa: F401
     from incrowd.verification import prove
 
     with working("proving the plan in interval arithmetic") as status:
@@ -123,8 +123,8 @@ def _proof(plan: incrowd.Plan) -> Enclosure | str:
                 plan,
                 progress=lambda step: status.update(f"proving in interval arithmetic: {step}"),
             )
-        except Unproved as reason:
-            return str(reason)
+        except ProofError as error:
+            return str(error.problems[0].value)
 
 
 def _proves(proof: Enclosure | str, plan: incrowd.Plan) -> bool:

@@ -48,7 +48,7 @@ def proof_facts(proof: Enclosure | str) -> dict[str, Any]:
 def proof_sentence(proof: Enclosure | str, plan: Plan) -> str:
     """What was proved in interval arithmetic, or why nothing was."""
     if isinstance(proof, str):
-        return f"there is no proof in interval arithmetic: {proof}"
+        return f"there is no proof in interval arithmetic: it {proof}"
     proved = (
         f"delta is at most {proof.delta_high}: proved by interval arithmetic in "
         f"{proof.seconds:.1f} s"

@@ -6,16 +6,20 @@ import math
 import time
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from flint import arb, arb_poly, fmpq
+
+from incrowd.errors import InWords, ProofError
 
 PRECISION = 192  # bits of the midpoints
 DIGITS = 9  # of a bound as text
 
 
-class Unproved(Exception):
-    """Why there is no enclosure: something that this program does not cover."""
+def unproved(reason: str) -> ProofError:
+    """The error that states why there is no enclosure: a verb and what follows."""
+    error = ProofError.of("proof", InWords(reason), "use the certificate of the accountant alone")
+    return cast(ProofError, error)
 
 
 class Clock:
@@ -30,9 +34,9 @@ class Clock:
         return time.monotonic() - self.begun
 
     def check(self) -> None:
-        """Raises Unproved when the time is up."""
+        """Raises ProofError when the time is up."""
         if self.elapsed > self.seconds:
-            raise Unproved(f"it takes longer than {self.seconds:g} seconds")
+            raise unproved(f"takes longer than {self.seconds:g} seconds")
 
 
 def exact(text: str) -> arb:

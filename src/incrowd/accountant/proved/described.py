@@ -9,7 +9,7 @@ from itertools import product
 
 from flint import fmpq
 
-from incrowd.accountant.proved.balls import Unproved
+from incrowd.accountant.proved.balls import unproved
 from incrowd.accountant.proved.bits import Bit
 from incrowd.accountant.proved.reports import Flips, Report
 from incrowd.accountant.schema import (
@@ -43,7 +43,7 @@ class Exposure:
 def described(sent: AnyContribution, *, named: bool = False) -> tuple[Exposure, ...]:
     """What is sent, in the terms of this program; one for each way in which answers can change.
 
-    named: all reports count as if they carried names, as without a shuffler. Raises Unproved for
+    named: all reports count as if they carried names, as without a shuffler. Raises ProofError for
     channels or questions that it does not cover.
     """
     return tuple(dict.fromkeys(_described(each, named) for each in alternatives(sent)))
@@ -80,14 +80,14 @@ def _single_bit(schema: Schema) -> Bit | None:
 
 
 def _noise(part: Part) -> fmpq:
-    """The noise of a bit flip. Raises Unproved for other channels."""
+    """The noise of a bit flip. Raises ProofError for other channels."""
     channel = part.channel
     if channel.of_answers or channel.numerators.shape != (2, 2):
-        raise Unproved(f"it does not cover this channel: {channel}")
+        raise unproved(f"does not cover this channel: {channel}")
     (zero, _), (one_if_zero, one_if_one) = channel.numerators
     same = int(zero) == int(one_if_one)
     if not same or not 0 < 2 * int(one_if_zero) < int(channel.denominator):
-        raise Unproved(f"it covers only symmetric bits among several questions: {channel}")
+        raise unproved(f"covers only symmetric bits among several questions: {channel}")
     return fmpq(int(one_if_zero), int(channel.denominator))
 
 
@@ -119,7 +119,7 @@ def _report(schema: Schema) -> Report:
     classes = math.prod(len(group.classes) for group in groups)
     pairs = math.prod(len(group.common) for group in groups)
     if max(atoms, pairs) > MOST_ATOMS or classes > MOST_CLASSES:
-        raise Unproved("the law of a report of so many questions is too large")
+        raise unproved("does not cover a report of so many questions")
     return Report(groups, common)
 
 
@@ -184,7 +184,7 @@ def _relations(domain: Domain) -> set[tuple[int, int, int]]:
     """In how many bits only x, only x', and both differ from z, for all allowed x, x', z."""
     bits, fewest, most = domain
     if (most + 1) ** 7 > 300_000:
-        raise Unproved("it covers questions with at most five options chosen")
+        raise unproved("covers questions with at most five options chosen")
     relations = set()
     # Sizes of the parts of the Venn diagram: in x only, x' only, z only, pairs, and all three.
     for sizes in product(range(most + 1), repeat=7):

@@ -12,10 +12,10 @@ from flint import arb, ctx
 from incrowd.accountant.proved.balls import (
     PRECISION,
     Clock,
-    Unproved,
     exact,
     text_above,
     text_below,
+    unproved,
 )
 from incrowd.accountant.proved.bits import Bit, Crowd, Sweep, one_bit
 from incrowd.accountant.proved.described import Exposure
@@ -72,7 +72,7 @@ def prove(
 
     ways: one for each way in which the answers can change; the largest delta counts. people: the
     honest people of the smallest collection, the person included. epsilon, delta: decimal text. The
-    bound is refined until it is at most delta, or until refining does not help. Raises Unproved,
+    bound is refined until it is at most delta, or until refining does not help. Raises ProofError,
     also if it takes longer than `seconds`.
     """
     before, clock = ctx.prec, Clock(seconds)
@@ -119,7 +119,7 @@ class Goal:
         # The sum of logarithms was computed in double precision.
         cost = self.people * arb(sent.redraws) * (1 + arb(2) ** -40)
         if not self.epsilon - cost >= 0:
-            raise Unproved("drawing noise again costs more than epsilon")
+            raise unproved("is impossible: drawing noise again costs more than epsilon")
         low, high = self._without_redraws(sent, self.epsilon - cost)
         high *= cost.exp()
         if cost > 0 and low > 0:
@@ -250,7 +250,7 @@ def named_delta(sent: Exposure, epsilon: arb) -> tuple[arb, arb]:
     if epsilon >= local:
         return arb(0), arb(0)
     if math.prod(n + 1 for _, n in sent.linked) > 200_000:
-        raise Unproved("so many reports with different noise have too many outcomes")
+        raise unproved("does not cover so many reports with different noise")
     outcomes = [(arb(1), arb(0))]  # probability, and loss
     for noise, n in sent.linked:
         unit = arb((1 - noise) / noise).log()
