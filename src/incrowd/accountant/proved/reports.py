@@ -1,6 +1,6 @@
 """One report of several bits: the empty seat, the blanket, and no crowd at all.
 
-Proofs: docs/empty-seat.md, docs/mathematics.md#the-blanket.
+Proofs: docs/empty-seat.md, docs/mathematics.md#the-blanket, docs/mathematics.md#the-lattice.
 """
 
 from __future__ import annotations
