@@ -80,12 +80,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.venv
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and its test tools (a minute or two the first time)"
-	@$(PIP) -e ".[dev,studio]"
+	@$(PIP) -e ".[dev,proved,studio]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd, its test tools, and Spark"
-	@$(PIP) -e ".[dev,spark,studio]"
+	@$(PIP) -e ".[dev,proved,spark,studio]"
 	@touch $@ $(VENV)/.installed $(VENV)/.dev
 
 $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt

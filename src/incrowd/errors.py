@@ -177,6 +177,10 @@ class PlanFileError(PlanError):
     exit_code = 2
 
 
+class ProofError(IncrowdError):
+    """There is no proof in interval arithmetic: the program does not cover what is sent."""
+
+
 class AnswersError(Unusable):
     """The answers cannot be read or do not fit the survey."""
 

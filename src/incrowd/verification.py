@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from incrowd.accountant.analyses import analysis
 from incrowd.accountant.certificates import Certificate
 from incrowd.errors import PlanError
 from incrowd.estimation.estimate import Reports, count
 from incrowd.estimation.results import Received
-from incrowd.guarantees import counted_guarantee, keeps, recertify
+from incrowd.guarantees import analysis_of, counted_guarantee, keeps, recertify
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.sent import sent_by
 from incrowd.plans.strata import Names
 from incrowd.reports.consistency import (
     Impossible,
@@ -20,6 +23,9 @@ from incrowd.reports.consistency import (
     impossible_rates,
 )
 from incrowd.reports.tally import MessageTally
+
+if TYPE_CHECKING:
+    from incrowd.accountant.proved import Enclosure
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,28 @@ def verify(
         people=people if counted.strata else None,
         contradicted=any(each.contradicted for each in received),
     )
+
+
+def prove(
+    plan: Plan, *, seconds: float = 60.0, progress: Callable[[str], None] = lambda _: None
+) -> Enclosure:
+    """Enclose the delta of a plan in interval arithmetic, independently of the accountant.
+
+    At the plan's epsilon, for its crowd; refined until it is at most the plan's delta, or until
+    refining does not help. progress: called with what is computed. Needs the extra `proved`. Raises
+    ProofError for what the program does not cover, or if it takes longer than `seconds`, and
+    PlanFileError if the analysis is not known.
+    """
+    from incrowd.accountant.proved import described
+    from incrowd.accountant.proved import prove as enclosed
+
+    analysis_of(plan)
+    promise = plan.guarantee
+    shuffled = analysis(promise.analysis).shuffled
+    ways = described(sent_by(plan), named=not shuffled)
+    people = promise.crowd if shuffled else 1
+    epsilon, delta = repr(promise.epsilon), repr(promise.delta)
+    return enclosed(ways, people, epsilon, delta, seconds=seconds, progress=progress)
 
 
 def check_certificate(plan: Plan, name: str) -> None:

@@ -21,6 +21,7 @@ from tests.messages import (
     page,
     plans,
     precision,
+    proofs,
     publishing,
     regressions,
     results,
@@ -42,7 +43,7 @@ TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, precision, publishing, regressions, results, strata),
-    *(studio_design, studio_frame),
+    *(studio_design, studio_frame, proofs),
 )
 
 

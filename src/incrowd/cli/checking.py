@@ -5,15 +5,23 @@ from __future__ import annotations
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import incrowd
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
-from incrowd.errors import naming
+from incrowd.errors import ProofError, UsageError, naming, needing
 from incrowd.files import checked_ending
+
+if TYPE_CHECKING:
+    from incrowd.accountant.proved import Enclosure
+
+Proved = Annotated[
+    bool,
+    typer.Option("--proved", help="Prove delta in interval arithmetic as well (extra `proved`)."),
+]
 
 
 def verify(
@@ -22,6 +30,7 @@ def verify(
         list[Path] | None,
         typer.Argument(metavar="REPORTS", help="Reports to check against the plan, of all strata."),
     ] = None,
+    proved: Proved = False,
     json: AsJson = False,
 ) -> None:
     """Recompute a plan's certificate. Check that reports fit the plan.
@@ -29,7 +38,8 @@ def verify(
     For reports collected over a network, the receipt is checked as well.
 
     Exit code 1 if the plan's guarantee does not hold for the reports (for instance if one party
-    both mixed and opened them, or if they were simulated), or if the plan cannot produce them.
+    both mixed and opened them, or if they were simulated), or if the plan cannot produce them. With
+    --proved, also if the proof fails.
 
     \b
     Example:
@@ -47,8 +57,9 @@ def verify(
         streams = (incrowd.stream_reports(path, check=True) for path in paths)
         parts = chain.from_iterable(streams) if paths else None
         verification = incrowd.verify(claimed, parts, received=received)
-    show.result(verified.view(claimed, verification, received), json)
-    if not verification.holds:
+    proof = _proof(claimed) if proved else None
+    show.result(verified.view(claimed, verification, received, proof), json)
+    if not verification.holds or (proof is not None and not _proves(proof, claimed)):
         raise typer.Exit(1)
 
 
@@ -57,19 +68,22 @@ def card(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write: .html or .md.")
     ] = None,
+    proved: Proved = False,
     json: AsJson = False,
 ) -> None:
     """Write a summary of a plan for a review board. Without -o, print Markdown.
 
     The certificate is recomputed and dated today. For a bundle, the card states the guarantee of
     its collection, which is weaker if one party both mixes and opens the reports. Exit code 1 if
-    the guarantee does not hold.
+    the guarantee does not hold. With --proved, the card carries what was proved, and the exit code
+    is also 1 if that is not the plan's promise.
 
     \b
     Example:
       incrowd card plan.json -o card.html
     """
-    from incrowd.collection.cards import card_of
+    from incrowd.collection.cards import card_of, plan_of
+    from incrowd.presentation import verified
     from incrowd.presentation.card import markdown
     from incrowd.presentation.write import CARD_WRITERS, write_card
 
@@ -78,6 +92,14 @@ def card(
         keep(output, plan)
     with working("certifying the plan"), naming(plan):
         written = card_of(plan)
+    proof: Enclosure | str | None = None
+    if proved:
+        claimed = plan_of(plan)
+        proof = _proof(claimed)
+        if isinstance(proof, str):
+            say(verified.proof_sentence(proof, claimed))
+        else:
+            written = card_of(plan, proof)
     if output:
         write_card(written, output)
         say(f"wrote {output}")
@@ -85,3 +107,25 @@ def card(
         print_json(written.facts)
     elif not output:
         sys.stdout.write(markdown(written))
+    if proof is not None and not _proves(proof, claimed):
+        raise typer.Exit(1)
+
+
+def _proof(plan: incrowd.Plan) -> Enclosure | str:
+    """The enclosure of a plan's delta, or why there is none."""
+    with needing("proved", UsageError, "--proved"):
+        import flint  # noqa: F401
+    from incrowd.verification import prove
+
+    with working("proving the plan in interval arithmetic") as status:
+        try:
+            return prove(
+                plan,
+                progress=lambda step: status.update(f"proving in interval arithmetic: {step}"),
+            )
+        except ProofError as error:
+            return str(error.problems[0].value)
+
+
+def _proves(proof: Enclosure | str, plan: incrowd.Plan) -> bool:
+    return not isinstance(proof, str) and proof.at_most(repr(plan.guarantee.delta))

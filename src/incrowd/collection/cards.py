@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from incrowd.collection.claims import bundle_guarantee, sealed_by
 from incrowd.collection.page.files import is_bundle
@@ -10,14 +11,25 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.plans import Plan
 from incrowd.presentation.card import Card, certified_card
 
+if TYPE_CHECKING:
+    from incrowd.accountant.proved import Enclosure
 
-def card_of(path: Path) -> Card:
+
+def plan_of(path: Path) -> Plan:
+    """Return the plan in the file of a plan or of a bundle."""
+    return Bundle.parse(path.read_bytes()).plan if is_bundle(path) else Plan.load(path)
+
+
+def card_of(path: Path, proof: Enclosure | None = None) -> Card:
     """Return the card for the file of a plan or of a bundle, certified today.
 
     For a bundle, it states the guarantee of its collection, which is weaker if one party both mixes
-    and opens the reports. Raises PlanError if the guarantee does not hold.
+    and opens the reports. proof: an enclosure of the plan's delta, if it was computed. Raises
+    PlanError if the guarantee does not hold.
     """
     if not is_bundle(path):
-        return certified_card(Plan.load(path), path.name)
+        return certified_card(Plan.load(path), path.name, proof=proof)
     bundle = Bundle.parse(path.read_bytes())
-    return certified_card(bundle.plan, promise=bundle_guarantee(bundle), sealed=sealed_by(bundle))
+    return certified_card(
+        bundle.plan, promise=bundle_guarantee(bundle), sealed=sealed_by(bundle), proof=proof
+    )

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import date
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.codes import WorstPair
@@ -33,19 +34,24 @@ from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.verification import verify
 
+if TYPE_CHECKING:
+    from incrowd.accountant.proved import Enclosure
+
 MOST_ROWS = 40  # of a table on the card; the plan has all of them
 
 
 class Certified(NamedTuple):
     """A recomputed certificate: the date, the version and the figures.
 
-    delta: the upper bound at the plan's epsilon. worst: the pairs of records that gave it.
+    delta: the upper bound at the plan's epsilon. worst: the pairs of records that gave it. proof:
+    the enclosure in interval arithmetic, if it was computed.
     """
 
     on: date
     version: str
     delta: float
     worst: tuple[WorstPair, ...]
+    proof: Enclosure | None = None
 
 
 class Grid(NamedTuple):
@@ -209,7 +215,17 @@ def _computed(plan: Plan, certified: Certified) -> str:
     allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
     return (
         f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
-        f"ε = {bound(promise.epsilon, 6)}{allowed}."
+        f"ε = {bound(promise.epsilon, 6)}{allowed}.{_proved(certified.proof)}"
+    )
+
+
+def _proved(proof: Enclosure | None) -> str:
+    """What an independent program proved."""
+    if proof is None:
+        return ""
+    return (
+        f" An independent program proved δ ≤ {proof.delta_high} in interval arithmetic, in "
+        f"{proof.seconds:.1f} s."
     )
 
 
@@ -217,10 +233,14 @@ def _facts(
     plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: Sealed | None
 ) -> dict[str, Any]:
     worst = [pair.model_dump(mode="json") for pair in certified.worst]
+    certificate = certified._asdict() | {"on": certified.on.isoformat(), "worst": worst}
+    del certificate["proof"]
+    proof = {"proved": asdict(certified.proof)} if certified.proof else {}
     return {
         "survey": plan.survey.name,
         "digest": plan.digest,
-        "certified": certified._asdict() | {"on": certified.on.isoformat(), "worst": worst},
+        "certified": certificate,
+        **proof,
         "check": command,
         "guarantee": guarantee_facts(promise, sealed and sealed.organizations)
         | {"formula": sentences.guarantee_formula(promise)},
@@ -249,17 +269,19 @@ def certified_card(
     name: str = "plan.json",
     promise: Guarantee | None = None,
     sealed: Sealed | None = None,
+    proof: Enclosure | None = None,
 ) -> Card:
     """The guarantee card of a plan, with its certificate recomputed and dated today.
 
     name: of the plan's file, for the command on the card. promise: the guarantee of a collection by
-    the plan, from `guarantee_of`, if that is known. sealed: how its reports travel. Raises
-    PlanError if the plan does not keep its guarantee.
+    the plan, from `guarantee_of`, if that is known. sealed: how its reports travel. proof: an
+    enclosure of the plan's delta, if it was computed. Raises PlanError if the plan does not keep
+    its guarantee.
     """
     verification = verify(plan)
     if not verification.plan_holds:
         allowed = "its noise is too small for the guarantee that it states; make a new plan"
         raise PlanError.of("plan", plan.digest, allowed)
     figures = verification.certificate.delta.upper, verification.certificate.worst
-    certified = Certified(date.today(), version("incrowd"), *figures)
+    certified = Certified(date.today(), version("incrowd"), *figures, proof)
     return card(plan, certified, name, promise, sealed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from incrowd.plans import Guarantee, Plan
@@ -15,17 +16,45 @@ from incrowd.presentation.view import View
 from incrowd.views import with_and
 
 if TYPE_CHECKING:
+    from incrowd.accountant.proved import Enclosure
     from incrowd.estimation.results import Received
     from incrowd.verification import Verification
 
 
-def view(plan: Plan, verification: Verification, received: Sequence[Received]) -> View:
-    """The view of a verification: the plan, the reports, and their receipts."""
+def view(
+    plan: Plan,
+    verification: Verification,
+    received: Sequence[Received],
+    proof: Enclosure | str | None = None,
+) -> View:
+    """The view of a verification: the plan, the reports, and their receipts.
+
+    proof: the enclosure of the plan's delta, or why there is none; None if nobody asked for it.
+    """
     receipts = {"receipts": list(map(receipt_facts, received))} if received else {}
     facts = _verification_facts(plan, verification) | receipts
-    return View(
-        "verification", facts, verification.seed, notes=tuple(_notes(plan, verification, received))
+    notes = tuple(_notes(plan, verification, received))
+    if proof is not None:
+        facts["proved"] = proof_facts(proof)
+        notes = (*notes, proof_sentence(proof, plan))
+    return View("verification", facts, verification.seed, notes=notes)
+
+
+def proof_facts(proof: Enclosure | str) -> dict[str, Any]:
+    """An enclosure as JSON-ready data: numbers as decimal text, or the reason why there is none."""
+    return {"reason": proof} if isinstance(proof, str) else asdict(proof)
+
+
+def proof_sentence(proof: Enclosure | str, plan: Plan) -> str:
+    """What was proved in interval arithmetic, or why nothing was."""
+    if isinstance(proof, str):
+        return f"there is no proof in interval arithmetic: it {proof}"
+    proved = (
+        f"delta is at most {proof.delta_high}: proved by interval arithmetic in "
+        f"{proof.seconds:.1f} s"
     )
+    promised = repr(plan.guarantee.delta)
+    return proved if proof.at_most(promised) else f"{proved}; THIS IS ABOVE the promised {promised}"
 
 
 def _notes(plan: Plan, verification: Verification, received: Sequence[Received]) -> Iterator[str]:

@@ -1,0 +1,363 @@
+"""One report of several bits: the empty seat, the blanket, and no crowd at all.
+
+Proofs: docs/empty-seat.md, docs/mathematics.md#the-blanket, docs/mathematics.md#the-lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from flint import acb, arb, fmpq
+
+from incrowd.accountant.proved.balls import Clock
+
+MOST_TERMS = 3_000_000  # of a sum over a contour
+
+Values = list[tuple[arb, arb, arb]]  # A, B, and their mass
+
+
+class Flips(NamedTuple):
+    """Questions that share a bit flip, in one report.
+
+    distance: the largest number of bits in which two records differ. classes: for each relation of
+    x, x' and another person's z that can be the worst, in how many bits only x, only x', and both
+    differ from z. common: the blanket's masses by the exponents of (1 - noise) / noise in A and B.
+    """
+
+    noise: fmpq
+    distance: int
+    classes: tuple[tuple[int, int, int], ...]
+    common: tuple[tuple[tuple[int, int], fmpq], ...]
+
+    @property
+    def odds(self) -> fmpq:
+        """The probability that a bit is sent unchanged, over that of a flip."""
+        return (1 - self.noise) / self.noise
+
+
+class Report(NamedTuple):
+    """A report of several bits: its questions by noise, and the mass that all answers share."""
+
+    groups: tuple[Flips, ...]
+    common: fmpq
+
+    @property
+    def local_epsilon(self) -> float:
+        """The largest loss without a crowd, approximately."""
+        return sum(group.distance * math.log(float(group.odds)) for group in self.groups)
+
+    def spread(self, people: int) -> float:
+        """The approximate standard deviation of the loss in a crowd."""
+        phi = 1.0
+        for group in self.groups:
+            odds = float(group.odds)
+            phi *= (odds + 1 / odds - 1) ** group.distance
+        return math.sqrt((phi - 1) / people)
+
+
+class Atoms(NamedTuple):
+    """A law of G = A - e^epsilon B: values and masses."""
+
+    values: list[arb]
+    masses: list[arb]
+
+    def moment(self, w: acb) -> acb:
+        """E exp(w G)."""
+        terms = zip(self.values, self.masses, strict=True)
+        return sum((mass * (w * value).exp() for value, mass in terms), acb(0))
+
+
+class Floats(NamedTuple):
+    """The same law in ordinary numbers, to choose tilts."""
+
+    values: np.ndarray
+    masses: np.ndarray
+
+    @classmethod
+    def of(cls, law: Atoms) -> Floats:
+        """The midpoints."""
+        values, masses = (np.array([float(x.mid()) for x in each]) for each in law)
+        return cls(values, masses)
+
+    def log_moment(self, w: np.ndarray, rest: float = 0.0) -> np.ndarray:
+        """ln |E exp(w G)|, with a further mass at 0."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            total = np.exp(np.multiply.outer(w, self.values)) @ self.masses
+            logs: np.ndarray = np.nan_to_num(np.log(np.abs(total + rest)), nan=np.inf)
+        return logs
+
+    def saddle(self, draws: float, rest: float = 0.0) -> float:
+        """The exponent at which the integrand of `draws` draws is smallest."""
+        largest = np.abs(self.values).max()
+        if largest < 1e-30:  # G is 0
+            return 1e20
+        thetas = np.geomspace(1e-6, 60.0, 1200) / largest
+        costs = draws * self.log_moment(thetas, rest) - 2 * np.log(thetas)
+        return float(thetas[int(np.argmin(costs))])
+
+    def variance(self, theta: float, rest: float = 0.0) -> float:
+        """The variance of a draw, tilted."""
+        weights = self.masses * np.exp(theta * self.values)
+        weights /= weights.sum() + rest
+        return float(weights @ self.values**2 - (weights @ self.values) ** 2)
+
+
+class Grain(NamedTuple):
+    """How fine the sums of the empty seat are: the smoothing, and how many places u has."""
+
+    smoothing: float
+    places: int
+
+
+COARSE = Grain(0.06, 80)
+FINER = (Grain(0.12, 200), Grain(0.03, 160))  # few bits need more smoothing, many bits less
+
+
+def report_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
+    """A bound of delta of one report in a collection, for every crowd and both orders.
+
+    Lemma (docs/mathematics.md, "The smallest of all bounds"): of the empty seat, the blanket, and
+    the local delta.
+    """
+    alone = local_delta(report.groups, epsilon)
+    if alone <= 0:
+        return arb(0)
+    seat = seat_bound(report, people, epsilon, clock, fine).min(alone).min(arb(1))
+    blanket = Blanket(report, people, epsilon)
+    worth = blanket.guess < math.log(max(float(seat.mid()), 1e-300)) + 0.5
+    return seat.min(blanket.bound(clock)) if worth else seat
+
+
+def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
+    """The sum of max(0, P_x - e^epsilon P_x') of two records as far apart as possible.
+
+    Lemma (docs/mathematics.md, "The devices"): delta of a report with a name on it.
+    """
+    losses = [(arb(1), arb(1))]
+    for group in groups:
+        d, p, q = group.distance, 1 - group.noise, group.noise
+        here = [
+            (arb(math.comb(d, k) * p ** (d - k) * q**k), arb(math.comb(d, k) * p**k * q ** (d - k)))
+            for k in range(d + 1)
+        ]
+        losses = [(a * c, b * e) for a, b in losses for c, e in here]
+    scale = epsilon.exp()
+    return sum(((a - scale * b).nonnegative_part() for a, b in losses), arb(0))
+
+
+# --- the blanket ---------------------------------------------------------------------------------
+
+
+class Blanket:
+    """E max(0, G_1 + ... + G_M) / (gamma people), by a contour sum that is never too small.
+
+    Lemmas (docs/mathematics.md): the statement of "The blanket"; "The worst pairs", which leaves
+    one class of pairs; "Contour sums", for any theta, smoothing, and step. guess: the logarithm of
+    the bound, approximately.
+    """
+
+    def __init__(self, report: Report, people: int, epsilon: arb) -> None:
+        scale = epsilon.exp()
+        pairs = _products(
+            [(arb(group.odds**a), arb(group.odds**b), arb(mass)) for (a, b), mass in group.common]
+            for group in report.groups
+        )
+        self.people = people
+        self.law = Atoms([a - scale * b for a, b, _ in pairs], [mass for *_, mass in pairs])
+        self.rest = arb(1) - sum(self.law.masses, arb(0))
+        floats, zero = Floats.of(self.law), float(self.rest.mid())
+        theta = floats.saddle(people, zero)
+        spread = math.sqrt(people * max(floats.variance(theta, zero), 1e-300))
+        fall = -people * float(floats.log_moment(np.array([theta]), zero)[0])
+        self.guess = -fall - math.log(people * theta**2 * max(spread, 1 / theta) * 2.5)
+        self.theta, self.smoothing = arb(theta), arb(0.04 / theta)
+        self.step = arb(min(0.5 / spread, 2 * math.pi * theta / (20 + max(fall, 0.0))))
+
+    def bound(self, clock: Clock) -> arb:
+        """A bound for every crowd and both orders; 1 where the sum would be too long."""
+        last = math.ceil(9.0 / float(self.smoothing.mid()) / float(self.step.mid()))
+        if last * len(self.law.values) > MOST_TERMS:
+            return arb(1)
+        total, h = arb(0), self.smoothing
+        for j in range(last + 1):
+            clock.check()
+            w = acb(self.theta, j * self.step)
+            height = ((h * w) ** 2 / 2).exp() * self._moment(w) / w**2
+            total += (1 if j == 0 else 2) * self.step * height.real
+        beyond = last * self.step
+        fall = (h**2 * (self.theta**2 - beyond**2) / 2).exp()
+        total += 2 * fall / beyond * self._moment(acb(self.theta)).real
+        return (total / (2 * arb.pi() * self.people)).nonnegative_part()
+
+    def _moment(self, w: acb) -> acb:
+        return (self.rest + self.law.moment(w)) ** self.people
+
+
+def _products(laws: Iterable[Values]) -> Values:
+    """A, B, and masses of independent questions together."""
+    pairs = [(arb(1), arb(1), arb(1))]
+    for here in laws:
+        pairs = [(a * c, b * d, m * n) for a, b, m in pairs for c, d, n in here]
+    return pairs
+
+
+# --- the empty seat ------------------------------------------------------------------------------
+
+
+def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
+    """A bound of delta for every crowd of one report of these questions.
+
+    Lemmas (docs/empty-seat.md): the theorem; "Both sums are above the integrals", whatever their
+    steps; "Which classes": only those that no other class exceeds are tried.
+    """
+    others, common = people - 1, arb(report.common)
+    eta = arb(1) - arb(2) ** -10
+    late = (others * (-eta * common).log1p()).exp()
+    seats = [
+        Seat(_law(report.groups, each, epsilon), common, others) for each in _classes(report.groups)
+    ]
+    worst, bounds = arb(0), list[tuple[arb, Seat]]()
+    for seat in sorted(seats, key=lambda each: -each.guess):
+        clock.check()
+        if not seat.crude(eta) <= worst:
+            bounds.append((seat.bound(eta, COARSE), seat))
+            worst = worst.max(bounds[-1][0])
+    if fine:
+        worst = arb(0)
+        for bound, seat in sorted(bounds, key=lambda each: -float(each[0].mid())):
+            clock.check()
+            if not bound <= worst:
+                finer = [seat.bound(eta, grain) for grain in FINER]
+                worst = worst.max(reduce(arb.min, finer, bound))
+    return late * local_delta(report.groups, epsilon) + worst
+
+
+def _classes(groups: Sequence[Flips]) -> Iterator[tuple[tuple[int, int, int], ...]]:
+    if not groups:
+        yield ()
+        return
+    for one in groups[0].classes:
+        for rest in _classes(groups[1:]):
+            yield (one, *rest)
+
+
+def _law(groups: Sequence[Flips], classes: Sequence[tuple[int, int, int]], epsilon: arb) -> Atoms:
+    """The law of G for reports of z."""
+    pairs = _products(_pair_law(group, *each) for group, each in zip(groups, classes, strict=True))
+    scale = epsilon.exp()
+    return Atoms([a - scale * b for a, b, _ in pairs], [mass for *_, mass in pairs])
+
+
+def _pair_law(group: Flips, only_x: int, only_other: int, both: int) -> Values:
+    """(A, B, mass): the ratios P_x/P_z and P_x'/P_z of bits of three kinds, and their chance.
+
+    A bit of z that is flipped multiplies the ratio of each record that differs there by p/q, and
+    one that is not by q/p.
+    """
+    q, p = group.noise, 1 - group.noise
+    masses: dict[tuple[int, int], fmpq] = {}
+    for i in range(only_x + 1):
+        for j in range(only_other + 1):
+            for k in range(both + 1):
+                ways = math.comb(only_x, i) * math.comb(only_other, j) * math.comb(both, k)
+                flipped = i + j + k
+                mass = ways * q**flipped * p ** (only_x + only_other + both - flipped)
+                at = 2 * (i + k) - only_x - both, 2 * (j + k) - only_other - both
+                masses[at] = masses.get(at, fmpq(0)) + mass
+    return [(arb(group.odds**a), arb(group.odds**b), arb(mass)) for (a, b), mass in masses.items()]
+
+
+class Seat:
+    """The double sum of the theorem for one class.
+
+    theta, smoothing, step, and the places of u are chosen by ordinary numbers: any choice gives a
+    bound.
+    """
+
+    def __init__(self, law: Atoms, common: arb, others: int) -> None:
+        self.law, self.common, self.others = law, common, others
+        self._floats = Floats.of(law)
+        theta = self._floats.saddle(others)
+        cost = others * self._floats.log_moment(np.array([theta]))[0] - 2 * math.log(theta)
+        self.guess = float(cost)  # the logarithm of the integrand
+        self._place(theta, COARSE)
+
+    def _place(self, theta: float, grain: Grain) -> None:
+        """Choose where the contour runs, and its steps."""
+        variance = max(self._floats.variance(theta), 1e-300)
+        self.theta, self.smoothing = arb(theta), arb(grain.smoothing / theta)
+        self.step = arb(min(0.8 / math.sqrt(self.others * variance), 0.8 * theta))
+        self.top = self.law.moment(acb(self.theta)).real
+
+    def _best(self) -> float:
+        """The theta with the smallest integral, by ordinary numbers."""
+        start = float(self.theta.mid())
+        tries = start * np.geomspace(0.4, 1.5, 23)
+        return float(min(tries, key=self._estimate))
+
+    def _estimate(self, theta: float) -> float:
+        """The logarithm of the bound with this theta, approximately."""
+        top = float(self._floats.log_moment(np.array([theta]))[0])
+        width = 1 / math.sqrt(self.others * max(self._floats.variance(theta), 1e-300))
+        t = np.linspace(0, 8 * max(width, theta), 160)
+        modulus = np.exp(np.minimum(self._floats.log_moment(theta + 1j * t), 1.0))
+        gamma, u = float(self.common.mid()), self._inner(40)[:, None]
+        logs = self.others * np.log(u * (1 - gamma) + (1 - u) * modulus) - np.log1p(-u)
+        peak = float(np.max(logs))
+        if not math.isfinite(peak) or top > 1.0:
+            return math.inf
+        over_t = np.trapezoid(np.exp(logs - peak) / (theta**2 + t**2), t, axis=1)
+        return peak + math.log(max(float(np.trapezoid(over_t, u[:, 0])), 1e-300))
+
+    def _inner(self, places: int) -> np.ndarray:
+        scale = 1 / (float(self.common.mid()) * self.others)
+        far = min(0.999, 60 * scale)
+        near_one = 1 - 0.5 ** np.arange(1, 10)  # where 1 / (1 - u) is steep
+        return np.unique([0.0, *np.geomspace(far / 4000, far, places), *near_one])
+
+    def crude(self, eta: arb) -> arb:
+        """A bound with |M| at its largest: enough to leave a class out."""
+        return self._over_places([(self.top, self._weights_of_all())], eta, COARSE.places)
+
+    def bound(self, eta: arb, grain: Grain) -> arb:
+        """The bound of T_z."""
+        self._place(self._best(), grain)
+        last = math.ceil(6.0 / float(self.smoothing.mid()) / float(self.step.mid()))
+        terms = []
+        least = arb(max(0.01, 1 - 40 / self.others))
+        for j in range(last + 1):
+            t = j * self.step
+            share = (abs(self.law.moment(acb(self.theta, t))) / self.top).max(least).min(arb(1))
+            times = (1 if j == 0 else 2) * self.step * (share + 1 / share) / 2
+            terms.append((share * self.top, times * self._weight(t)))
+        beyond = last * self.step
+        tail = 2 * (self.smoothing**2 * (self.theta**2 - beyond**2) / 2).exp() / beyond
+        terms.append((self.top, tail))
+        return self._over_places(terms, eta, grain.places)
+
+    def _weight(self, t: arb) -> arb:
+        size = self.theta**2 + t**2
+        return (self.smoothing**2 * (self.theta**2 - t**2) / 2).exp() / size
+
+    def _weights_of_all(self) -> arb:
+        """The integral of the weight over all t, at most that without the Gaussian's fall."""
+        return (self.smoothing**2 * self.theta**2 / 2).exp() * arb.pi() / self.theta
+
+    def _over_places(self, terms: Sequence[tuple[arb, arb]], eta: arb, number: int) -> arb:
+        """The sum over u by chords, which are above the convex function of u."""
+        places = [arb(u) for u in self._inner(number) if u < float(eta.mid())] + [eta]
+        heights = [self._at(u, terms) for u in places]
+        total = arb(0)
+        for i in range(len(places) - 1):
+            total += (places[i + 1] - places[i]) * (heights[i] + heights[i + 1]) / 2
+        return self.common * total / (2 * arb.pi())
+
+    def _at(self, u: arb, terms: Sequence[tuple[arb, arb]]) -> arb:
+        total = arb(0)
+        for moment, weight in terms:
+            total += weight * (u * (1 - self.common) + (1 - u) * moment) ** self.others
+        return total / (1 - u)

@@ -1,0 +1,291 @@
+"""Enclosures in ball arithmetic: against the accountant, exact sums, and wrong variants."""
+
+import math
+from fractions import Fraction
+from random import Random
+
+import mpmath
+import pytest
+
+pytest.importorskip("flint")
+
+from flint import arb, ctx, fmpq
+
+from incrowd.accountant import Alternatives, BitFlip, Contribution, Domain, Schema, certify
+from incrowd.accountant.proved import (
+    Bit,
+    Exposure,
+    balls,
+    bits,
+    described,
+    losses,
+    prove,
+    reports,
+)
+from incrowd.accountant.proved.losses import lowered
+from incrowd.errors import ProofError
+
+FREE = Domain(1, 0, 1)
+BIT = Bit(fmpq(9, 10), fmpq(1, 10))
+DELTA = "1e-6"
+
+
+@pytest.fixture(autouse=True)
+def precision():
+    before, ctx.prec = ctx.prec, balls.PRECISION
+    yield
+    ctx.prec = before
+
+
+def flip(q: float) -> BitFlip:
+    return BitFlip.at_least(q)
+
+
+def cells(q: float, copies: int = 1, *, linked: bool = False) -> Contribution:
+    return Contribution.of(Schema.uniform([FREE], flip(q)), copies, linked=linked)
+
+
+def joint(q: float, *domains: Domain) -> Contribution:
+    return Contribution.of(Schema.uniform(domains, flip(q)))
+
+
+def ends(sent, people, epsilon, delta=DELTA, **more):
+    enclosure = prove(described(sent), people, repr(epsilon), delta, **more)
+    return float(enclosure.delta_low), float(enclosure.delta_high)
+
+
+CASES = {
+    "one bit": (cells(0.05), 1000, 0.8),
+    "cells": (cells(0.2, 3), 250, 1.0),
+    "cells of two noises": (cells(0.2, 1).also(cells(0.3, 2)), 200, 0.7),
+    "a small crowd": (cells(0.25, 3), 30, 1.5),
+    "a report": (joint(0.15, FREE, Domain(3, 1, 1)), 3000, 1.0),
+    "linked": (cells(0.25, 1).also(cells(0.45, linked=True)), 200, 0.9),
+    "redraws": (Contribution(cells(0.2, 2).reports, redraws=1e-12), 200, 0.9),
+    "alternatives": (Alternatives((cells(0.25, 2), cells(0.2, 1))), 200, 1.0),
+}
+
+
+@pytest.mark.slow
+def test_a_report_composed_with_cells():
+    sent = joint(0.3, FREE, FREE).also(cells(0.3))
+    upper = certify("shuffle", sent, 200, 0.6).delta.upper
+    _, high = ends(sent, 200, 0.6, repr(upper))
+    assert high <= 1.05 * upper
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_enclosure_contains_the_certificate_or_lies_below_it(case):
+    sent, people, epsilon = CASES[case]
+    upper = certify("shuffle", sent, people, epsilon).delta.upper
+    low, high = ends(sent, people, epsilon, repr(upper))
+    assert 0 <= low <= upper * (1 + 1e-9)
+    assert low <= high <= 1.03 * upper
+
+
+@pytest.mark.parametrize(
+    ("domains", "people", "epsilon", "q"),
+    [
+        ([FREE], 12, 0.5, 0.2),
+        ([FREE], 40, 0.3, 0.05),
+        ([FREE, FREE], 6, 0.7, 0.25),
+        ([Domain(3, 1, 1)], 7, 0.5, 0.3),
+        ([Domain(4, 0, 2)], 4, 0.5, 0.35),
+    ],
+)
+def test_no_crowd_of_a_few_people_exceeds_it(domains, people, epsilon, q):
+    sent = Contribution.of(Schema.uniform(domains, flip(q)))
+    truth = certify("exact", sent, people, epsilon).delta
+    low, high = ends(sent, people, epsilon)
+    assert low <= truth.upper * (1 + 1e-9) and truth.lower * (1 - 1e-9) <= high
+    if domains == [FREE]:
+        assert high <= low * (1 + 1e-6) + 1e-15
+
+
+def collection(bit: Bit, same: int, other: int):
+    """The distributions of the number of ones in one crowd, in mpmath."""
+    direct, stray = (mpmath.mpf(int(c.p)) / int(c.q) for c in bit)
+
+    def law(*chances):
+        masses = [mpmath.mpf(1)]
+        for c in chances:
+            pairs = zip([*masses, 0], [0, *masses], strict=True)
+            masses = [(1 - c) * at + c * before for at, before in pairs]
+        return masses
+
+    others = [direct] * same + [stray] * other
+    return law(direct, *others), law(stray, *others)
+
+
+def exact_delta(bit: Bit, people: int, epsilon: float):
+    with mpmath.workdps(40):
+        return max(
+            sum(max(0, p - mpmath.e ** mpmath.mpf(epsilon) * q) for p, q in zip(*laws, strict=True))
+            for order in bit.orders
+            for m in range(people)
+            for laws in [collection(order, m, people - 1 - m)]
+        )
+
+
+@pytest.mark.parametrize("bit", [Bit(fmpq(9, 10), fmpq(1, 10)), Bit(fmpq(7, 10), fmpq(1, 20))])
+def test_one_bit_against_mpmath(bit):
+    truth = exact_delta(bit, 20, 0.6)
+    enclosure = prove([Exposure(((bit, 1),))], 20, "0.6", DELTA)
+    with mpmath.workdps(30):
+        assert mpmath.mpf(enclosure.delta_low) <= truth <= mpmath.mpf(enclosure.delta_high)
+
+
+def test_linked_bits_are_exact():
+    q, epsilon = Fraction(3, 10), 0.5
+    truth = sum(
+        math.comb(3, k)
+        * max(0, (1 - q) ** (3 - k) * q**k - math.exp(epsilon) * q ** (3 - k) * (1 - q) ** k)
+        for k in range(4)
+    )
+    enclosure = prove([Exposure(linked=((fmpq(3, 10), 3),))], 1, "0.5", DELTA)
+    assert float(enclosure.delta_low) <= truth * (1 + 1e-8)
+    assert truth <= float(enclosure.delta_high) * (1 + 1e-8)
+    local = prove([Exposure(linked=((fmpq(3, 10), 3),))], 1, "2.5419", "0.0")
+    assert local.delta_high == "0" and local.at_most("0.0")
+    less = prove([Exposure(linked=((fmpq(3, 10), 3),))], 1, "2.5418", "0.0")
+    assert not less.at_most("0.0")
+
+
+def test_redraws_move_both_ends():
+    plain, drawn = cells(0.2, 2), Contribution(cells(0.2, 2).reports, redraws=1e-7)
+    low, high = ends(plain, 100, 0.9)
+    lower, higher = ends(drawn, 100, 0.9)
+    assert lower < low and high < higher
+
+
+def test_text_is_rounded_outward():
+    third = arb(1) / 3
+    assert balls.text_above(third) == "0.333333334" and balls.text_below(third) == "0.333333333"
+    assert balls.text_above(arb(0)) == "0" and balls.text_above(arb(2) ** 100) >= "1.26"
+    assert balls.floor(arb("-2.5")) == -3 and balls.ceiling(arb("-2.5")) == -2
+
+
+class TestWrongVariants:
+    """Each changes one step, and would be seen."""
+
+    def test_midpoints_in_the_place_of_balls(self, monkeypatch):
+        sent, people, epsilon = CASES["one bit"]
+        low, high = ends(sent, people, epsilon)
+        monkeypatch.setattr("incrowd.accountant.proved.enclosures.PRECISION", 30)
+        coarse_low, coarse_high = ends(sent, people, epsilon)
+        assert coarse_low <= low <= high <= coarse_high  # balls grow
+        true_product, true_above = bits.Crowd._excess, bits.Crowd.above
+
+        def mid(self, alpha):
+            return true_product(self, alpha).mid()
+
+        monkeypatch.setattr(bits.Crowd, "_excess", mid)
+        monkeypatch.setattr(bits.Crowd, "above", lambda self, alpha: mid(self, alpha))
+        wrong_low, wrong_high = ends(sent, people, epsilon)
+        assert wrong_high < low or high < wrong_low  # away from the truth
+        assert true_above is not bits.Crowd.above
+
+    def test_a_tail_that_is_dropped(self):
+        crowd, clock, epsilon = bits.Crowd(BIT, 20, 20, 60.0), balls.Clock(60), arb("1.2")
+        parts = [(lowered(crowd, 0.01), 4)]
+        truth = float(losses.composed(parts, 60.0, clock).delta(epsilon).lower())
+        rough = losses.composed(parts, 3.0, clock)
+        assert float(rough.delta(epsilon).upper()) >= truth
+        assert float(rough._replace(infinite=arb(0)).delta(epsilon).upper()) < truth
+
+    def test_a_window_whose_rest_is_forgotten(self):
+        law = balls.binomial(60, fmpq(1, 10), 0.5)
+        inside = sum(law.masses, arb(0))
+        assert inside < 1 <= (inside + law.missing).upper()
+        crowd, alpha = bits.Crowd(BIT, 30, 29, 0.5), arb("0.3").exp()
+        wide = bits.Crowd(BIT, 30, 29, 80.0)
+        assert crowd.below(alpha).upper() <= wide.below(alpha).lower()
+        assert wide.above(alpha).upper() <= crowd.above(alpha).upper()
+
+    def test_one_m_that_is_left_out(self, monkeypatch):
+        bit = Bit(fmpq(9744, 10000), fmpq(256, 10000))  # the worst crowd is a mixed one
+        truth = exact_delta(bit, 39, 0.036)
+        pieces = bits.pieces
+        monkeypatch.setattr(bits, "pieces", lambda others, _: pieces(others, others + 1))
+
+        def high():
+            return float(prove([Exposure(((bit, 1),))], 39, "0.036", DELTA).delta_high)
+
+        assert truth <= high() * (1 + 1e-8)
+        every = list(pieces(38, 39))
+        monkeypatch.setattr(
+            bits,
+            "pieces",
+            lambda *_: [each for each in every if each not in ((19, 19), (20, 20), (18, 18))],
+        )
+        assert high() < truth
+
+    def test_one_bit_for_a_table_in_the_place_of_two(self):
+        sent = Contribution.of(Schema.uniform([FREE], flip(0.2)), 2)
+        low, high = ends(sent, 6, 0.5)
+        _, one = ends(cells(0.2), 6, 0.5)
+        assert one < low <= high
+
+
+def test_intervals_cover_every_m():
+    for others in (0, 1, 5, 63, 64, 1000):
+        covered = [m for first, last in bits.pieces(others, 64) for m in range(first, last + 1)]
+        assert covered == list(range(others + 1))
+    assert bits.halves(3, 6) == ((3, 4), (5, 6)) and bits.halves(3, 3) == ((3, 3),)
+
+
+def test_the_blanket_and_the_seat_are_those_of_the_accountant():
+    schema = Schema.uniform([FREE, Domain(4, 0, 2), Domain(3, 1, 1)], flip(0.3))
+    report = described(Contribution.of(schema))[0].reports[0][0]
+    clock = balls.Clock(60)
+    blanket = float(reports.Blanket(report, 800, arb(1)).bound(clock).upper())
+    assert blanket == pytest.approx(certify("blanket", schema, 800, 1.0).delta.upper, rel=2e-3)
+    seat = float(reports.seat_bound(report, 800, arb(1), clock).upper())
+    assert seat <= 1.01 * certify("seat", schema, 800, 1.0).delta.upper
+
+
+def test_a_lowered_loss_has_no_more_than_the_mass_of_its_crowd():
+    crowd = bits.Crowd(Bit(fmpq(9, 10), fmpq(1, 10)), 0, 50, 40.0)
+    assert float(sum(lowered(crowd, 0.01).masses, arb(0)).upper()) <= 1 + 1e-12
+
+
+def test_what_is_not_covered_has_a_reason():
+    with pytest.raises(ProofError, match="longer than 0 seconds"):
+        ends(cells(0.05, 6), 2000, 1.0, seconds=0.0)
+
+
+def random_sent(random: Random) -> tuple[Contribution, int, float]:
+    """What a person could send, in a crowd where delta is mostly between 1e-10 and 1e-3."""
+    people, kind = (
+        int(10 ** random.uniform(2, 3.5)),
+        random.choice(["cells", "joint", "one", "one"]),
+    )
+    if kind == "joint":
+        domains = random.choices(
+            [FREE, FREE, Domain(3, 1, 1), Domain(4, 0, 2)], k=random.choice([2, 3])
+        )
+        sent, number = joint(random.uniform(0.1, 0.35), *domains), len(domains)
+    else:
+        number = 1 if kind == "one" else random.randint(2, 4)
+        sent = cells(min(random.uniform(20, 150) / people, 0.4), number)
+        if kind == "cells" and random.random() < 0.5:
+            sent = sent.also(cells(min(random.uniform(20, 150) / people, 0.4)))
+    return sent, people, round(random.uniform(0.15, 0.4) * math.sqrt(number) * 2, 3)
+
+
+def check_random(seeds: range) -> None:
+    for seed in seeds:
+        sent, people, epsilon = random_sent(Random(seed))
+        upper = certify("shuffle", sent, people, epsilon).delta.upper
+        low, high = ends(sent, people, epsilon, repr(max(upper, 1e-12)))
+        assert low <= upper * (1 + 1e-9), seed
+        assert low <= high and (high <= 1.1 * upper or upper > 0.01 or high < 1e-12), seed
+
+
+def test_random_plans():
+    check_random(range(3))
+
+
+@pytest.mark.slow
+def test_five_hundred_random_plans():
+    check_random(range(500))
