@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from flint import arb, ctx
@@ -113,18 +113,20 @@ class Goal:
         """(low, high) for what is sent.
 
         Lemmas (docs/protocol.md, "Slots"; docs/mathematics.md, "Redraws from below"): with the cost
-        c = N r of redraws, delta is at most e^c delta(epsilon - c) + e^(epsilon - c) (e^c - 1), without
-        the last term if all reports have names, and at least delta(epsilon + c) - (1 - e^-c).
+        c = N r of redraws, delta is at most e^c delta(epsilon - c) + e^(epsilon - c) (e^c - 1),
+        without the last term if all reports have names, and at least delta(epsilon + c) - (1 -
+        e^-c).
         """
         # The sum of logarithms was computed in double precision.
         cost = self.people * arb(sent.redraws) * (1 + arb(2) ** -40)
         if not self.epsilon - cost >= 0:
             raise unproved("is impossible: drawing noise again costs more than epsilon")
-        drawn = self.epsilon - cost
-        low, high = self._without_redraws(sent, drawn)
-        high *= cost.exp()
+        drawn, unseen = self.epsilon - cost, arb(0)
         if sent.bits or sent.reports:  # reports without names do not show whether everything fits
-            high += drawn.exp() * cost.expm1()
+            unseen = drawn.exp() * cost.expm1()
+        enough = ((self.delta - unseen) * (-cost).exp()).nonnegative_part()
+        low, high = replace(self, delta=enough)._without_redraws(sent, drawn)
+        high = high * cost.exp() + unseen
         if cost > 0 and low > 0:
             low, _ = self._without_redraws(sent, self.epsilon + cost)
             low = (low + (-cost).expm1()).nonnegative_part()
