@@ -80,6 +80,8 @@ def _unseen(epsilon: float, cost: float) -> float:
 def _before_redraws(epsilon: float, delta: float, cost: float) -> tuple[float, float]:
     """Return the (epsilon, delta) of reports as first drawn that gives (epsilon, delta) given that
     they fit; delta is nearly 0 if none does."""
+    if not cost:
+        return epsilon, delta
     drawn = max(epsilon - cost, 0.0)
     return drawn, max((delta - _unseen(drawn, cost)) * math.exp(-cost), LEAST_DELTA)
 
