@@ -171,7 +171,7 @@ def leftovers(project):
     return [
         path.name
         for path in project.hidden.iterdir()
-        if path.name not in ("versions", "position", "lock", ".rehearsing.lock")
+        if path.name not in ("versions", "position", ".rehearsing.lock")
     ]
 
 

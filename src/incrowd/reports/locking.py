@@ -30,9 +30,11 @@ def locked(path: str | Path, patience: float = PATIENCE) -> Iterator[Path]:
     try:
         yield real
     finally:
-        with suppress(OSError):  # if an open file cannot be removed, it stays, empty
-            place.unlink()  # still locked: waiting processes see that it is gone
-        os.close(handle)
+        try:
+            with suppress(OSError):  # if an open file cannot be removed, it stays, empty
+                place.unlink()  # still locked: waiting processes see that it is gone
+        finally:  # also if an interrupt comes
+            os.close(handle)
 
 
 def rewrite(path: str | Path, change: Callable[[Path], str], *, mode: int | None = None) -> None:

@@ -7,7 +7,6 @@ elsewhere in the meantime.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import re
 import secrets
@@ -30,6 +29,7 @@ from incrowd.files import (
     settle,
     write_bytes,
 )
+from incrowd.reports.locking import locked
 from incrowd.studio.edits import Change, conflict, edited
 from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
@@ -245,8 +245,7 @@ class Project:
         """Let one process at a time change the project."""
         private_folder(self.hidden)
         private_folder(self.hidden / "versions")
-        with (self.hidden / "lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self.hidden / "project"):
             yield
 
 
