@@ -1,14 +1,17 @@
-"""Do work on pieces of data in parallel processes, in their order."""
+"""Processes: work on pieces of data in their order, and copies of one that has imported modules."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext
 from queue import SimpleQueue
 from typing import TypeVar, cast
 
@@ -79,6 +82,27 @@ def _process(work: Work[Result]) -> Iterator[Connection]:
     finally:
         here.close()
         process.join()
+
+
+@cache
+def copies_with(*modules: str) -> ForkServerContext | SpawnContext:
+    """How to start processes that would all import these modules first: each for a second.
+
+    They are copies of one process that has imported them and has done nothing else.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(modules))
+    return context
+
+
+def end_with_parent() -> None:
+    """Exit when the process that started this one ends, however it ends."""
+    parent = multiprocessing.parent_process()
+    assert parent, "it runs in a process that another one started"
+    parent.join()
+    os._exit(1)
 
 
 def _serve(pipe: Connection, work: Work[Result]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mimetypes
 import multiprocessing
-import os
 import re
 import socket
 import threading
@@ -17,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -42,6 +40,7 @@ from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.parallel import copies_with, end_with_parent
 from incrowd.collection.parties import (
     ALL_SENT,
     LOOK,
@@ -321,26 +320,8 @@ def _page(folder: Path) -> Starlette:
 
 
 def _serve(service: Service, folder: Path, door: socket.socket) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     serve(service(folder), door)
-
-
-def _end_with_parent() -> None:
-    """Exit when the demonstration ends, however it ends."""
-    parent = multiprocessing.parent_process()
-    assert parent, "services are processes of a demonstration"
-    parent.join()
-    os._exit(1)
-
-
-@cache
-def _context() -> Any:
-    """How processes start: copies of one that has imported the services, which takes a second."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
 
 
 @contextmanager
@@ -348,7 +329,7 @@ def _process(
     service: Service, folder: Path, door: socket.socket
 ) -> Iterator[multiprocessing.process.BaseProcess]:
     """Run a service in a separate process, which is stopped at the end."""
-    process = _context().Process(target=_serve, args=(service, folder, door))
+    process = copies_with(__name__).Process(target=_serve, args=(service, folder, door))
     process.start()
     try:
         yield process

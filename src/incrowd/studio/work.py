@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import threading
 from collections.abc import Callable
@@ -10,11 +9,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
+from incrowd.collection.parallel import copies_with, end_with_parent
 from incrowd.errors import FaultError, IncrowdError, InWords, Problem
 
 State = Literal["running", "done", "failed", "stopped"]
 # Modules that a process would otherwise import each time: a second, most of it for scipy.
-PRELOADED = ["incrowd.planner.plan", "incrowd.planner.forecast"]
+PRELOADED = ("incrowd.planner.plan", "incrowd.planner.forecast")
 Work = Callable[..., Any]  # work(progress, *arguments), at the top of a module
 
 
@@ -50,8 +50,7 @@ class Jobs:
     def __init__(self) -> None:
         self._jobs: dict[Any, Job] = {}
         self._lock = threading.Lock()
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(PRELOADED)
+        self._context = copies_with(*PRELOADED)
 
     def start(self, key: Any, work: Work, *arguments: Any) -> Job:
         """Start work in a process. It receives a function that reports progress, then arguments."""
@@ -79,7 +78,7 @@ class Jobs:
 
 def _run(sender: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the studio, which ends this
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         result = work(lambda text: sender.send(("progress", str(text))), *arguments)
     except IncrowdError as error:
@@ -101,15 +100,6 @@ def fault(error: Exception) -> FaultError:
 def _portable(error: IncrowdError) -> Any:
     """An error that can be sent to another process."""
     return type(error), error.problems
-
-
-def _end_with_parent() -> None:
-    import os
-
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os._exit(1)
 
 
 def _follow(job: Job, receiver: Connection) -> None:
