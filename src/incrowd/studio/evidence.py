@@ -5,7 +5,7 @@ Nothing is remembered beside the files, so that the commands and the studio can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -116,22 +116,10 @@ class Step:
 
     id: names its action and its place in the page. who: the services that do it, or () for the
     person who designed the survey. command: the same on a command line, in the folder of the
-    project. here: whether this person does it. action: whether the studio can do it.
+    project. needs: the steps that come before it. action: whether the studio can do it for the
+    person who uses it. state, here: whether it is next, and whether this person does it; both are
+    set by `steps`, which knows what else is done.
     """
-
-    id: str
-    who: tuple[Service, ...]
-    title: Phrase
-    command: str
-    state: State
-    here: bool
-    action: bool = False
-    note: Phrase | None = None
-
-
-@dataclass(frozen=True)
-class _Item:
-    """A step before its state is known. needs: the steps that come before it."""
 
     id: str
     who: tuple[Service, ...]
@@ -141,6 +129,8 @@ class _Item:
     needs: tuple[str, ...] = ()
     action: bool = False
     note: Phrase | None = None
+    state: State = "later"
+    here: bool = False
 
 
 def steps(
@@ -149,7 +139,7 @@ def steps(
     """The checklist, in order. Raises IncrowdError if the bundle cannot be read."""
     bundle = bundle_of(project, publication)
     items = [
-        _Item(
+        Step(
             "plan",
             (),
             phrase("Certify the plan"),
@@ -161,18 +151,18 @@ def steps(
         *_after_bundle(project, publication, bundle),
     ]
     done = {item.id for item in items if item.done}
-    return tuple(_step(item, done, publication) for item in items)
+    return tuple(_in_turn(item, done, publication) for item in items)
 
 
-def _step(item: _Item, done: set[str], publication: Publication) -> Step:
-    here = not item.who or bool({*item.who} & {*publication.mine})
+def _in_turn(step: Step, done: set[str], publication: Publication) -> Step:
+    """A step with its state, once it is known which steps are done."""
+    here = not step.who or bool({*step.who} & {*publication.mine})
     state: State = "next" if here else "waits"
-    if item.done:
+    if step.done:
         state = "done"
-    elif not {*item.needs} <= done:
+    elif not {*step.needs} <= done:
         state = "later"
-    action = item.action and here
-    return Step(item.id, item.who, item.title, item.command, state, here, action, item.note)
+    return replace(step, state=state, here=here, action=step.action and here)
 
 
 def _before_bundle(
@@ -181,9 +171,9 @@ def _before_bundle(
     publication: Publication,
     planned: PlanFile,
     bundle: Bundle | None,
-) -> list[_Item]:
+) -> list[Step]:
     folder, agreed = project.path, bundle is not None
-    key = _Item(
+    key = Step(
         "collector-key",
         ("collector",),
         phrase("Create the collector's key"),
@@ -191,7 +181,7 @@ def _before_bundle(
         agreed or bool(key_of(project, publication).get("collector")),
         action=True,
     )
-    choices = _Item(
+    choices = Step(
         "choices",
         (),
         phrase("Choose who runs what"),
@@ -202,7 +192,7 @@ def _before_bundle(
     items = [key]
     if publication.mixers == 2:
         items += [
-            _Item(
+            Step(
                 "first-key",
                 ("first",),
                 phrase("Create the first mixer's key, and send its line to the inviter"),
@@ -210,7 +200,7 @@ def _before_bundle(
                 agreed or _has_keys(folder, publication, "first"),
                 action=True,
             ),
-            _Item(
+            Step(
                 "second-key",
                 ("second",),
                 phrase("Create the second mixer's keys, and send their lines to the inviter"),
@@ -223,7 +213,7 @@ def _before_bundle(
     maker = publication.maker
     items += [
         choices,
-        _Item(
+        Step(
             "package",
             (),
             phrase("Write the terms and the files for colleagues"),
@@ -236,7 +226,7 @@ def _before_bundle(
                 "sheet."
             ),
         ),
-        _Item(
+        Step(
             "bundle",
             (maker,),
             phrase("Create the bundle"),
@@ -302,12 +292,12 @@ def package_copies(
     return tuple(package(project, service) / name for name in names)
 
 
-def _after_bundle(project: Project, publication: Publication, bundle: Bundle | None) -> list[_Item]:
+def _after_bundle(project: Project, publication: Publication, bundle: Bundle | None) -> list[Step]:
     folder, file = project.path, bundle_path(publication)
     opened = any((folder / FOLDERS["collector"] / "opened").glob("release-*"))
     running = [each for each in publication.services if each != "collector"]
     items = [
-        _Item(
+        Step(
             "page",
             (),
             phrase("Write the survey page"),
@@ -317,7 +307,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
             action=True,
             note=phrase("A folder of files for any web host. Ideally, neither side runs the host."),
         ),
-        _Item(
+        Step(
             "card",
             (),
             phrase("Write the guarantee card for the review board"),
@@ -334,7 +324,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
         name = FOLDERS[service]
         given = taken if service in ("first", "second") and service not in publication.mine else ""
         items.append(
-            _Item(
+            Step(
                 f"run-{service}",
                 (service,),
                 _RUN[service],
@@ -345,7 +335,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
         )
     given = "" if "collector" in publication.mine else taken
     items.append(
-        _Item(
+        Step(
             "run-collector",
             ("collector",),
             phrase("Run the collector until everything is opened"),
@@ -357,7 +347,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
     return items
 
 
-def _invitations(project: Project, publication: Publication, opened: bool) -> _Item:
+def _invitations(project: Project, publication: Publication, opened: bool) -> Step:
     """The step that invites people; with two mixers, `inviter init` did it."""
     number, printed = publication.invitations, f"-o {CODES} --page {PRINTED}"
     page = f" --survey-page {publication.survey_page}" if publication.survey_page else ""
@@ -365,7 +355,7 @@ def _invitations(project: Project, publication: Publication, opened: bool) -> _I
     if publication.mixers == 2:
         command = f"incrowd inviter invite {number} {printed}{page}"
     files = (project.path / CODES, project.path / FOLDERS["inviter"] / CODES)
-    return _Item(
+    return Step(
         "invitations",
         (publication.maker,),
         phrase("Create the invitations, and send each one to one person"),
