@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -50,6 +50,7 @@ from incrowd.studio.sources import (
     source,
     sources,
 )
+from incrowd.studio.work import Job
 from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import Formula
 from incrowd.survey.merging import parsed_merges
@@ -99,14 +100,6 @@ class Outcome(NamedTuple):
     template: str
     parts: dict[str, Any]
     pictures: tuple[Picture, ...]
-
-
-@dataclass(frozen=True)
-class Work:
-    """The state of a calculation in a process."""
-
-    state: str
-    progress: str
 
 
 # --- the page ---------------------------------------------------------------------------------
@@ -209,10 +202,8 @@ def _order(project: Project, desk: Desk, call: Call) -> Order:
     return Order(desk.plan_path, desk.reports, margins, call)
 
 
-def _result(
-    cache: Cache, studio: Studio, project: Project, order: Order
-) -> tuple[Work | None, Any]:
-    """The work that is going on, or the result. Raises the error of the work."""
+def _result(cache: Cache, studio: Studio, project: Project, order: Order) -> tuple[Job | None, Any]:
+    """The job that is going on, or the result. Raises the error of the work."""
     key, job_key = order.key, _job_key(project)
     if (result := cache.get(key)) is not None:
         return None, result
@@ -227,7 +218,7 @@ def _result(
         raise job.error
     if job.state == "done":
         return None, cache.put(key, job.result)
-    return Work(job.state, job.progress), None
+    return job, None
 
 
 def _job_key(project: Project) -> tuple[Path, str]:
