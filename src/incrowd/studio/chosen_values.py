@@ -75,7 +75,7 @@ def _values(typed: Typed) -> dict[Keys, float | int | None]:
         if field.name not in typed:
             continue
         text = typed[field.name].strip()
-        number = _number(text)
+        number = number_in(text)
         if not text and field.optional:
             values[field.keys] = None
         elif number is None or (field.whole and number != int(number)):
@@ -101,7 +101,7 @@ def _shares_of(number: int, question: Mapping[str, Any], typed: Typed) -> dict[s
             continue
         stated.pop(answer, None)
         if text.strip():
-            share = _number(text.strip().rstrip("%"))
+            share = number_in(text.strip().rstrip("%"))
             if share is None:
                 allowed = f"the expected share of {answer!r} should be a percentage, such as 30"
                 raise UsageError.of(f"shares of {question.get('id', '')}", text, allowed)
@@ -129,7 +129,8 @@ def _value(raw: Mapping[str, Any], keys: Keys) -> Any:
     return value
 
 
-def _number(text: str) -> float | None:
+def number_in(text: str) -> float | None:
+    """The number that was typed, with a point or a comma; None if it is not a finite one."""
     try:
         number = float(text.replace(",", "."))
     except ValueError:

@@ -18,7 +18,13 @@ from starlette.routing import BaseRoute
 
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans.strata import strata
-from incrowd.studio.chosen_values import FIELDS, share_fields, typed_change, typed_values
+from incrowd.studio.chosen_values import (
+    FIELDS,
+    number_in,
+    share_fields,
+    typed_change,
+    typed_values,
+)
 from incrowd.studio.edits import Change, Changes, edited
 from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.studio.pages import (
@@ -297,11 +303,8 @@ class NeededCrowd(NamedTuple):
 
 def margin_of(text: str) -> float:
     """A margin in points as a proportion. Raises UsageError."""
-    try:
-        points = float(text.replace(",", "."))
-    except ValueError:
-        points = 0.0
-    if not 0 < points <= MOST_MARGIN:
+    points = number_in(text)
+    if points is None or not 0 < points <= MOST_MARGIN:
         raise UsageError.of("margin", text, "should be a number of points, such as 2")
     return points / 100
 
