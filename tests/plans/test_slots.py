@@ -10,7 +10,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from incrowd.accountant.certificates import certify, redrawn, smallest_epsilon
+from incrowd.accountant.certificates import (
+    certify,
+    clearly_keeps,
+    redrawn,
+    smallest_epsilon,
+    smallest_noise,
+)
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.laws import at_least
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
@@ -263,3 +269,16 @@ def test_far_tails_of_large_binomials(trials, q, least):
             term *= odds * (trials - count) / (count + 1)
             count += 1
     assert at_least(trials, q, np.array([least]))[0] == pytest.approx(float(wanted), rel=1e-11)
+
+
+def test_an_epsilon_below_the_cost_of_redraws_is_met_by_no_noise():
+    """1,000 people whose redraws cost 1e-4 each: .1 in all. With more to spare, noise is enough."""
+
+    def family(flip):
+        return replace(Contribution.of(Schema.uniform([FREE_BIT], flip)), redraws=1e-4)
+
+    with pytest.raises(PrivacyError, match="epsilon"):
+        smallest_noise("shuffle", family, 1000, 0.05, 0.9)
+    assert not clearly_keeps("shuffle", family(BitFlip(1 << 30)), 1000, 0.05, 0.9)
+    enough = smallest_noise("shuffle", family, 1000, 1.0, 0.5)
+    assert certify("shuffle", family(enough), 1000, 1.0).delta.upper <= 0.5

@@ -79,10 +79,10 @@ def _unseen(epsilon: float, cost: float) -> float:
 
 def _before_redraws(epsilon: float, delta: float, cost: float) -> tuple[float, float]:
     """Return the (epsilon, delta) of reports as first drawn that gives (epsilon, delta) given that
-    they fit; delta is nearly 0 if none does."""
+    they fit; epsilon is below 0, or delta nearly 0, if none does."""
     if not cost:
         return epsilon, delta
-    drawn = max(epsilon - cost, 0.0)
+    drawn = epsilon - cost
     return drawn, max((delta - _unseen(drawn, cost)) * math.exp(-cost), LEAST_DELTA)
 
 
@@ -204,7 +204,7 @@ def clearly_keeps(
     check_promise(crowd, epsilon, delta)
     cost = redraw_cost(by, possible[0], crowd)
     drawn, most = _before_redraws(epsilon, delta, cost)
-    return all(by.bound(each, crowd, drawn, QUICK) <= most for each in possible)
+    return drawn >= 0 and all(by.bound(each, crowd, drawn, QUICK) <= most for each in possible)
 
 
 def smallest_noise_for_eta(
