@@ -53,8 +53,9 @@ def randomizer(draw, kind, exclusive):
 NAMES = {"two stages": "rappor", "memoized": "rappor"}
 
 
-def question(draw, id):
-    kind = draw.choice(["yesno", "yesno", "choice", "multi", "number", "text"])
+def question(draw, id, way):
+    kinds = ["yesno", "yesno", "choice", "multi", "number", "text"]
+    kind = draw.choice(["yesno", "choice", "number"] if way == "crossed" else kinds)
     found = {"id": id, "type": kind}
     options = [f"option {i}" for i in range(draw.choice([2, 2, 3]))]
     if kind in ("choice", "multi"):
@@ -68,7 +69,7 @@ def question(draw, id):
     elif draw.random() < 0.15:
         found["optional"] = True
     exclusive = kind in ("choice", "number") or (kind == "yesno" and "optional" in found)
-    device = randomizer(draw, kind, exclusive)
+    device = {} if way == "crossed" else randomizer(draw, kind, exclusive)
     return found | ({"randomizer": device} if device else {})
 
 
@@ -86,7 +87,9 @@ def message(draw, questions, ids):
 
 def survey(draw):
     """A survey of one to three questions; how they travel is fixed or left to the planner."""
-    questions = [question(draw, f"q{i}") for i in range(draw.choice([1, 1, 2, 2, 3]))]
+    way = draw.choice(["together", "copies", "messages", "messages", "planner", "crossed"])
+    number = draw.choice([2, 2, 3] if way == "crossed" else [1, 1, 2, 2, 3])
+    questions = [question(draw, f"q{i}", way) for i in range(number)]
     fixed = any("randomizer" in question for question in questions)  # that need a weak promise
     epsilon = draw.choice([1.0, 2.0, 4.0] if fixed else [0.01, 0.1, 0.3, 1.0, 2.0, 4.0])
     privacy = {"epsilon": epsilon * draw.uniform(0.7, 1.4)}
@@ -94,7 +97,8 @@ def survey(draw):
     if draw.random() < 0.1:
         privacy["analysis"] = "local"
     found = {"name": "s", "crowd": draw.choice([2, 2, 3, 3, 4, 5, 6]), "privacy": privacy}
-    way = draw.choice(["together", "copies", "messages", "messages", "planner"])
+    if way == "crossed":  # the cells of all questions together
+        found["message"] = [{"questions": [q["id"] for q in questions], "cells": True}]
     if way == "copies":
         found["copies"] = draw.choice([2, 3])
     if way == "messages":
