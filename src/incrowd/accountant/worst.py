@@ -95,6 +95,8 @@ def _ranked(
     """
     laws = [candidate.ratios.law(epsilon, side=1) for candidate in candidates]
     likely = max(range(len(laws)), key=lambda i: laws[i].mass @ np.maximum(laws[i].value, 0) ** 2)
-    ceilings = [chernoff_bound(law, crowd) / crowd for law in laws]
-    ceilings[likely] = math.inf
+    ceilings = [
+        math.inf if i == likely else chernoff_bound(law, crowd) / crowd
+        for i, law in enumerate(laws)
+    ]
     return sorted(zip(ceilings, laws, candidates, strict=True), key=lambda one: -one[0])

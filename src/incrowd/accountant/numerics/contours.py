@@ -94,8 +94,18 @@ class Crowd:
         """The mean, under each law, of a function that has these values at `value`."""
         return np.asarray(np.add.reduceat(self.mass * values, self.ends[:-1]))
 
+    @cached_property
+    def _known(self) -> dict[tuple[int, float], OrdinaryLaw]:
+        """The results of `ordinary`: a search asks for few of them, each a hundred times."""
+        return {}
+
     def ordinary(self, place: int, cut: float) -> OrdinaryLaw:
         """The law of one class up to the cut."""
+        if (place, cut) not in self._known:
+            self._known[place, cut] = self._ordinary(place, cut)
+        return self._known[place, cut]
+
+    def _ordinary(self, place: int, cut: float) -> OrdinaryLaw:
         rows = slice(self.ends[place], self.ends[place + 1])
         value, mass = self.value[rows], self.mass[rows]
         below = value <= cut
@@ -124,6 +134,7 @@ class Crowd:
 # percent, and take proportionally longer. No choice can make the bound wrong.
 INTERVALS = 40  # of u; the last is STRETCH times as long as the first
 STRETCH = 1 + INTERVALS / 4
+GROWN = np.expm1(np.linspace(0, math.log(STRETCH), INTERVALS + 1))  # ends of the intervals
 SMOOTHING = 0.02  # h, in spreads of the sum
 PERIOD = 6.5  # the distance of aliases, in spreads
 FLOOR, DROP = 0.01, 40.0  # |M(theta + it)| is raised to FLOOR or 1 - DROP/n, times M(theta)
@@ -211,9 +222,11 @@ def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math
     t = contour.step * np.arange(SIDE**2)
     floor = max(FLOOR, 1 - DROP / crowd.others)
     phi = np.clip(law.moduli(theta, contour.step), floor, 1.0)
-    different, place_of = np.unique(phi, return_inverse=True)  # most are equal to the floor
-    excess = np.expm1(log_moment + np.log(different))
-    powers = _log_over_labels(crowd, contour.eta, excess)[place_of]
+    higher = phi > floor  # few are
+    excess = np.expm1(log_moment + np.log(np.append(phi[higher], floor)))
+    *above, lowest = _log_over_labels(crowd, contour.eta, excess)
+    powers = np.full(len(phi), lowest)
+    powers[higher] = above
     both_sides = np.where(t > 0, 2.0, 1.0)
     weight = both_sides * contour.step * (phi + 1 / phi) / 2 / (theta**2 + t**2)
     log_sum = log_sum_exp(powers + np.log(weight) - (h * t) ** 2 / 2)
@@ -244,8 +257,7 @@ def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray
 
 def _labels(eta: float) -> np.ndarray:
     """The values of u from 0 to eta, denser near zero."""
-    grown = np.expm1(np.linspace(0, math.log(STRETCH), INTERVALS + 1))
-    return np.asarray(eta * grown / grown[-1])
+    return np.asarray(eta * GROWN / GROWN[-1])
 
 
 def log_decisive(crowd: Crowd, contour: Contour) -> np.ndarray:

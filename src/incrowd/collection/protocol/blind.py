@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate
-from math import gcd
+from math import gcd, prod
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA384
-from gmpy2 import powmod
+from gmpy2 import mpz, powmod
+from gmpy2 import gcd as quick_gcd
 
 from incrowd.errors import InWords, ProtocolError
 
@@ -59,7 +60,8 @@ class TokenKey:
         allowed = f"should be a product of two primes with {BITS:,} bits"
         if (bits := self.modulus.bit_length()) != BITS:
             raise ProtocolError.of(field, InWords(f"has {bits:,} bits"), allowed)
-        if factor := next((p for p in _small_primes() if self.modulus % p == 0), 0):
+        if (shared := quick_gcd(self.modulus, _product_of_small_primes())) > 1:
+            factor = next(p for p in _small_primes() if shared % p == 0)
             raise ProtocolError.of(field, InWords(f"has the factor {factor}"), allowed)
         # Fermat: true for every prime number. `powmod` takes an eighth of the time of `pow`.
         if powmod(2, self.modulus - 1, self.modulus) == 1:
@@ -93,6 +95,12 @@ def _small_primes() -> tuple[int, ...]:
         if prime[p]:
             prime[p * p :: p] = bytes(len(range(p * p, SMALLEST_FACTOR, p)))
     return tuple(p for p in range(SMALLEST_FACTOR) if prime[p])
+
+
+@cache
+def _product_of_small_primes() -> mpz:
+    """Their greatest common divisor with a modulus takes a hundredth of the time of divisions."""
+    return mpz(prod(_small_primes()))
 
 
 def challenges(key: TokenKey) -> tuple[int, ...]:
