@@ -11,6 +11,7 @@ import pyarrow.parquet
 import incrowd
 from incrowd.reports.tally_files import save_tally
 from tests.conftest import people, plan_of
+from tests.oracles.source import nodes_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "formats.md").read_text()
@@ -36,7 +37,7 @@ def named_in(source):
     """Every name of a format among the constants of a Python file."""
     texts = {
         node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
-        for node in ast.walk(ast.parse(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
     }
     return {match[0] for text in texts if len(text) < 60 and (match := NAME.match(text))}

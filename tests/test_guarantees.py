@@ -22,6 +22,7 @@ from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence
 from incrowd.reports.collection import Collection
 from tests.oracles import crowds
 from tests.oracles.releases import claims, digest, stated_release
+from tests.oracles.source import nodes_of
 
 PEOPLE = 2000
 RECEIPT = Received(
@@ -381,8 +382,7 @@ STATED = {"guarantees.py", "presentation/sentences.py"}
 def promises_in(text):
     """What a module says of promises by itself: a Guarantee that it makes or alters, and figures
     of one that it writes out."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+    for node in nodes_of(text):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             if called.endswith(("Guarantee", "Guarantee.model_construct")):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import incrowd
 import reproduction
+from tests.oracles.source import tree_of
 
 SOURCE = Path(incrowd.__file__).parent
 AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the package
@@ -51,7 +52,7 @@ def imported_modules(tree: ast.AST) -> list[str]:
 
 @cache
 def imports_of(file: Path) -> list[str]:
-    return imported_modules(ast.parse(file.read_text()))
+    return imported_modules(tree_of(file.read_text()))
 
 
 def room(module: str) -> str:
@@ -161,7 +162,7 @@ def rederives_p(tree: ast.AST) -> bool:
 def test_p_and_q_come_from_channels_only():
     assert rederives_p(ast.parse("p = 1 - channel.q"))
     outside = [file for file in module_files() if "channels" not in file.parts]
-    assert [file for file in outside if rederives_p(ast.parse(file.read_text()))] == []
+    assert [file for file in outside if rederives_p(tree_of(file.read_text()))] == []
 
 
 ENTRY_POINT = {
@@ -237,7 +238,7 @@ def unused(modules: dict[str, ast.Module], also: Iterable[str] = ()) -> list[str
 
 def test_no_public_function_is_for_tests_alone():
     modules = {
-        module_name(file): ast.parse(file.read_text())
+        module_name(file): tree_of(file.read_text())
         for file in [*module_files(), SOURCE / "__init__.py"]
         if file.is_relative_to(SOURCE)
     }

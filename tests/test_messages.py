@@ -12,6 +12,7 @@ from incrowd.errors import InWords, Problem, UsageError
 from tests.messages.grammar import faults
 from tests.messages.listing import heard, lines
 from tests.messages.recorder import SOURCE, made_in, sites
+from tests.oracles.source import nodes_of
 
 # Places that no call reaches, and why.
 NOT_REACHED: dict[str, str] = {}
@@ -40,9 +41,9 @@ def test_every_call_of_the_table_makes_a_message():
     assert len(names) == len(set(names))
 
 
-def compared(tree):
+def compared(source):
     """The comparisons with the text of an error: what decides is its class."""
-    nodes = list(ast.walk(tree))
+    nodes = nodes_of(source)
     handlers = [node for node in nodes if isinstance(node, ast.ExceptHandler)]
     caught = "|".join({node.name for node in handlers if node.name}) or "error"
     text = re.compile(rf"\b(str\(({caught})\)|({caught})\.args\b)|\.allowed\b")
@@ -52,14 +53,14 @@ def compared(tree):
 
 
 def test_no_decision_is_taken_on_the_text_of_an_error():
-    found = {file: [*compared(ast.parse(file.read_text()))] for file in SOURCE.rglob("*.py")}
+    found = {file: [*compared(file.read_text())] for file in SOURCE.rglob("*.py")}
     assert {str(file): taken for file, taken in found.items() if taken} == {}
 
 
 def test_a_decision_on_a_text_would_be_seen():
     for text in ("'x' in str(error)", "error.args[0] == 'x'", "error.problems[0].allowed == 'x'"):
         code = f"try:\n    pass\nexcept OSError as error:\n    found = {text}\n"
-        assert list(compared(ast.parse(code))), text
+        assert list(compared(code)), text
 
 
 @pytest.mark.parametrize(

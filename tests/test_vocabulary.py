@@ -1,6 +1,5 @@
 """The code, the files and the clients use the words of docs/vocabulary.md."""
 
-import ast
 import json
 import re
 import tomllib
@@ -49,8 +48,8 @@ def in_json():
 
 
 def in_python():
-    trees = [ast.parse(file.read_text()) for file in SOURCE.rglob("*.py")]
-    return {name for tree in trees for name in bound(tree)}
+    texts = [file.read_text() for file in SOURCE.rglob("*.py")]
+    return {name for text in texts for name in bound(text)}
 
 
 def in_typescript():

@@ -19,6 +19,7 @@ from incrowd.cli.app import main
 from incrowd.errors import PrecisionError
 from incrowd.guarantees import guarantee_for
 from incrowd.plans.plan import Assumption
+from tests.oracles.source import nodes_of
 
 SURVEY = """
 name = "clubs"
@@ -132,7 +133,7 @@ def test_nothing_outside_compares_an_analysis_by_its_name():
     for file in source.rglob("*.py"):
         if file.parent.name == "analyses":
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in nodes_of(file.read_text()):
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
                 values = {s.value for s in sides if isinstance(s, ast.Constant)}

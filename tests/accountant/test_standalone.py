@@ -9,6 +9,7 @@ import pytest
 
 from incrowd import accountant
 from incrowd.errors import PrivacyError
+from tests.oracles.source import nodes_of
 
 SOURCE = Path(accountant.__file__).parent
 # What `import incrowd` itself loads, whatever is used of it.
@@ -17,7 +18,7 @@ ALLOWED = {"incrowd", "incrowd.errors", "incrowd.characters", "incrowd.views", "
 
 def test_it_imports_nothing_of_incrowd_but_errors():
     for file in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in nodes_of(file.read_text()):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
             ours = {name for name in names if name.split(".")[0] == "incrowd"}

@@ -15,6 +15,7 @@ from incrowd.errors import Problem, ProtocolError, UsageError
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.tally_files import save_tally
 from tests.cli.conftest import said
+from tests.oracles.source import nodes_of
 
 SOURCE = Path(incrowd.__file__).parent
 LIBRARY = [file for file in SOURCE.rglob("*.py") if "cli" not in file.parts]
@@ -35,9 +36,9 @@ def estimates():
     return incrowd.estimate(plan, incrowd.randomize(plan, answers, simulation_seed=1))
 
 
-def of_a_problem(tree):
+def of_a_problem(nodes):
     """The texts that an error is made of: of the calls of Problem(...) and ....of(...)."""
-    for node in ast.walk(tree):
+    for node in nodes:
         made = isinstance(node, ast.Call) and ast.unparse(node.func)
         if made and (made == "Problem" or made.endswith("Error.of")):
             texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
@@ -46,14 +47,14 @@ def of_a_problem(tree):
 
 def test_no_error_of_the_library_names_an_option():
     for file in LIBRARY:
-        texts = of_a_problem(ast.parse(file.read_text()))
+        texts = of_a_problem(nodes_of(file.read_text()))
         assert [text for text in texts if OPTION.search(text)] == [], file
 
 
 def test_an_option_would_be_seen():
     for field, allowed in (("-o", "is a file"), ("crowd", "use --accept-smaller-crowd for less")):
-        tree = ast.parse(f"raise UsageError.of({field!r}, 1, {allowed!r})")
-        assert [text for text in of_a_problem(tree) if OPTION.search(text)]
+        nodes = nodes_of(f"raise UsageError.of({field!r}, 1, {allowed!r})")
+        assert [text for text in of_a_problem(nodes) if OPTION.search(text)]
 
 
 def test_every_option_of_the_list_exists():

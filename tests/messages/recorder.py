@@ -12,6 +12,7 @@ from unittest import mock
 import incrowd
 from incrowd import errors
 from incrowd.cli.console import as_typed
+from tests.oracles.source import tree_of
 
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}
@@ -48,7 +49,7 @@ def sites() -> tuple[Site, ...]:
         Site(str(file.relative_to(SOURCE)), node.lineno, node.end_lineno, ast.unparse(node)[:160])
         for file in sorted(SOURCE.rglob("*.py"))
         if file.name != "errors.py"
-        for node in made_in(ast.parse(file.read_text()))
+        for node in made_in(tree_of(file.read_text()))
     )
 
 

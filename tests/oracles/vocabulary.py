@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import incrowd
+from tests.oracles.source import nodes_of
 
 SOURCE = Path(incrowd.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "vocabulary.md"
@@ -18,9 +19,9 @@ def banned():
     return {word for row in rows for word in re.findall(r"`(\w+)`", row)}
 
 
-def bound(tree):
+def bound(source):
     """Every name that a module binds: variables, arguments, functions, classes, attributes."""
-    for node in ast.walk(tree):
+    for node in nodes_of(source):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
                 yield name
@@ -36,7 +37,7 @@ def bound(tree):
 
 def uses(source, words):
     """How often a module binds each of some words, with or without underscores around it."""
-    return Counter(w for name in bound(ast.parse(source)) if (w := name.strip("_")) in words)
+    return Counter(w for name in bound(source) if (w := name.strip("_")) in words)
 
 
 def counted(words):

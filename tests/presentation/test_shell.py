@@ -17,6 +17,7 @@ from incrowd.presentation.shell import breakable, rendered, templates
 from reproduction.figure import Axis, Figure
 from reproduction.page import figure_page, papers_page
 from reproduction.row import Row
+from tests.oracles.source import nodes_of
 
 EVIL = "<script>alert('a & b')</script>"
 SOURCES = (Path(incrowd.__file__).parent, Path(reproduction.__file__).parent)
@@ -92,7 +93,7 @@ def test_there_is_no_other_shell():
     assert sorted(begin) == ["index.html", "shell.html", "studio.html"]
     tag = re.compile(r"<(?:p|div|section|table|td|h1)\b")
     for file in (file for file in files if file.suffix == ".py"):
-        nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        nodes = nodes_of(file.read_text(encoding="utf-8"))
         texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
         assert not [text for text in texts if isinstance(text, str) and tag.search(text)], file
 

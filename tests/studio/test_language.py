@@ -9,6 +9,7 @@ from jinja2.ext import extract_from_ast
 import incrowd.studio
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import german, in_language, phrase, preferred
+from tests.oracles.source import nodes_of
 
 HOME = Path(incrowd.studio.__file__).parent
 
@@ -21,7 +22,7 @@ def texts_of_template(source):
 def texts_of_module(source):
     return {
         node.args[0].value
-        for node in ast.walk(ast.parse(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.Call)
         and getattr(node.func, "id", "") == "phrase"
         and isinstance(node.args[0], ast.Constant)

@@ -95,15 +95,15 @@ class Crowd:
         return np.asarray(np.add.reduceat(self.mass * values, self.ends[:-1]))
 
     @cached_property
-    def _known(self) -> dict[tuple[int, float], OrdinaryLaw]:
+    def _laws_below(self) -> dict[tuple[int, float], OrdinaryLaw]:
         """The results of `ordinary`: a search asks for few of them, each a hundred times."""
         return {}
 
     def ordinary(self, place: int, cut: float) -> OrdinaryLaw:
         """The law of one class up to the cut."""
-        if (place, cut) not in self._known:
-            self._known[place, cut] = self._ordinary(place, cut)
-        return self._known[place, cut]
+        if (place, cut) not in self._laws_below:
+            self._laws_below[place, cut] = self._ordinary(place, cut)
+        return self._laws_below[place, cut]
 
     def _ordinary(self, place: int, cut: float) -> OrdinaryLaw:
         rows = slice(self.ends[place], self.ends[place + 1])
