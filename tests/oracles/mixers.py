@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from gmpy2 import powmod
 
 from incrowd.collection.inviter.signing import (
     PrivateTokenKey,
     key_roots,
     new_token_key,
-    sign_blinded,
 )
 from incrowd.collection.protocol import tokens
 from incrowd.collection.protocol.blind import blind_all, finalize, random_blinding
@@ -124,14 +124,21 @@ def answer(request, of):
     """The inviter's answer to a request, bytes."""
     parsed = tokens.TokenRequest.parse(request, of)
     pairs = zip(parsed.blinded, private_keys(of), strict=True)
-    return b"".join(sign_blinded(blinded, key) for blinded, key in pairs)
+    return b"".join(signed(blinded, key) for blinded, key in pairs)
+
+
+def signed(blinded, key):
+    """The root of a blinded message, without what protects the key: a third of the time."""
+    z = int.from_bytes(blinded)
+    s_p, s_q = powmod(z, key.d_p, key.p), powmod(z, key.d_q, key.q)
+    return int(s_q + key.q * ((s_p - s_q) * key.q_inv % key.p)).to_bytes(256)
 
 
 def token(number, text):
     """The inviter's signature of a text, with the key of the entry (0) or of a message."""
     key = token_keys()[number]
     ((blinded, inverse),) = blind_all([text], key.public, [random_blinding(key.public)])
-    return finalize(text, sign_blinded(blinded, key), inverse, key.public)
+    return finalize(text, signed(blinded, key), inverse, key.public)
 
 
 def in_slots(of, reports):

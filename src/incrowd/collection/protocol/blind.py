@@ -18,16 +18,15 @@ import secrets
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate
-from math import gcd, prod
+from math import prod
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA384
-from gmpy2 import mpz, powmod
-from gmpy2 import gcd as quick_gcd
+from gmpy2 import gcd, mpz, powmod
 
 from incrowd.errors import InWords, ProtocolError
 
@@ -56,16 +55,7 @@ class TokenKey:
     modulus: int
 
     def __post_init__(self) -> None:
-        field = "token_key.modulus"
-        allowed = f"should be a product of two primes with {BITS:,} bits"
-        if (bits := self.modulus.bit_length()) != BITS:
-            raise ProtocolError.of(field, InWords(f"has {bits:,} bits"), allowed)
-        if (shared := quick_gcd(self.modulus, _product_of_small_primes())) > 1:
-            factor = next(p for p in _small_primes() if shared % p == 0)
-            raise ProtocolError.of(field, InWords(f"has the factor {factor}"), allowed)
-        # Fermat: true for every prime number. `powmod` takes an eighth of the time of `pow`.
-        if powmod(2, self.modulus - 1, self.modulus) == 1:
-            raise ProtocolError.of(field, InWords("is a prime number"), allowed)
+        _check_modulus(self.modulus)
 
     @classmethod
     def parse(cls, data: bytes) -> TokenKey:
@@ -85,6 +75,21 @@ class TokenKey:
     def public(self) -> RSAPublicKey:
         """The key as an object that verifies."""
         return RSAPublicNumbers(EXPONENT, self.modulus).public_key()
+
+
+# A service reads its bundle again and again: what was checked once is right.
+@lru_cache(maxsize=256)
+def _check_modulus(modulus: int) -> None:
+    field = "token_key.modulus"
+    allowed = f"should be a product of two primes with {BITS:,} bits"
+    if (bits := modulus.bit_length()) != BITS:
+        raise ProtocolError.of(field, InWords(f"has {bits:,} bits"), allowed)
+    if (shared := gcd(modulus, _product_of_small_primes())) > 1:
+        factor = next(p for p in _small_primes() if shared % p == 0)
+        raise ProtocolError.of(field, InWords(f"has the factor {factor}"), allowed)
+    # Fermat: true for every prime number. `powmod` takes an eighth of the time of `pow`.
+    if powmod(2, modulus - 1, modulus) == 1:
+        raise ProtocolError.of(field, InWords("is a prime number"), allowed)
 
 
 @cache
@@ -123,6 +128,11 @@ def check_roots(key: TokenKey, roots: Sequence[bytes]) -> None:
     (docs/mathematics.md#blind-signatures; after Goldberg, Reyzin, Sagga, Baldimtsi 2018).
     Raises ProtocolError if a root is missing or incorrect.
     """
+    _check_roots(key, tuple(roots))
+
+
+@lru_cache(maxsize=256)
+def _check_roots(key: TokenKey, roots: tuple[bytes, ...]) -> None:
     if len(roots) != ROOTS or any(len(root) != SIGNATURE_BYTES for root in roots):
         value = InWords("do not have the required number or length")
         allowed = f"there should be {ROOTS} roots of {SIGNATURE_BYTES} bytes"
