@@ -197,12 +197,15 @@ KINDS = {
 }
 
 
+def survey_of(kind):
+    """Surveys with a generous promise, so that few reports tell a lot; the analysis is quick."""
+    privacy = {"epsilon": 8.0, "delta": 1e-3, "analysis": "blanket"}
+    return incrowd.Survey.of({"name": kind, "crowd": 1000, "privacy": privacy} | KINDS[kind])
+
+
 @cache
 def plan_of(kind):
-    """Plans with a generous promise, so that few reports tell a lot; the analysis is quick."""
-    privacy = {"epsilon": 8.0, "delta": 1e-3, "analysis": "blanket"}
-    raw = {"name": kind, "crowd": 1000, "privacy": privacy}
-    return incrowd.plan(incrowd.Survey.of(raw | KINDS[kind]))
+    return incrowd.plan(survey_of(kind))
 
 
 def people(rows=3000):

@@ -7,9 +7,14 @@ import pytest
 
 from incrowd.encoding.answers import load_answers, load_batches
 from incrowd.errors import AnswersError
-from tests.conftest import people
+from tests.conftest import people, survey_of
 
 ROWS = 3000
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return survey_of("bits")
 
 
 # --- the pieces ------------------------------------------------------------------------------
@@ -18,8 +23,8 @@ ROWS = 3000
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("rows", [1, 700, 3000, 5000])
-def test_batches_are_the_file_in_pieces(plans, tmp_path, ending, rows):
-    path, survey = tmp_path / f"a.{ending}", plans["bits"].survey
+def test_batches_are_the_file_in_pieces(survey, tmp_path, ending, rows):
+    path = tmp_path / f"a.{ending}"
     if ending == "parquet":
         pa.parquet.write_table(people(), path, row_group_size=400)
     else:
@@ -49,8 +54,7 @@ WRONG_FILES = [
 
 
 @pytest.mark.parametrize(("name", "content"), WRONG_FILES)
-def test_a_wrong_file_gives_the_error_of_a_whole_one(plans, tmp_path, name, content):
-    survey = plans["bits"].survey
+def test_a_wrong_file_gives_the_error_of_a_whole_one(survey, tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(AnswersError) as whole:
         load_answers(tmp_path / name, survey)
@@ -60,9 +64,9 @@ def test_a_wrong_file_gives_the_error_of_a_whole_one(plans, tmp_path, name, cont
     assert str(batches.value) == str(whole.value).replace(source, "")
 
 
-def test_no_file_at_all(plans, tmp_path):
+def test_no_file_at_all(survey, tmp_path):
     for path in (tmp_path / "none.csv", tmp_path / "none.parquet"):
         with pytest.raises(AnswersError, match="No such file"):
-            load_batches(path, plans["bits"].survey, 10)
+            load_batches(path, survey, 10)
     with pytest.raises(AnswersError):
-        list(load_batches(tmp_path, plans["bits"].survey, 10).tables)
+        list(load_batches(tmp_path, survey, 10).tables)

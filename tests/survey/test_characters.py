@@ -30,11 +30,11 @@ def survey(**question):
 
 def test_every_character_of_unicode_that_controls_or_hides_is_refused():
     """By the properties of Unicode, which the code does not look at."""
-    every = {chr(point) for point in range(sys.maxunicode + 1)}
+    every = [chr(point) for point in range(sys.maxunicode + 1)]
     right = {c for c in every if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - SEEN
     right |= {c for c in every if unicodedata.bidirectional(c) in DIRECTIONS}
     right |= set(WITHOUT_WIDTH) | set(RESERVED)
-    assert {c for c in every if HIDDEN.fullmatch(c)} == right
+    assert set(HIDDEN.findall("".join(every))) == right
 
 
 @pytest.mark.parametrize(
