@@ -57,13 +57,19 @@ class Lattice:
 
     def transform(self, size: int) -> np.ndarray:
         """Fourier transform on a circle of `size` points, zero at index 0."""
-        turns = np.pad(self.mass, (0, -len(self.mass) % size)).reshape(-1, size)
-        return np.asarray(rfft(np.roll(turns.sum(axis=0), self.first % size)))
+        turns = np.zeros((-(-len(self.mass) // size), size))
+        turns.ravel()[: len(self.mass)] = self.mass
+        return np.asarray(rfft(_rolled(turns.sum(axis=0), self.first % size)))
 
     def inverse(self, spectrum: np.ndarray, low: int, size: int) -> Lattice:
         """The law of a transform on the same lattice, once around the circle from `low`."""
         circle = np.asarray(irfft(spectrum, size))
-        return replace(self, first=low, mass=np.maximum(np.roll(circle, -(low % size)), 0.0))
+        return replace(self, first=low, mass=np.maximum(_rolled(circle, -(low % size)), 0.0))
+
+
+def _rolled(circle: np.ndarray, places: int) -> np.ndarray:
+    """`numpy.roll`, which takes several times as long for few points."""
+    return np.concatenate([circle[-places:], circle[:-places]]) if places else circle
 
 
 class Split(NamedTuple):
@@ -282,7 +288,9 @@ def _log_modulus(z: np.ndarray) -> np.ndarray:
 
 
 LOG_TAIL = 41.0  # tails beyond exp(-41) < 2e-18, a hundredth of UNIT, are bounded, not computed
-GRID = 64  # exponents to try: between two neighbors the bound is looser by less than a hundredth
+# Exponents to try, from the lowest to the highest one: between two neighbors the bound is looser
+# by less than a hundredth.
+SHARES = np.linspace(0, 1, 64)
 WIDEST = 100.0  # over the deviation of a draw: the best exponent for a sum is never larger
 
 
@@ -326,7 +334,8 @@ def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray,
     deviation = np.sqrt(law.second_moment + extra_variance)
     widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
     highest = min(WIDEST / deviation, EXPONENT_TO_ADD / max(float(law.value.max()), SMALLEST))
-    s = np.geomspace(1 / widest, max(highest, 2 / widest), GRID)
+    lowest = 1 / widest
+    s = lowest * (max(highest, 2 * lowest) / lowest) ** SHARES  # `numpy.geomspace` takes longer
     return s, law.cumulant(s) + s**2 * extra_variance / 2
 
 
@@ -390,7 +399,7 @@ class Discretization:
 
     spare: the extra variance that a lattice may add to one (tilted) draw. step: the coarsest one
     that satisfies this. block: the number of draws on the first lattice. reach: how far sums can
-    lie from zero.
+    lie from zero. coarsest: one draw with that step.
     """
 
     tilted: TiltedLaw
@@ -398,6 +407,7 @@ class Discretization:
     step: float
     block: int
     reach: Reach
+    coarsest: tuple[Lattice, float]
 
     @property
     def points(self) -> float:
@@ -421,7 +431,8 @@ class Discretization:
     def sum(self, halvings: int = 0) -> tuple[Lattice, float]:
         """The tilted lattice law of the sum with the step halved `halvings` times; its cumulant."""
         tilted = self.tilted
-        draw, cumulant = tilted.on_lattice(self.step / 2**halvings)
+        finer = tilted.on_lattice(self.step / 2**halvings) if halvings else None
+        draw, cumulant = finer or self.coarsest
         return fold(draw, self.reach, tilted.count, self.block), tilted.count * cumulant
 
     def positive_mean(self, halvings: int = 0) -> Mean:
@@ -445,11 +456,11 @@ def discretize(
     if unit:
         step = unit * 2.0 ** math.floor(math.log2(step / unit))
     while True:
-        draw, _ = tilted.on_lattice(step)
-        reach = Reach.of(draw, tilted.count, 2 * spare)
+        coarsest = tilted.on_lattice(step)
+        reach = Reach.of(coarsest[0], tilted.count, 2 * spare)
         block = _block(reach, tilted.count, step, spare)
         if 4 * reach.width(block) <= MOST_POINTS * step:
-            return Discretization(tilted, spare, step, block, reach)
+            return Discretization(tilted, spare, step, block, reach, coarsest)
         step *= 2
 
 
