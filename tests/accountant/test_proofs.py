@@ -4,13 +4,13 @@ Only contours are rounded. Each statement has a wrong variant beside it, which t
 refute.
 """
 
-import cmath
 import math
 from collections import defaultdict
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations_with_replacement, pairwise, permutations, product
 
+import numpy as np
 import pytest
 
 import incrowd
@@ -367,14 +367,13 @@ def test_contour_sums_are_above_whatever_their_step(theta, step, smoothing):
     """By the sum over all its aliases, in ordinary numbers. Wrong: half a step further on."""
     law = {-1.0: 0.7, 0.5: 0.2, 2.0: 0.1}
     truth = sum(p * max(0.0, s) for s, p in law.items())
-    places = range(-40_000, 40_001) if not smoothing else range(-200, 201)
+    last = 200 if smoothing else 40_000
+    places = np.arange(-last, last + 1)
 
     def contour(shift):
-        total = 0.0
-        for j in places:
-            w = complex(theta, (j + shift) * step)
-            moment = sum(p * cmath.exp(w * s) for s, p in law.items())
-            total += (cmath.exp((smoothing * w) ** 2 / 2) * moment / w**2).real
+        w = theta + 1j * (places + shift) * step
+        moment = sum(p * np.exp(w * s) for s, p in law.items())
+        total = (np.exp((smoothing * w) ** 2 / 2) * moment / w**2).real.sum()
         return step / (2 * math.pi) * total
 
     assert contour(0.0) >= truth - 1e-4

@@ -179,8 +179,9 @@ def all_classes(part):
                 yield x / z, other / z, z
 
 
-def stop_loss(a, b, mass, beta, t):
-    return mass @ np.maximum(a - beta * b - t, 0.0)
+def stop_losses(a, b, mass, betas, levels):
+    """E max(0, A - beta B - t) for every beta and level t."""
+    return np.maximum(a - np.multiply.outer(betas, b)[:, None] - levels[:, None], 0.0) @ mass
 
 
 PARTS = [
@@ -204,9 +205,9 @@ def test_some_kept_class_exceeds_every_class_in_the_convex_order(part):
     betas, levels = np.array([0.0, 0.3, 1.0, 1.7, 6.0]), np.linspace(-30, 30, 41)
     found = seat.seats(Schema.of([part])).ratios
     kept = [(np.exp(r.log_a), np.exp(r.log_b), np.exp(r.log_mass)) for r in found]
-    tables = np.array([[[stop_loss(*k, b, t) for t in levels] for b in betas] for k in kept])
+    tables = np.array([stop_losses(*one, betas, levels) for one in kept])
     for some in all_classes(part):
-        table = np.array([[stop_loss(*some, b, t) for t in levels] for b in betas])
+        table = stop_losses(*some, betas, levels)
         assert (tables >= table - 1e-9).all(axis=(1, 2)).any()
 
 
