@@ -1,6 +1,7 @@
 """Open strata over the network: picked by the device, mixed apart, small ones never released."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +18,15 @@ from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.reports.collection import write_reports
 from tests.oracles.terms import stated
 
-FACULTIES = ["law", "arts", "music"]
+FACULTIES = ("law", "arts", "music")
 SIZES = (80, 78, 5)
 
 
+@cache
 def plan(rule="delete", sizes=FACULTIES):
     raw = {"name": "F", "crowd": 55, "small_strata": rule, "colluding": 1}
     raw |= {"privacy": {"epsilon": 6.0, "delta": 1e-3}}
-    faculty = {"id": "faculty", "type": "choice", "options": sizes, "open": True}
+    faculty = {"id": "faculty", "type": "choice", "options": list(sizes), "open": True}
     return incrowd.plan(
         incrowd.Survey.of(raw | {"question": [{"id": "sick", "type": "yesno"}, faculty]})
     )

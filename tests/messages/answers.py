@@ -7,9 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 import incrowd
-from tests.messages.shared import file, made, options, survey
+from tests.messages.shared import file, options, survey
 
 NAMED = {"a": ["yes", "no", "yes"], "id": ["1", "1", "2"]}
+
+WORD = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
 
 
 def load(text, name="answers.csv", **options):
@@ -73,7 +75,7 @@ CASES = {
     "an amount with a comma": of({"d": ["1,5"]}, {"id": "d", "type": "amount", "edges": [0, 1]}),
     "a number too small": of({"d": ["-1"]}, {"id": "d", "type": "number", "edges": [0, 1]}),
     "an empty word": lambda _: incrowd.randomize(
-        made("text"), pa.table({"t": [" "], "a": ["yes"]}), simulation_seed=1
+        incrowd.plan(survey(WORD)), pa.table({"t": [" "]}), simulation_seed=1
     ),
     "a column of dates": of({"a": pa.array(np.array(["2020-01-01"], "datetime64[D]"))}),
     "options that are one number": of({"c": [7]}, options(2, options=["7", "007"])),

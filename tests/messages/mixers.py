@@ -55,7 +55,7 @@ def one_report_less(_):
 def merged_strata(_):
     faculty = {"id": "faculty", "type": "choice", "options": ["law", "arts"], "open": True}
     raw = {"name": "F", "crowd": 55, "small_strata": "merge", "question": [YESNO, faculty]}
-    privacy = {"epsilon": 6.0, "delta": 1e-3}
+    privacy = {"epsilon": 6.0, "delta": 1e-3, "analysis": "blanket"}
     mixers.bundle(incrowd.plan(incrowd.Survey.of(raw | {"privacy": privacy})))
 
 

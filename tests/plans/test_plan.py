@@ -60,7 +60,8 @@ def test_what_has_no_canonical_json_is_refused(content):
 
 
 def test_a_plan_with_a_number_that_has_no_canonical_form_is_refused():
-    survey = Survey.of(GOOD | {"privacy": GOOD["privacy"] | {"analysis": "blanket"}})
+    privacy = GOOD["privacy"] | {"analysis": "blanket"}
+    survey = Survey.of(GOOD | {"privacy": privacy, "question": GOOD["question"][:2]})
     data = json.loads(plan(survey).dumps())
     data["plan"]["guarantee"]["worst"][0]["bits"] = 2**53
     with pytest.raises(PlanFileError, match="not a plan"):

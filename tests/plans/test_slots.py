@@ -58,6 +58,7 @@ def exact_tail(messages, cells, chosen, places):
 FIVE = {"id": "five", "type": "choice", "options": list("abcde")}
 SICK = {"id": "sick", "type": "yesno", "optional": True}
 TOOLS = {"id": "tools", "type": "multi", "options": list("abcdefghijkl"), "at_most": 4}
+QUICK = {"epsilon": 3.0, "delta": 1e-3, "analysis": "blanket"}
 CASES = {  # cells, and how many of them a person is in at most
     "one": ([FIVE], 5, 1),
     "yes or no": ([{"id": "old", "type": "yesno"}], 1, 1),
@@ -94,7 +95,7 @@ def test_messages_of_cells_share_one_pool_beside_the_copies_of_joint_reports():
         {"questions": ["tools"], "cells": True},
         {"questions": ["sick"], "copies": 2},
     ]
-    plan = planned([FIVE, TOOLS, SICK], crowd=500, message=message)
+    plan = planned([FIVE, TOOLS, SICK], crowd=500, message=message, privacy=QUICK)
     sets, ((number,), crowd) = plan.messages[:2], (slots(plan), plan.survey.crowd)
     assert shared(plan.messages) == ((0, 1, 2),)
     law = [exact_tail(sets, [5, 12], [1, 4], n) for n in range(17)]

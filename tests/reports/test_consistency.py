@@ -24,7 +24,8 @@ OTHERS = [
     {"id": "n", "type": "number", "edges": [0, 1, 5], "optional": True},
 ]
 # By the analysis that is quick: what is promised is not looked at.
-THRICE = {"copies": 3, "privacy": {"epsilon": 3.0, "delta": 1e-3, "analysis": "blanket"}}
+ONCE = {"tables": "any", "privacy": {"epsilon": 3.0, "delta": 1e-3, "analysis": "blanket"}}
+THRICE = {"copies": 3, "privacy": ONCE["privacy"]}
 
 
 # --- figures that are possible together ----------------------------------------------------------
@@ -34,7 +35,7 @@ THRICE = {"copies": 3, "privacy": {"epsilon": 3.0, "delta": 1e-3, "analysis": "b
 @pytest.mark.parametrize(
     ("questions", "sent"),
     [
-        *itertools.product([PLAIN, OTHERS, TEXT], [{"tables": "any"}, THRICE]),
+        *itertools.product([PLAIN, OTHERS, TEXT], [ONCE, THRICE]),
         (PLAIN, {"message": [{"questions": ["a", "b"], "cells": True}]}),
         (HOME, {}),
     ],

@@ -6,11 +6,13 @@ import io
 import re
 import tomllib
 import zipfile
+from functools import cache
 from threading import Thread
 from unittest import mock
 
 import pytest
 
+import incrowd
 from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.inviter.init import MixersTerms
 from incrowd.collection.mixer.init import ShufflerTerms
@@ -25,6 +27,7 @@ from incrowd.studio.evidence import plan_file, steps
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.publication import Publication, load_publication, parsed
 from incrowd.studio.work import Job
+from incrowd.survey import Survey
 from tests.conftest import run
 from tests.oracles import mixers
 
@@ -71,9 +74,15 @@ def project(studio):
     return project
 
 
+@cache
+def certified():
+    """The plan of the survey, as `certify` writes it."""
+    return incrowd.plan(Survey.of(tomllib.loads(SURVEY))).dumps()
+
+
 @pytest.fixture
 def planned(project):
-    certify(lambda text: None, project.path)
+    project.plan_path.write_text(certified())
     return project
 
 
