@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.accountant.analyses import analysis
@@ -42,7 +43,8 @@ class Verification:
     smallest stratum if questions are open. absent: the messages, counted from 1, of which no
     reports were given. seed: of a simulation, whose reports protect nobody. people: the number in
     each release, if questions are open. contradicted: whether the shuffler signed two releases of
-    one stratum.
+    one stratum. tail: an upper bound of the probability that one person's reports did not fit into
+    the slots of an upload, and were drawn again.
     """
 
     certificate: Certificate
@@ -57,6 +59,7 @@ class Verification:
     seed: int | None = None
     people: Mapping[Names, int] | None = None
     contradicted: bool = False
+    tail: float = 0.0
 
     @property
     def promise_holds(self) -> bool:
@@ -113,28 +116,40 @@ def verify(
         seed=counted.seed,
         people=people if counted.strata else None,
         contradicted=any(each.contradicted for each in received),
+        tail=max((release.claims.tail for release in counted.releases), default=0.0),
     )
 
 
 def prove(
-    plan: Plan, *, seconds: float = 60.0, progress: Callable[[str], None] = lambda _: None
+    plan: Plan,
+    guarantee: Guarantee | None = None,
+    *,
+    tail: float = 0.0,
+    seconds: float = 60.0,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Enclosure:
-    """Enclose the delta of a plan in interval arithmetic, independently of the accountant.
+    """Enclose the delta of a guarantee in interval arithmetic, independently of the accountant.
 
-    At the plan's epsilon, for its crowd; refined until it is at most the plan's delta, or until
-    refining does not help. progress: called with what is computed. Needs the extra `proved`. Raises
-    ProofError for what the program does not cover, or if it takes longer than `seconds`, and
-    PlanFileError if the analysis is not known.
+    guarantee: what holds for a collection, from `guarantee_of`; by default, what the plan promises.
+    The enclosure is for its epsilon and crowd, and is refined until it is at most its delta, or
+    until refining does not help. tail: an upper bound of the probability that one person's reports
+    did not fit into an upload and were drawn again. progress: called with what is computed. Needs
+    the extra `proved`. Raises ProofError for what the program does not cover, or if it takes longer
+    than `seconds`, and PlanFileError if the analysis is not known.
     """
     from incrowd.accountant.proved import described
     from incrowd.accountant.proved import prove as enclosed
 
     analysis_of(plan)
-    promise = plan.guarantee
-    shuffled = analysis(promise.analysis).shuffled
-    ways = described(sent_by(plan), named=not shuffled)
-    people = promise.crowd if shuffled else 1
-    epsilon, delta = repr(promise.epsilon), repr(promise.delta)
+    holds = guarantee or plan.guarantee
+    shuffled = analysis(holds.analysis).shuffled
+    redraws = -math.log1p(-tail) * plan.survey.rounds
+    ways = [
+        replace(way, redraws=way.redraws + redraws)
+        for way in described(sent_by(plan), named=not shuffled)
+    ]
+    people = holds.crowd if shuffled else 1
+    epsilon, delta = repr(holds.epsilon), repr(holds.delta)
     return enclosed(ways, people, epsilon, delta, seconds=seconds, progress=progress)
 
 

@@ -111,11 +111,12 @@ def accused(setting, pair, others, epsilon):
 
 def share_accused(setting, reports, accused):
     """How often the attacker says x."""
-    kinds = np.arange(1 << setting.domain.bits)
-    counts = (reports[:, :, None] == kinds).sum(axis=1)
-    found, times = np.unique(counts, axis=0, return_counts=True)
-    return sum(n for row, n in zip(found, times, strict=True) if tuple(row) in accused) / len(
-        counts
+    kinds, digits = 1 << setting.domain.bits, reports.shape[1] + 1
+    places = digits ** np.arange(kinds)  # the counts of all kinds are the digits of one number
+    numbers, times = np.unique(places[reports].sum(axis=1), return_counts=True)
+    counts = numbers[:, None] // places % digits
+    return sum(n for row, n in zip(counts, times, strict=True) if tuple(row) in accused) / len(
+        reports
     )
 
 

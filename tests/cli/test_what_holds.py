@@ -19,6 +19,7 @@ import pyarrow.parquet
 import pytest
 
 import incrowd
+from incrowd import verification
 from incrowd.cli.later import COMMANDS
 from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
@@ -265,6 +266,23 @@ def states_what_holds(case, as_json, command):
         assert facts["plan_holds"] is True
         assert facts["holds"] is facts["promise_holds"] is not bool(case.reasons)
         assert code == bool(case.reasons), "incrowd verify && publish"
+
+
+def test_what_holds_for_the_reports_is_what_is_proved(case, filled):
+    """Not what the plan promises, which is too little for a smaller crowd."""
+    pytest.importorskip("flint")
+    code, out, err = filled(*AFTER["verify"], "--proved", "--json")
+    if "no receipt" in case.name:
+        assert code == 2 and "receipt: is missing for release" in err
+        return
+    facts = json.loads(out)
+    proved, holds = facts["proved"], facts["guarantee"]
+    assert float(proved["epsilon"]) == holds["epsilon"]
+    assert float(proved["delta_high"]) <= holds["delta"]
+    assert code == bool(case.reasons)
+    if case.name == "too few":
+        planned = guarantee_for(case.plan, FEW).model_copy(update={"epsilon": 3.0})
+        assert float(verification.prove(case.plan, planned).delta_high) > case.plan.guarantee.delta
 
 
 @some_cases

@@ -17,6 +17,7 @@ from incrowd.files import checked_ending
 
 if TYPE_CHECKING:
     from incrowd.accountant.proved import Enclosure
+    from incrowd.plans import Guarantee
 
 Proved = Annotated[
     bool,
@@ -57,9 +58,11 @@ def verify(
         streams = (incrowd.stream_reports(path, check=True) for path in paths)
         parts = chain.from_iterable(streams) if paths else None
         verification = incrowd.verify(claimed, parts, received=received)
-    proof = _proof(claimed) if proved else None
+    holds, proof = verification.guarantee, None
+    if proved:
+        proof = _proof(claimed, holds, verification.tail)
     show.result(verified.view(claimed, verification, received, proof), json)
-    if not verification.holds or (proof is not None and not _proves(proof, claimed)):
+    if not verification.holds or (proof is not None and not _proves(proof, holds)):
         raise typer.Exit(1)
 
 
@@ -76,13 +79,13 @@ def card(
     The certificate is recomputed and dated today. For a bundle, the card states the guarantee of
     its collection, which is weaker if one party both mixes and opens the reports. Exit code 1 if
     the guarantee does not hold. With --proved, the card carries what was proved, and the exit code
-    is also 1 if that is not the plan's promise.
+    is also 1 if that is not what the card promises.
 
     \b
     Example:
       incrowd card plan.json -o card.html
     """
-    from incrowd.collection.cards import card_of, plan_of
+    from incrowd.collection.cards import card_of, promise_of
     from incrowd.presentation import verified
     from incrowd.presentation.card import markdown
     from incrowd.presentation.write import CARD_WRITERS, write_card
@@ -94,10 +97,10 @@ def card(
         written = card_of(plan)
     proof: Enclosure | str | None = None
     if proved:
-        claimed = plan_of(plan)
-        proof = _proof(claimed)
+        claimed, holds, tail = promise_of(plan)
+        proof = _proof(claimed, holds, tail)
         if isinstance(proof, str):
-            say(verified.proof_sentence(proof, claimed))
+            say(verified.proof_sentence(proof, holds))
         else:
             written = card_of(plan, proof)
     if output:
@@ -107,12 +110,12 @@ def card(
         print_json(written.facts)
     elif not output:
         sys.stdout.write(markdown(written))
-    if proof is not None and not _proves(proof, claimed):
+    if proof is not None and not _proves(proof, holds):
         raise typer.Exit(1)
 
 
-def _proof(plan: incrowd.Plan) -> Enclosure | str:
-    """The enclosure of a plan's delta, or why there is none."""
+def _proof(plan: incrowd.Plan, holds: Guarantee, tail: float) -> Enclosure | str:
+    """The enclosure of the delta of what holds, or why there is none."""
     with needing("proved", UsageError, "--proved"):
         import flint  # noqa: F401
     from incrowd.verification import prove
@@ -121,11 +124,13 @@ def _proof(plan: incrowd.Plan) -> Enclosure | str:
         try:
             return prove(
                 plan,
+                holds,
+                tail=tail,
                 progress=lambda step: status.update(f"proving in interval arithmetic: {step}"),
             )
         except ProofError as error:
             return str(error.problems[0].value)
 
 
-def _proves(proof: Enclosure | str, plan: incrowd.Plan) -> bool:
-    return not isinstance(proof, str) and proof.at_most(repr(plan.guarantee.delta))
+def _proves(proof: Enclosure | str, holds: Guarantee) -> bool:
+    return not isinstance(proof, str) and proof.at_most(repr(holds.delta))

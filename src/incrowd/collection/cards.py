@@ -5,26 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.collection.claims import bundle_guarantee, sealed_by
+from incrowd.collection.claims import bundle_guarantee, claims_of, sealed_by
 from incrowd.collection.page.files import is_bundle
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.plans import Plan
+from incrowd.plans import Guarantee, Plan
 from incrowd.presentation.card import Card, certified_card
 
 if TYPE_CHECKING:
     from incrowd.accountant.proved import Enclosure
 
 
-def plan_of(path: Path) -> Plan:
-    """Return the plan in the file of a plan or of a bundle."""
-    return Bundle.parse(path.read_bytes()).plan if is_bundle(path) else Plan.load(path)
+def promise_of(path: Path) -> tuple[Plan, Guarantee, float]:
+    """Return the plan in the file of a plan or of a bundle, what it guarantees, and the tail.
+
+    The tail is an upper bound of the probability that one person's reports do not fit into an
+    upload; 0 for a plan.
+    """
+    if not is_bundle(path):
+        plan = Plan.load(path)
+        return plan, plan.guarantee, 0.0
+    bundle = Bundle.parse(path.read_bytes())
+    return bundle.plan, bundle_guarantee(bundle), claims_of(bundle).tail
 
 
 def card_of(path: Path, proof: Enclosure | None = None) -> Card:
     """Return the card for the file of a plan or of a bundle, certified today.
 
     For a bundle, it states the guarantee of its collection, which is weaker if one party both mixes
-    and opens the reports. proof: an enclosure of the plan's delta, if it was computed. Raises
+    and opens the reports. proof: an enclosure of that guarantee's delta, if it was computed. Raises
     PlanError if the guarantee does not hold.
     """
     if not is_bundle(path):

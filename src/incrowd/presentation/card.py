@@ -224,8 +224,8 @@ def _proved(proof: Enclosure | None) -> str:
     if proof is None:
         return ""
     return (
-        f" An independent program proved δ ≤ {proof.delta_high} in interval arithmetic, in "
-        f"{proof.seconds:.1f} s."
+        f" An independent program proved δ ≤ {proof.delta_high} at ε = "
+        f"{bound(float(proof.epsilon), 6)} in interval arithmetic, in {proof.seconds:.1f} s."
     )
 
 
@@ -275,8 +275,8 @@ def certified_card(
 
     name: of the plan's file, for the command on the card. promise: the guarantee of a collection by
     the plan, from `guarantee_of`, if that is known. sealed: how its reports travel. proof: an
-    enclosure of the plan's delta, if it was computed. Raises PlanError if the plan does not keep
-    its guarantee.
+    enclosure of the guarantee's delta, if it was computed. Raises PlanError if the plan does not
+    keep its guarantee.
     """
     verification = verify(plan)
     if not verification.plan_holds:

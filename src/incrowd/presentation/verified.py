@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accountant.analyses import analysis
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import number_text
 from incrowd.presentation.data import guarantee_facts
@@ -29,14 +30,15 @@ def view(
 ) -> View:
     """The view of a verification: the plan, the reports, and their receipts.
 
-    proof: the enclosure of the plan's delta, or why there is none; None if nobody asked for it.
+    proof: the enclosure of the delta of what holds, or why there is none; None if nobody asked for
+    it.
     """
     receipts = {"receipts": list(map(receipt_facts, received))} if received else {}
     facts = _verification_facts(plan, verification) | receipts
     notes = tuple(_notes(plan, verification, received))
     if proof is not None:
         facts["proved"] = proof_facts(proof)
-        notes = (*notes, proof_sentence(proof, plan))
+        notes = (*notes, proof_sentence(proof, verification.guarantee))
     return View("verification", facts, verification.seed, notes=notes)
 
 
@@ -45,15 +47,16 @@ def proof_facts(proof: Enclosure | str) -> dict[str, Any]:
     return {"reason": proof} if isinstance(proof, str) else asdict(proof)
 
 
-def proof_sentence(proof: Enclosure | str, plan: Plan) -> str:
-    """What was proved in interval arithmetic, or why nothing was."""
+def proof_sentence(proof: Enclosure | str, holds: Guarantee) -> str:
+    """What was proved in interval arithmetic of a guarantee, or why nothing was."""
     if isinstance(proof, str):
         return f"there is no proof in interval arithmetic: it {proof}"
+    crowd = f" in a crowd of {holds.crowd:,}" if analysis(holds.analysis).shuffled else ""
     proved = (
         f"delta is at most {proof.delta_high}: proved by interval arithmetic in "
-        f"{proof.seconds:.1f} s"
+        f"{proof.seconds:.1f} s, for epsilon {number_text.bound(holds.epsilon, 6)}{crowd}"
     )
-    promised = repr(plan.guarantee.delta)
+    promised = repr(holds.delta)
     return proved if proof.at_most(promised) else f"{proved}; THIS IS ABOVE the promised {promised}"
 
 

@@ -12,7 +12,7 @@ from flint import arb, arb_poly, fmpq
 
 from incrowd.errors import InWords, ProofError
 
-PRECISION = 192  # bits of the midpoints
+PRECISION = 128  # bits of the midpoints
 DIGITS = 9  # of a bound as text
 
 

@@ -6,8 +6,9 @@ Proofs: docs/empty-seat.md, docs/mathematics.md#the-blanket, docs/mathematics.md
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,22 @@ class Atoms(NamedTuple):
     values: list[arb]
     masses: list[arb]
 
+    def up_to(self, cut: float) -> Atoms:
+        """The values that are not above the cut, or that may not be."""
+        return self._those([not value > cut for value in self.values])
+
+    def above(self, cut: float) -> Atoms:
+        """The values that are above the cut."""
+        return self._those([bool(value > cut) for value in self.values])
+
+    def _those(self, kept: Sequence[bool]) -> Atoms:
+        return Atoms(list(compress(self.values, kept)), list(compress(self.masses, kept)))
+
+    def mean(self, function: Callable[[arb], arb]) -> arb:
+        """E function(G)."""
+        terms = zip(self.values, self.masses, strict=True)
+        return sum((mass * function(value) for value, mass in terms), arb(0))
+
     def moment(self, w: acb) -> acb:
         """E exp(w G)."""
         terms = zip(self.values, self.masses, strict=True)
@@ -113,8 +130,10 @@ class Grain(NamedTuple):
     places: int
 
 
+CUTS = (1.2, 1.6, 2.2)  # times n (e^epsilon - 1), which a single value has to exceed to decide
+TAILS = (12.0, 27.0, 60.0, 134.0, 300.0)  # values of t times what a decisive value has to spare
 COARSE = Grain(0.06, 80)
-FINER = (Grain(0.12, 200), Grain(0.03, 160))  # few bits need more smoothing, many bits less
+FINER = (Grain(0.3, 200), Grain(0.12, 200), Grain(0.03, 160))  # few bits need more, many less
 
 
 def report_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
@@ -208,32 +227,86 @@ def _products(laws: Iterable[Values]) -> Values:
 # --- the empty seat ------------------------------------------------------------------------------
 
 
+class Cover(NamedTuple):
+    """What does not depend on the class: n, gamma, e^epsilon - 1, and D (without a crowd)."""
+
+    others: int
+    common: arb
+    gain: arb
+    local: arb
+
+    def unlabeled(self, eta: arb) -> arb:
+        """The probability that nobody has a label of at most eta."""
+        return (self.others * (-eta * self.common).log1p()).exp()
+
+
 def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
     """A bound of delta for every crowd of one report of these questions.
 
     Lemmas (docs/empty-seat.md): the theorem; "Both sums are above the integrals", whatever their
-    steps; "Which classes": only those that no other class exceeds are tried.
+    steps; "Which classes": only those that no other class exceeds are tried; "Decisive values",
+    with any cut.
     """
-    others, common = people - 1, arb(report.common)
-    eta = arb(1) - arb(2) ** -10
-    late = (others * (-eta * common).log1p()).exp()
-    seats = [
-        Seat(_law(report.groups, each, epsilon), common, others) for each in _classes(report.groups)
-    ]
-    worst, bounds = arb(0), list[tuple[arb, Seat]]()
-    for seat in sorted(seats, key=lambda each: -each.guess):
+    local = local_delta(report.groups, epsilon)
+    cover = Cover(people - 1, arb(report.common), epsilon.expm1(), local)
+    laws = [_law(report.groups, each, epsilon) for each in _classes(report.groups)]
+    level = cover.others * float(cover.gain)
+    highest = max(float(value.mid()) for law in laws for value in law.values)
+    cuts = [math.inf, *(share * level for share in CUTS if share * level < highest)]
+    bounds = {cut: _with_cut(laws, cut, cover, clock, fine and len(cuts) == 1) for cut in cuts}
+    best = min(cuts, key=lambda cut: float(bounds[cut].mid()))
+    again = fine and len(cuts) > 1
+    return bounds[best].min(_with_cut(laws, best, cover, clock, True)) if again else bounds[best]
+
+
+def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, fine: bool) -> arb:
+    """The bound with values above the cut as decisive ones."""
+    clock.check()
+    seats = [Seat(law.up_to(cut), cover) for law in laws]
+    eta = max(seats, key=lambda seat: seat.guess).last_label()
+    extra = _decisive([law.above(cut) for law in laws], laws, cut, eta, cover)
+    worst, bounds = arb(0), list[tuple[arb, arb, Seat]]()
+    for seat, more in sorted(zip(seats, extra, strict=True), key=lambda each: -each[0].guess):
         clock.check()
-        if not seat.crude(eta) <= worst:
-            bounds.append((seat.bound(eta, COARSE), seat))
+        if not seat.crude(eta) + more <= worst:
+            bounds.append((seat.bound(eta, COARSE) + more, more, seat))
             worst = worst.max(bounds[-1][0])
     if fine:
         worst = arb(0)
-        for bound, seat in sorted(bounds, key=lambda each: -float(each[0].mid())):
+        for bound, more, seat in sorted(bounds, key=lambda each: -float(each[0].mid())):
             clock.check()
             if not bound <= worst:
-                finer = [seat.bound(eta, grain) for grain in FINER]
+                finer = [seat.bound(eta, grain) + more for grain in FINER]
                 worst = worst.max(reduce(arb.min, finer, bound))
-    return late * local_delta(report.groups, epsilon) + worst
+    return cover.unlabeled(eta) * cover.local + worst
+
+
+def _decisive(
+    above: Sequence[Atoms], laws: Sequence[Atoms], cut: float, eta: arb, cover: Cover
+) -> list[arb]:
+    """H_z for each class: what the values above the cut add.
+
+    Lemma ("Decisive values"), for several t, and K = 8/t. The share of the reports that count is at
+    least 0.
+    """
+    if not any(law.values for law in above):
+        return [arb(0)] * len(above)
+    rest = cover.others - 1
+    spare = cut - rest * float(cover.gain)
+    tilts = [arb(tail / spare) for tail in TAILS if spare > 0]
+    missing = reduce(arb.min, (_missing(laws, arb(cut), rest, t) for t in tilts), arb("inf"))
+    counted = 1 - cover.unlabeled(eta) - 1 / (cover.common * (cover.others + 1))
+    net = missing - rest * cover.gain * counted.nonnegative_part()
+    return [law.mean(lambda v: v + net).nonnegative_part() for law in above]
+
+
+def _missing(laws: Sequence[Atoms], cut: arb, rest: int, t: arb) -> arb:
+    """m: what the sum of the others lacks on average where it falls below -v, with K = 8/t."""
+    lowest = -8 / t
+    raised = (law.mean(lambda g: (lowest - g).nonnegative_part()) for law in laws)
+    shrunk = (law.mean(lambda g: (-t * g.max(lowest)).exp()) for law in laws)
+    tail = (-t * cut - 1).exp() / t * reduce(arb.max, shrunk, arb(1)) ** rest
+    return rest * reduce(arb.max, raised) + tail
 
 
 def _classes(groups: Sequence[Flips]) -> Iterator[tuple[tuple[int, int, int], ...]]:
@@ -278,11 +351,11 @@ class Seat:
     bound.
     """
 
-    def __init__(self, law: Atoms, common: arb, others: int) -> None:
-        self.law, self.common, self.others = law, common, others
+    def __init__(self, law: Atoms, cover: Cover) -> None:
+        self.law, self.cover = law, cover
         self._floats = Floats.of(law)
-        theta = self._floats.saddle(others)
-        cost = others * self._floats.log_moment(np.array([theta]))[0] - 2 * math.log(theta)
+        self._saddle = theta = self._floats.saddle(cover.others)
+        cost = cover.others * self._floats.log_moment(np.array([theta]))[0] - 2 * math.log(theta)
         self.guess = float(cost)  # the logarithm of the integrand
         self._place(theta, COARSE)
 
@@ -290,45 +363,59 @@ class Seat:
         """Choose where the contour runs, and its steps."""
         variance = max(self._floats.variance(theta), 1e-300)
         self.theta, self.smoothing = arb(theta), arb(grain.smoothing / theta)
-        self.step = arb(min(0.8 / math.sqrt(self.others * variance), 0.8 * theta))
+        self.step = arb(min(0.8 / math.sqrt(self.cover.others * variance), 0.8 * theta))
         self.top = self.law.moment(acb(self.theta)).real
 
-    def _best(self) -> float:
-        """The theta with the smallest integral, by ordinary numbers."""
-        start = float(self.theta.mid())
-        tries = start * np.geomspace(0.4, 1.5, 23)
-        return float(min(tries, key=self._estimate))
+    def last_label(self) -> arb:
+        """The eta with the smallest bound, by ordinary numbers."""
+        u, local = self._labels(), float(self.cover.local.mid())
+        late = local * np.exp(self.cover.others * np.log1p(-float(self.cover.common.mid()) * u))
+        with np.errstate(over="ignore"):
+            bounds = [late + np.exp(self._term(theta)) for theta in self._tilts()]
+        return arb(float(u[1:][np.argmin(np.min(bounds, axis=0)[1:])]))
 
-    def _estimate(self, theta: float) -> float:
-        """The logarithm of the bound with this theta, approximately."""
+    def _best(self, eta: arb) -> float:
+        """The theta with the smallest integral up to eta, by ordinary numbers."""
+        place = int(np.searchsorted(self._labels(), float(eta.mid())))
+        return float(min(self._tilts(), key=lambda theta: self._term(theta)[place]))
+
+    def _tilts(self) -> np.ndarray:
+        return self._saddle * np.geomspace(0.4, 4.0, 35)
+
+    def _term(self, theta: float) -> np.ndarray:
+        """The logarithm of the double integral up to each label, approximately."""
         top = float(self._floats.log_moment(np.array([theta]))[0])
-        width = 1 / math.sqrt(self.others * max(self._floats.variance(theta), 1e-300))
+        width = 1 / math.sqrt(self.cover.others * max(self._floats.variance(theta), 1e-300))
         t = np.linspace(0, 8 * max(width, theta), 160)
         modulus = np.exp(np.minimum(self._floats.log_moment(theta + 1j * t), 1.0))
-        gamma, u = float(self.common.mid()), self._inner(40)[:, None]
-        logs = self.others * np.log(u * (1 - gamma) + (1 - u) * modulus) - np.log1p(-u)
+        gamma, u = float(self.cover.common.mid()), self._labels()
+        inner = np.log(u[:, None] * (1 - gamma) + (1 - u[:, None]) * modulus)
+        logs = self.cover.others * inner - np.log1p(-u[:, None])
         peak = float(np.max(logs))
         if not math.isfinite(peak) or top > 1.0:
-            return math.inf
+            return np.full(len(u), math.inf)
         over_t = np.trapezoid(np.exp(logs - peak) / (theta**2 + t**2), t, axis=1)
-        return peak + math.log(max(float(np.trapezoid(over_t, u[:, 0])), 1e-300))
+        steps = np.diff(u) * (over_t[1:] + over_t[:-1]) / 2
+        sums = np.maximum(np.cumsum([0.0, *steps]), 1e-300)
+        logs_of_sums: np.ndarray = peak + np.log(gamma * sums / math.pi)
+        return logs_of_sums
 
-    def _inner(self, places: int) -> np.ndarray:
-        scale = 1 / (float(self.common.mid()) * self.others)
-        far = min(0.999, 60 * scale)
-        near_one = 1 - 0.5 ** np.arange(1, 10)  # where 1 / (1 - u) is steep
-        return np.unique([0.0, *np.geomspace(far / 4000, far, places), *near_one])
+    def _labels(self, places: int = 40) -> np.ndarray:
+        """Labels u at which the inner integrals are computed: dense where most people have one."""
+        far = min(0.95, 60 / (float(self.cover.common.mid()) * self.cover.others))
+        late = np.linspace(0.5, 0.95, 19)
+        return np.unique([0.0, *np.geomspace(far / 4000, far, places), *late])
 
     def crude(self, eta: arb) -> arb:
         """A bound with |M| at its largest: enough to leave a class out."""
-        return self._over_places([(self.top, self._weights_of_all())], eta, COARSE.places)
+        return self._up_to(eta, [(self.top, self._weights_of_all())], COARSE.places)
 
     def bound(self, eta: arb, grain: Grain) -> arb:
         """The bound of T_z."""
-        self._place(self._best(), grain)
+        self._place(self._best(eta), grain)
         last = math.ceil(6.0 / float(self.smoothing.mid()) / float(self.step.mid()))
         terms = []
-        least = arb(max(0.01, 1 - 40 / self.others))
+        least = arb(max(0.01, 1 - 40 / self.cover.others))
         for j in range(last + 1):
             t = j * self.step
             share = (abs(self.law.moment(acb(self.theta, t))) / self.top).max(least).min(arb(1))
@@ -337,7 +424,7 @@ class Seat:
         beyond = last * self.step
         tail = 2 * (self.smoothing**2 * (self.theta**2 - beyond**2) / 2).exp() / beyond
         terms.append((self.top, tail))
-        return self._over_places(terms, eta, grain.places)
+        return self._up_to(eta, terms, grain.places)
 
     def _weight(self, t: arb) -> arb:
         size = self.theta**2 + t**2
@@ -347,17 +434,17 @@ class Seat:
         """The integral of the weight over all t, at most that without the Gaussian's fall."""
         return (self.smoothing**2 * self.theta**2 / 2).exp() * arb.pi() / self.theta
 
-    def _over_places(self, terms: Sequence[tuple[arb, arb]], eta: arb, number: int) -> arb:
-        """The sum over u by chords, which are above the convex function of u."""
-        places = [arb(u) for u in self._inner(number) if u < float(eta.mid())] + [eta]
+    def _up_to(self, eta: arb, terms: Sequence[tuple[arb, arb]], number: int) -> arb:
+        """The sum over u up to eta by chords, which are above the convex function of u."""
+        places = [*(arb(u) for u in self._labels(number) if u < eta), eta]
         heights = [self._at(u, terms) for u in places]
         total = arb(0)
         for i in range(len(places) - 1):
             total += (places[i + 1] - places[i]) * (heights[i] + heights[i + 1]) / 2
-        return self.common * total / (2 * arb.pi())
+        return self.cover.common * total / (2 * arb.pi())
 
     def _at(self, u: arb, terms: Sequence[tuple[arb, arb]]) -> arb:
         total = arb(0)
         for moment, weight in terms:
-            total += weight * (u * (1 - self.common) + (1 - u) * moment) ** self.others
+            total += weight * (u * (1 - self.cover.common) + (1 - u) * moment) ** self.cover.others
         return total / (1 - u)
