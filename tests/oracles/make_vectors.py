@@ -7,6 +7,7 @@ tests/oracles/wire.py, the rest by the library; the tests check each with the ot
 
 import hashlib
 import json
+from functools import cache
 
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -79,6 +80,7 @@ OPEN = bundle(codes=False, strata=("north", "south", "island"), small_strata="me
 # --- reports -------------------------------------------------------------------------------------
 
 
+@cache
 def person(number):
     """One person's reports of every message, and what they were made from."""
     answers = pa.table({id: [value] for id, value in ANSWERS[number].items()})

@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 import struct
+from functools import cache
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import padding
@@ -136,6 +137,7 @@ def info(head, binding, label=REPORT):
     return label + head + binding
 
 
+@cache
 def seal(plaintext, configuration, binding, ephemeral, label=REPORT):
     head = header(configuration)
     return head + hpke_seal(plaintext, configuration[3:35], info(head, binding, label), ephemeral)
