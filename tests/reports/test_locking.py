@@ -116,7 +116,7 @@ def test_rounds_that_cover_each_other_are_all_noted(processes, tmp_path):
 
 def note_in_turn(path, place, plan):
     while len(Ledger.load(path).asked) < place:
-        time.sleep(0.005)
+        time.sleep(0.02)
     incrowd.note(path, plan, as_planned=True)
 
 
