@@ -399,7 +399,7 @@ class Discretization:
 
     spare: the extra variance that a lattice may add to one (tilted) draw. step: the coarsest one
     that satisfies this. block: the number of draws on the first lattice. reach: how far sums can
-    lie from zero. coarsest: one draw with that step.
+    lie from zero. single: one draw on the lattice with that step, and its cumulant.
     """
 
     tilted: TiltedLaw
@@ -407,7 +407,7 @@ class Discretization:
     step: float
     block: int
     reach: Reach
-    coarsest: tuple[Lattice, float]
+    single: tuple[Lattice, float]
 
     @property
     def points(self) -> float:
@@ -432,7 +432,7 @@ class Discretization:
         """The tilted lattice law of the sum with the step halved `halvings` times; its cumulant."""
         tilted = self.tilted
         finer = tilted.on_lattice(self.step / 2**halvings) if halvings else None
-        draw, cumulant = finer or self.coarsest
+        draw, cumulant = finer or self.single
         return fold(draw, self.reach, tilted.count, self.block), tilted.count * cumulant
 
     def positive_mean(self, halvings: int = 0) -> Mean:
@@ -456,11 +456,11 @@ def discretize(
     if unit:
         step = unit * 2.0 ** math.floor(math.log2(step / unit))
     while True:
-        coarsest = tilted.on_lattice(step)
-        reach = Reach.of(coarsest[0], tilted.count, 2 * spare)
+        single = tilted.on_lattice(step)
+        reach = Reach.of(single[0], tilted.count, 2 * spare)
         block = _block(reach, tilted.count, step, spare)
         if 4 * reach.width(block) <= MOST_POINTS * step:
-            return Discretization(tilted, spare, step, block, reach, coarsest)
+            return Discretization(tilted, spare, step, block, reach, single)
         step *= 2
 
 
