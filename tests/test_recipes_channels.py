@@ -100,7 +100,7 @@ def survey(type="amount", crowd=4000):
     return {
         "name": "Days of pain",
         "crowd": crowd,
-        "privacy": {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"},  # which is quick
+        "privacy": {"epsilon": 1.0, "delta": 1e-6},
         "question": [asked(type, ratio=RATIO), {"id": "smokes", "type": "yesno"}],
     }
 

@@ -155,7 +155,8 @@ WRONG = {
 }
 
 
-LONG = (counter_outside, mixes_again, withdrawn_in_two_steps)  # several seconds each
+# Several seconds each.
+LONG = (counter_outside, answered_before_commit, mixes_again, withdrawn_in_two_steps)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
