@@ -8,6 +8,10 @@ import time
 import zipfile
 
 import httpx
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pyreadstat
 import pytest
 
 from incrowd.errors import IncrowdError, UsageError
@@ -142,19 +146,28 @@ def test_a_fault_is_named_without_a_traceback(browser, project, monkeypatch):
     assert "ZeroDivisionError" not in browser.get("/").text
 
 
-@pytest.mark.parametrize("name", ["bomb.csv.gz", "bomb.xlsx"])
+@pytest.mark.parametrize(
+    "name", ["bomb.csv.gz", "bomb.xlsx", "bomb.parquet", "bomb.sav", "bomb.dta"]
+)
 def test_what_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkeypatch, name):
     monkeypatch.setattr(imports, "MOST_UNPACKED", 3 << 20)
     path = tmp_path / name
     if name.endswith("gz"):
         path.write_bytes(gzip.compress(b"a,b\n" * (1 << 20)))
+    elif name.endswith("parquet"):  # nearly nothing in the file
+        pa.parquet.write_table(pa.table({"a": pa.array([1]).take(pa.array([0] * 400_000))}), path)
+        assert path.stat().st_size < 10_000
+    elif name.endswith(("sav", "dta")):
+        write = pyreadstat.write_sav if name.endswith("sav") else pyreadstat.write_dta
+        write(pd.DataFrame({"a": [1.0] * 400_000}), path)
     else:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("[Content_Types].xml", b" " * (4 << 20))
     with pytest.raises(UsageError, match="when it is unpacked"):
         imports.check_unpacked(path)
-    path.write_bytes(path.read_bytes()[:500])  # damaged: the reader says so
-    imports.check_unpacked(path)
+    if not name.endswith(("sav", "dta")):  # whose beginning states the number of rows
+        path.write_bytes(path.read_bytes()[:500])  # damaged: the reader says so
+        imports.check_unpacked(path)
 
 
 def test_a_dashboard_that_dribbles_is_left(monkeypatch):
