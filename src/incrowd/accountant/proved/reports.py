@@ -74,8 +74,8 @@ class Atoms(NamedTuple):
         """The values that are above the cut."""
         return self._those([bool(value > cut) for value in self.values])
 
-    def _those(self, kept: Sequence[bool]) -> Atoms:
-        return Atoms(list(compress(self.values, kept)), list(compress(self.masses, kept)))
+    def _those(self, chosen: Sequence[bool]) -> Atoms:
+        return Atoms(list(compress(self.values, chosen)), list(compress(self.masses, chosen)))
 
     def mean(self, function: Callable[[arb], arb]) -> arb:
         """E function(G)."""
@@ -304,8 +304,8 @@ def _missing(laws: Sequence[Atoms], cut: arb, rest: int, t: arb) -> arb:
     """m: what the sum of the others lacks on average where it falls below -v, with K = 8/t."""
     lowest = -8 / t
     raised = (law.mean(lambda g: (lowest - g).nonnegative_part()) for law in laws)
-    shrunk = (law.mean(lambda g: (-t * g.max(lowest)).exp()) for law in laws)
-    tail = (-t * cut - 1).exp() / t * reduce(arb.max, shrunk, arb(1)) ** rest
+    lowered = (law.mean(lambda g: (-t * g.max(lowest)).exp()) for law in laws)
+    tail = (-t * cut - 1).exp() / t * reduce(arb.max, lowered, arb(1)) ** rest
     return rest * reduce(arb.max, raised) + tail
 
 
