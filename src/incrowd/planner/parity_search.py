@@ -97,11 +97,13 @@ def _all_pairs(problem: SearchTask, cliques: Sequence[Clique]) -> bool:
 def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Candidate, ...]:
     """Parities of all pairs of some variables, a bit for each variable, and the best cells for the
     other tables. Empty if there are no such variables, or if nothing fits."""
+    if not cliques:
+        return ()
     by_parities = [t for t in problem.tables if any(each.estimates(t) for each in cliques)]
     rest = replace(problem, tables=tuple(t for t in problem.tables if t not in by_parities))
     more = rest.small or rest.large
     beside = search(rest)[:1] if more else ()
-    if not cliques or (more and not beside):
+    if more and not beside:
         return ()
     others = beside[0].messages if beside else ()
     small = len(others) - len(rest.large)
