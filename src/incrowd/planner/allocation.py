@@ -88,8 +88,12 @@ class Limits(NamedTuple):
     steps: int = STEPS
 
 
-def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
+def allocate(
+    loads: Sequence[Load], limits: Limits, useful: float = math.inf
+) -> Allocation | None:
     """The best copies and noise, or None if these messages leak too much or are too many.
+
+    useful: the objective "largest" has no result either if the largest excess is above this.
 
     Bisection determines a price for the leak and, for each price, a toll on copies. The largest
     excess may come from a fixed randomizer, and reducing it by the last percent would take all of
@@ -100,7 +104,8 @@ def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
         return None
     choices = Choices.of(kinds, limits)
     low, high = PRICES[limits.objective]
-    if choices.leak_at(high) > limits.signal:
+    most = min(useful, high) if limits.objective == "largest" else high
+    if choices.leak_at(most) > limits.signal:
         return None
     price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high, limits.steps)
     number, noise = choices.best(price)
@@ -136,7 +141,7 @@ class Choices(NamedTuple):
             np.array(list(kinds.values())),
             np.array(copies),
             np.stack([leaks(load, limits.points) for load in same]),
-            np.stack([excesses(load, limits) for load in same]),
+            np.stack([excesses(load, limits.points, limits.objective) for load in same]),
         )
 
     def best(self, price: float) -> tuple[np.ndarray, np.ndarray]:
@@ -207,16 +212,16 @@ def leaks(load: Load, points: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=512)
-def excesses(load: Load, limits: Limits) -> np.ndarray:
+def excesses(load: Load, points: int, objective: str) -> np.ndarray:
     """How much the inflations of a load's tables are above 1: shape (copies, v).
 
     The largest, or the sum, whose mean over all loads is wanted.
     """
-    copies, v = np.array(load.copies)[:, None], grid(limits.points)
+    copies, v = np.array(load.copies)[:, None], grid(points)
     total = np.zeros((len(load.copies), len(v)))
     for axes in load.tables:
         excess = np.broadcast_to(relative_noise(axes, v), v.shape) / copies
-        total = np.maximum(total, excess) if limits.objective == "largest" else total + excess
+        total = np.maximum(total, excess) if objective == "largest" else total + excess
     return total
 
 
