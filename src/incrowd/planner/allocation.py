@@ -107,7 +107,12 @@ def allocate(
     most = min(useful, high) if limits.objective == "largest" else high
     if choices.leak_at(most) > limits.signal:
         return None
-    price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high, limits.steps)
+    price = _least(
+        lambda price: price >= most or choices.leak_at(price) <= limits.signal,
+        low,
+        high,
+        limits.steps,
+    )
     number, noise = choices.best(price)
     excess = choices.excess[np.arange(len(number)), number, noise]
     tables = choices.counts @ np.array([len(load.tables) for load in kinds])
@@ -154,8 +159,9 @@ class Choices(NamedTuple):
             cost = np.where(self.excess <= price, self.leak, np.inf)
         else:
             cost = self.excess + price * self.leak
-        noise = np.argmin(cost, axis=2)
-        number = self._within_budget(np.take_along_axis(cost, noise[:, :, None], axis=2)[:, :, 0])
+        noise = cost.argmin(axis=2)
+        kinds, numbers = np.ogrid[: len(cost), : cost.shape[1]]
+        number = self._within_budget(cost[kinds, numbers, noise])
         return number, noise[np.arange(len(noise)), number]
 
     def _within_budget(self, cost: np.ndarray) -> np.ndarray:
@@ -164,8 +170,8 @@ class Choices(NamedTuple):
         places, budget = np.arange(len(cost)), self.limits.budget
 
         def at(toll: float) -> tuple[np.ndarray, int]:
-            number = np.asarray((cost + toll * self.copies).argmin(axis=1))
-            return number, int(self.counts @ self.copies[places, number])
+            number: np.ndarray = (cost + toll * self.copies).argmin(axis=1)
+            return number, int(self.counts.dot(self.copies[places, number]))
 
         number, used = at(0.0)
         if used <= budget:
