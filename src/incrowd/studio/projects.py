@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from incrowd.errors import MISSING, InWords, UsageError, unreadable
+from incrowd.errors import MISSING, InWords, Problem, UsageError, unreadable
 from incrowd.files import (
     BEGUN,
     PRIVATE_FOLDER,
@@ -30,7 +30,7 @@ from incrowd.files import (
     write_bytes,
 )
 from incrowd.reports.locking import locked
-from incrowd.studio.edits import Change, conflict, edited
+from incrowd.studio.edits import Change, conflicts, edited
 from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
 from incrowd.survey.toml import MOST_BYTES
@@ -120,7 +120,7 @@ class Project:
 
         seen: the `version` that the page showed. If the survey was changed elsewhere since, the
         change is made in the newest text, unless what it replaces was changed as well: then this
-        raises ConflictError, with both values, unless the person insists. comment: one that the
+        raises ConflictError, with both values of each part, unless the person insists. comment: one that the
         change makes needless. Raises SurveyError if the file is not TOML.
         """
         with self._locked():
@@ -140,10 +140,16 @@ class Project:
             raise ConflictError.of(
                 "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
             )
-        if differing := conflict(change, parsed(before), parsed(text)):
-            name, was, now = differing
-            shown = InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}")
-            raise ConflictError.of(name, shown, "keep it, or save your changes")
+        differing = [
+            Problem(
+                name,
+                InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}"),
+                "keep it, or save your changes",
+            )
+            for name, was, now in conflicts(change, parsed(before), parsed(text))
+        ]
+        if differing:
+            raise ConflictError(*differing)
 
     def seen(self, seen: str) -> str | None:
         """The text of a version, the newest first; None if it is no longer there."""
