@@ -13,7 +13,7 @@ import secrets
 import shutil
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 class ConflictError(UsageError):
     """The survey was changed in another window, or by another program, since the page was shown."""
+
+
+Mark = tuple[str, str]  # a comment, and the id of the question that it is about, or ""
 
 
 class Changed(NamedTuple):
@@ -114,22 +117,22 @@ class Project:
             self._save(text)
 
     def change(
-        self, change: Change, *, seen: str, comment: str = "", insist: bool = False
+        self, change: Change, *, seen: str, marks: Sequence[Mark] = (), insist: bool = False
     ) -> Changed:
         """Make a change, and return the texts before and after it.
 
         seen: the `version` that the page showed. If the survey was changed elsewhere since, the
         change is made in the newest text, unless what it replaces was changed as well: then this
-        raises ConflictError, with both values of each part, unless the person insists. comment: one that the
-        change makes needless. Raises SurveyError if the file is not TOML.
+        raises ConflictError, with both values of each part, unless the person insists. marks:
+        comments that the change makes needless. Raises SurveyError if the file is not TOML.
         """
         with self._locked():
             text = self._text_or_empty()
             if version(text) != seen and not insist:
                 self._check_unchanged(change, text, seen)
             result = edited(text, change)
-            if comment:
-                result = without_comment(result, comment)
+            for comment, id in marks:
+                result = without_comment(result, comment, id)
             self._save(result)
             return Changed(text, result)
 
