@@ -88,9 +88,7 @@ class Limits(NamedTuple):
     steps: int = STEPS
 
 
-def allocate(
-    loads: Sequence[Load], limits: Limits, useful: float = math.inf
-) -> Allocation | None:
+def allocate(loads: Sequence[Load], limits: Limits, useful: float = math.inf) -> Allocation | None:
     """The best copies and noise, or None if these messages leak too much or are too many.
 
     useful: the objective "largest" has no result either if the largest excess is above this.
