@@ -10,7 +10,6 @@ import pytest
 import incrowd
 from incrowd.estimation.precision import Axis
 from incrowd.guarantees import recertify
-from incrowd.planner import groups
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast
@@ -182,7 +181,7 @@ def test_mergers_that_are_not_solved_change_nothing(monkeypatch, budget, objecti
     found = []
     for keep in (True, False):
         solved.clear()
-        monkeypatch.setattr(groups, "allocate", partial(counted, keep=keep))
+        monkeypatch.setattr("incrowd.planner.groups.allocate", partial(counted, keep=keep))
         found.append((joint_ways(survey, budget, None), sum(solved)))
     (some, few), (every, all_of_them) = found
     assert some == every and some

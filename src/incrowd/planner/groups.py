@@ -58,7 +58,7 @@ class Search(NamedTuple):
 
     tables: those whose inflation is minimized. held: sets of questions that have to be in one
     message: the tables with their weighting questions, and the questions of each regression. seen:
-    the allocations that were computed before. known: the loads.
+    the allocations that were computed before. loads: those of groups, likewise.
     """
 
     survey: Survey
@@ -67,7 +67,7 @@ class Search(NamedTuple):
     tables: tuple[Ids, ...]
     held: tuple[Ids, ...]
     seen: dict[frozenset[tuple[Load, int]], Allocation]
-    known: dict[tuple[Ids, tuple[Ids, ...], Copies], Load]
+    loads: dict[tuple[Ids, tuple[Ids, ...], Copies], Load]
 
     @classmethod
     def of(cls, survey: Survey, budget: int, steps: int = STEPS) -> Search:
@@ -95,7 +95,7 @@ class Search(NamedTuple):
         """
         copies = copies or copy_points(self.limits.budget - len(groups) + 1)
         homes = _homes(groups, self.tables)
-        loads = {group: self._known(group, tuple(homes[group]), copies) for group in groups}
+        loads = {group: self._load_once(group, tuple(homes[group]), copies) for group in groups}
         loads = dict(zip(loads, self._sharing(loads.values()), strict=True))
         ordered = sorted(loads.values(), key=repr)
         key = frozenset(Counter(ordered).items())
@@ -157,12 +157,12 @@ class Search(NamedTuple):
         kinds = [repr(sorted(map(repr, map(self.axes.get, table)))) for table in touching]
         return tuple(sorted(map(repr, map(self.axes.get, block)))) + tuple(sorted(kinds))
 
-    def _known(self, group: Ids, homes: tuple[Ids, ...], copies: Copies) -> Load:
+    def _load_once(self, group: Ids, homes: tuple[Ids, ...], copies: Copies) -> Load:
         """The load of a group that is sent as it has to be, computed once."""
         key = group, homes, copies
-        if key not in self.known:
-            self.known[key] = self.load(group, homes, copies, self._wide(group))
-        return self.known[key]
+        if key not in self.loads:
+            self.loads[key] = self.load(group, homes, copies, self._wide(group))
+        return self.loads[key]
 
     def load(self, group: Ids, homes: Iterable[Ids], copies: Copies, cells: bool) -> Load:
         """A message with the tables that are estimated from it, for the allocation."""

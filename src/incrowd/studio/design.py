@@ -659,10 +659,10 @@ def _changed(
         raise UsageError.of("do", action, f"use one of {', '.join((*ACTIONS, DECIDE))}")
     before = project.seen(seen)
     text = project.text() if before is None else before
-    made = imports.made(text, form) if action == DECIDE else ()
+    decisions = imports.decisions_in(text, form) if action == DECIDE else ()
     raw = parsed(text)
-    change = imports.decided(raw, form, made) if made else ACTIONS[action](raw, form)
-    marks = [(each.comment, each.id) for each in made]
+    change = imports.decided(raw, form, decisions) if decisions else ACTIONS[action](raw, form)
+    marks = [(each.comment, each.id) for each in decisions]
     changed = project.change(change, seen=seen, marks=marks, insist="insist" in form)
     opened = view.open
     if isinstance(change, AddQuestion):
@@ -671,8 +671,8 @@ def _changed(
         opened = str(change.entries.get("id", view.open))
     regression = "" if action == "regression" else view.regression
     notices = tuple(consequences(change, changed))
-    if len(made) > 1:
-        notices = (phrase("Decided for {number} columns.", number=len(made)), *notices)
+    if len(decisions) > 1:
+        notices = (phrase("Decided for {number} columns.", number=len(decisions)), *notices)
     return PageState(opened, regression, view.also), notices
 
 

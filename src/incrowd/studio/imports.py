@@ -275,7 +275,7 @@ def grouped(every: Sequence[Decision]) -> tuple[tuple[Decision, ...], ...]:
     return tuple(map(tuple, groups.values()))
 
 
-def made(text: str, form: FormData) -> tuple[Decision, ...]:
+def decisions_in(text: str, form: FormData) -> tuple[Decision, ...]:
     """The decisions that a form makes: the one that it names; or all that are like it, in the text
     that the page showed."""
     id, code, comment = (str(form.get(key, "")) for key in ("id", "code", "comment"))
@@ -289,10 +289,10 @@ def made(text: str, form: FormData) -> tuple[Decision, ...]:
     return (Decision(comment, "", id, code, ()),)
 
 
-def decided(raw: Raw, form: FormData, made: Sequence[Decision]) -> Change:
+def decided(raw: Raw, form: FormData, every: Sequence[Decision]) -> Change:
     """What decisions change in the survey; their comments go as well."""
     answer = str(form.get("answer", ""))
-    changes = [_decided(raw, each.id, each.code, answer) for each in made]
+    changes = [_decided(raw, each.id, each.code, answer) for each in every]
     return changes[0] if len(changes) == 1 else Changes(tuple(changes))
 
 
