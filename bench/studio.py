@@ -82,7 +82,7 @@ def steps(folder):
     cookies = {keys.cookie: keys.session}
     try:
         asyncio.run(send("/p/work/precision", {}))  # compiles and loads
-        for what, drawn in (("", unlimited), (", with limits", limited)):
+        for what, drawn in WITH.items():
             chance = random.Random(8643)
             seconds = [
                 asyncio.run(send("/p/work/precision", drawn(chance)))[1] for _ in range(STEPS)
@@ -119,11 +119,21 @@ def unlimited(chance):
     }
 
 
-def limited(chance):
-    """The same, with a limit for the local epsilon or for the reports of a person."""
-    limit = chance.choice(("local_epsilon", "reports_per_person"))
-    number = chance.randint(1, 20) if limit == "reports_per_person" else chance.uniform(1, 20)
-    return unlimited(chance) | {limit: f"{number:.2g}"}
+def local(chance):
+    """The same, with a limit for what a failing shuffler leaves."""
+    return unlimited(chance) | {"local_epsilon": f"{chance.uniform(1, 20):.2g}"}
+
+
+def few_reports(chance):
+    """The same, with a limit for the reports of a person."""
+    return unlimited(chance) | {"reports_per_person": str(chance.randint(1, 20))}
+
+
+WITH = {
+    "": unlimited,
+    ", with a maximum local epsilon": local,
+    ", with a maximum number of reports": few_reports,
+}
 
 
 def start(folder):

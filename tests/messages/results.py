@@ -27,7 +27,9 @@ def studio(folder, job=None):
 
 
 def query(**choices):
-    return SimpleNamespace(query_params=QueryParams(choices), path_params={})
+    return SimpleNamespace(
+        query_params=QueryParams(choices), path_params={}, cookies={}, headers={}
+    )
 
 
 def with_reports(folder):

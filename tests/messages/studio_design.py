@@ -179,6 +179,7 @@ CASES = {
     "import: too long": too_long,
     "import: a survey that is not UTF-8": file("survey.toml", b"\xff"),
     "decision: a question that is not there": action("decide", id="wine", answer="missing"),
+    "decision: no longer open": action("decide", id="smokes", code="9", answer="done", all="1"),
     "decision: not a button": action("decide", id="smokes", answer="perhaps"),
     "decision: amounts that are not": action("decide", id="drinks", answer="amounts"),
     "check: no data": handled(imports.start_check),

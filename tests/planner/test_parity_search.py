@@ -228,3 +228,18 @@ def test_rounds_and_rows_are_counted_together():
     )
     assert plan.guarantee.local_epsilon == pytest.approx(worst, rel=1e-9)
     assert recertify(plan).delta.upper <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("tables", "searches"),
+    [(all_pairs(range(3)), 1), ((*all_pairs(range(3)), frozenset({3})), 2), (all_pairs((0, 3)), 1)],
+)
+def test_cells_are_searched_for_again_only_beside_parities(monkeypatch, tables, searches):
+    """All cells, and those beside the parities; there are none without three connected yes/no
+    questions, and none beside if the parities hold all tables."""
+    made = []
+    monkeypatch.setattr(
+        "incrowd.planner.parity_search.search", lambda each: made.append(each) or search(each)
+    )
+    assert candidates(task([TWO] * 3 + [THREE], tables))
+    assert len(made) == searches

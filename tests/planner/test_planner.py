@@ -1,6 +1,7 @@
 """Which questions travel together: forecasts, budgets, certificates by an independent path."""
 
 import math
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -12,6 +13,7 @@ from incrowd.guarantees import recertify
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast
+from incrowd.planner.groups import joint_ways
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
 from tests.conftest import slowly
 from tests.planner.conftest import pairs_survey, yes_no_survey
@@ -158,6 +160,32 @@ def test_allocation_is_no_worse_than_any_on_its_grid(budget):
         fits = np.add.outer(*leaks) <= 50.0
         best = min(best, np.maximum.outer(*excesses)[fits].min())
     assert found.excess <= best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("objective", ["largest", "mean"])
+@pytest.mark.parametrize("budget", [2, 5, 12])
+def test_mergers_that_are_not_solved_change_nothing(monkeypatch, budget, objective):
+    """Against a search that solves every merger."""
+    questions = [
+        {"id": f"c{n}", "type": "choice", "options": list("abcd"[: 2 + n % 3])} for n in range(6)
+    ]
+    tables = [{"questions": [f"c{n}", f"c{n + 1}"]} for n in range(5)]
+    survey = yes_no_survey(0, question=questions, table=tables, objective=objective, tables=None)
+    solved = []
+
+    def counted(loads, limits, useful=math.inf, *, keep):
+        found = allocate(loads, limits, useful if keep else math.inf)
+        solved.append(found is not None)
+        return found
+
+    found = []
+    for keep in (True, False):
+        solved.clear()
+        monkeypatch.setattr("incrowd.planner.groups.allocate", partial(counted, keep=keep))
+        found.append((joint_ways(survey, budget, None), sum(solved)))
+    (some, few), (every, all_of_them) = found
+    assert some == every and some
+    assert few < all_of_them or objective == "mean"
 
 
 def test_forecast_error_is_the_planners():

@@ -135,6 +135,20 @@ def test_codes_and_missing(save, raw):
     assert "missing" not in raw()["question"][1]
 
 
+@pytest.mark.parametrize("wrong", ["Deutsch!", "fr de_AT", "a" * 40])
+def test_a_wrong_tag_of_a_language_is_named(browser, project, wrong):
+    for headers in (HTMX, {}):
+        response = browser.get("/p/health/design", params={"also": wrong}, headers=headers)
+        assert response.status_code == 422
+        assert "should be the tag of a language" in response.text
+        assert wrong.split()[-1] in response.text
+
+
+def test_several_languages_are_added_at_once(browser, project):
+    page = browser.get("/p/health/design", params={"also": "fr, de-AT"}).text
+    assert 'name="also" maxlength="60" autocomplete="off" value="fr de-AT"' in page
+
+
 def test_a_second_language_makes_a_table_of_the_text(browser, opened, raw):
     page = browser.get("/p/health/design?open=smokes&also=fr").text
     fields = fields_of(page) | {"text.fr": "Fumez-vous ?", "label.1.fr": "Oui", "label.1.en": "Yes"}
@@ -347,8 +361,9 @@ def test_hostile_names_are_escaped(browser, project, save, raw):
     hostile = '"><script>alert(1)</script>'
     save("smokes", id=hostile, **{"text.en": hostile})
     assert raw()["question"][0]["id"] == hostile
-    page = browser.get("/p/health/design", params={"open": hostile, "also": hostile}).text
-    assert "<script>alert" not in page
+    for query in ({"open": hostile}, {"also": hostile}):
+        page = browser.get("/p/health/design", params=query).text
+        assert "<script>alert" not in page
 
 
 def test_a_missing_project(browser):

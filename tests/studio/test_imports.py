@@ -1,7 +1,9 @@
 """Surveys from files: the same text as `incrowd init`, and nothing half done."""
 
 import errno
+import html
 import os
+import re
 import tomllib
 
 import openpyxl
@@ -249,6 +251,85 @@ def test_codes_for_no_answer_are_decided_by_clicking(project, decide):
     decide(imports.Decision("", "", "age", "998", ()), "missing")
     age = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "age")
     assert age["missing"] == ["998"] and age["optional"] is True
+
+
+ALIKE = 60
+
+
+@pytest.fixture
+def alike(studio, send):
+    """A project of many columns with the same code for missing answers, and one with another."""
+    names = [f"item{number}" for number in range(ALIKE)]
+    last = ["9" if n % 10 == 0 else str(1 + n % 5) for n in range(200)]
+    rows = [
+        ",".join([*(["999" if n % 9 == 0 else str(n % 80)] * ALIKE), last[n]]) for n in range(200)
+    ]
+    assert (
+        send("alike.csv", "\n".join([",".join([*names, "last"]), *rows]).encode()).status_code
+        == 303
+    )
+    return studio.projects.open("alike")
+
+
+def forms(page, answer):
+    """The fields of each form of a decision with this answer, and the name of its button."""
+    found = re.findall(r"<form [^>]*>(.*?)</form>", page, re.DOTALL)
+    every = [
+        (
+            {
+                name: html.unescape(value)
+                for name, value in re.findall(r'name="([^"]+)" value="([^"]*)"', each)
+            },
+            html.unescape(re.search(r"<button[^>]*>(.*?)</button>", each, re.DOTALL)[1]),
+        )
+        for each in found
+        if 'value="decide"' in each
+    ]
+    return [(fields, name) for fields, name in every if fields["answer"] == answer]
+
+
+def test_the_same_code_of_many_columns_is_decided_at_once(browser, alike):
+    before = decisions(alike.text())
+    open_ids = [each.id for each in before if each.code == "999"]
+    assert len(open_ids) == ALIKE
+    page = browser.get("/p/alike/design").text
+    together, *single = (each for each in forms(page, "answer") if each[0]["code"] == "999")
+    assert len(single) == ALIKE and "all" not in single[0][0]
+    assert together[1] == ("No, it is an answer: the same for all 60 columns with the code 999")
+    german = browser.get("/p/alike/design", headers={"Accept-Language": "de"}).text
+    assert "dasselbe für alle 60 Spalten mit dem Code 999" in german
+    response = browser.post("/p/alike/design", data=together[0], headers=HTMX)
+    assert "Decided for 60 columns." in response.text
+    asked = tomllib.loads(alike.text())["question"]
+    assert all("missing" not in each for each in asked if each["id"] in open_ids)
+    left = [each for each in before if each.code != "999"]
+    assert list(decisions(alike.text())) == left and left
+    assert alike.undo() and list(decisions(alike.text())) == list(before)
+    # Once more, if another window has decided one of them.
+    (first, *_) = (fields for fields, _ in single)
+    assert browser.post("/p/alike/design", data=first, headers=HTMX).status_code == 200
+    page = browser.get("/p/alike/design").text
+    agreed = next(fields for fields, _ in forms(page, "done") if "all" in fields)
+    assert browser.post("/p/alike/design", data=agreed, headers=HTMX).status_code == 200
+    kept = [each for each in tomllib.loads(alike.text())["question"] if "missing" in each]
+    assert len([each for each in kept if each["missing"] == ["999"]]) == ALIKE - 1
+
+
+def test_one_of_many_columns_is_decided_alone(browser, alike):
+    """Its own comment goes, not the equal one of the first column."""
+    before = [each.id for each in decisions(alike.text()) if each.code == "999"]
+    page = browser.get("/p/alike/design").text
+    chosen = next(f for f, _ in forms(page, "done") if f.get("id") == "item30" and "all" not in f)
+    assert browser.post("/p/alike/design", data=chosen, headers=HTMX).status_code == 200
+    after = [each.id for each in decisions(alike.text()) if each.code == "999"]
+    assert after == [id for id in before if id != "item30"]
+
+
+def test_decisions_that_are_no_longer_open_say_so(browser, alike):
+    together, _ = forms(browser.get("/p/alike/design").text, "answer")[0]
+    wrong = together | {"comment": "# another"}
+    response = browser.post("/p/alike/design", data=wrong, headers=HTMX)
+    assert response.status_code == 422 and "no longer open" in response.text
 
 
 def test_codes_can_be_amounts(project, decide):

@@ -9,6 +9,7 @@ import incrowd
 from incrowd.planner.outlook import estimate
 from incrowd.studio.chosen_values import typed_change, typed_values
 from incrowd.studio.edits import edited
+from incrowd.studio.projects import version
 from incrowd.studio.what_if import change_of
 from incrowd.survey import Survey
 
@@ -145,16 +146,83 @@ def test_unchanged_values_leave_every_byte(project):
     assert edited(SURVEY, typed_change(raw, typed_values(raw))) == SURVEY
 
 
-def test_two_windows_lose_nothing(browser, project):
-    first = fields(browser.get("/p/work/precision").text)
-    project.survey_path.write_text(SURVEY.replace("Work", "Work and health"))
-    response = browser.post("/p/work/precision/keep", data=first | {"crowd": "9000"})
+def design(browser, project, **fields):
+    """Save a change in the window of the design."""
+    sent = {"seen": version(project.text())} | fields
+    assert browser.post("/p/work/design", data=sent, headers=HTMX).status_code == 200
+
+
+def keep(browser, sent, **changed):
+    return browser.post("/p/work/precision/keep", data=sent | changed)
+
+
+def test_another_window_can_change_everything_else(browser, project):
+    sent = fields(browser.get("/p/work/precision").text)
+    design(browser, project, do="order", up="sex")  # the numbers of the questions change as well
+    design(browser, project, do="add", type="yesno", id="new")
+    design(browser, project, do="survey", name="Health", epsilon="0.5")
+    project.survey_path.write_text(project.text().replace("# who asks", "# by hand"))
+    response = keep(browser, sent, **{"crowd": "9000", "share-1-0": "60", "share-1-1": "20"})
+    assert response.status_code == 303
+    survey = project.survey()
+    assert (survey.name, survey.crowd, survey.privacy.epsilon) == ("Health", 9000, 0.5)
+    assert survey.shares == {"stress": (0.6, 0.2, 0.2)}
+    assert [each.id for each in survey.questions] == ["bullied", "sex", "stress", "new"]
+    assert project.text().startswith("# by hand")
+
+
+def test_the_pictures_are_of_what_would_be_saved(browser, project):
+    sent = fields(browser.get("/p/work/precision").text)
+    design(browser, project, do="survey", name="Work", epsilon="0.4")
+    response = browser.post("/p/work/precision", data=sent | {"crowd": "50000"}, headers=HTMX)
+    expected = estimate(Survey.of(tomllib.loads(project.text()) | {"crowd": 50_000}))
+    assert margins(response.text) == [
+        f"{196 * table.forecast.standard_error:.1f}" for table in expected.tables
+    ]
+
+
+def test_two_windows_that_change_the_same_values_choose_between_them(browser, project):
+    sent = fields(browser.get("/p/work/precision").text)
+    design(browser, project, do="survey", name="Work", crowd="7000", epsilon="0.5", delta="1e-7")
+    response = keep(browser, sent, crowd="9000", epsilon="2", local_epsilon="8")
+    assert response.status_code == 409 and "changed elsewhere" in response.text
+    for was, now in (("5000", "7000"), ("1.0", "0.5")):
+        assert f"was {was} and was changed elsewhere to {now}" in response.text
+    assert "delta" not in response.text[: response.text.index('<div class="precision">')]
+    again = fields(response.text)
+    assert [again[name] for name in ("crowd", "epsilon", "delta")] == ["9000", "2", "1e-06"]
+    assert project.survey().crowd == 7000
+    assert keep(browser, again).status_code == 409  # not by accident
+    assert re.search(r'formaction="[^"]*/keep" name="insist"', response.text)
+    assert keep(browser, again, insist="1").status_code == 303
+    privacy = project.survey().privacy
+    assert (project.survey().crowd, privacy.epsilon, privacy.local_epsilon) == (9000, 2.0, 8.0)
+    assert privacy.delta == 1e-7  # it was not touched here
+
+
+def test_an_applied_change_conflicts_only_with_its_own_question(browser, project):
+    page = browser.get("/p/work/precision").text
+    sent = fields(page) | {"kind": "drop", "drop-chosen": "stress"}
+    stress = {"do": "order", "up": "stress"}
+    design(browser, project, **stress)
+    project.survey_path.write_text(project.text().replace('high = "much"', 'high = "a lot"'))
+    response = browser.post("/p/work/precision/apply", data=sent)
     assert response.status_code == 409
-    assert "changed elsewhere" in response.text and 'value="9000"' in response.text
-    assert project.survey().crowd == 5000
-    again = browser.post("/p/work/precision/keep", data=fields(response.text))
-    assert again.status_code == 303
-    assert (project.survey().name, project.survey().crowd) == ("Work and health", 9000)
+    assert "much" in response.text and "a lot" in response.text
+    insisting = re.findall(r'form="values" name="([^"]+)" value="([^"]+)"', response.text)
+    assert dict(insisting) == {"kind": "drop", "drop-chosen": "stress"}
+    assert re.search(r'formaction="[^"]*/apply" name="insist"', response.text)
+    again = fields(response.text) | dict(insisting) | {"insist": "1"}
+    assert browser.post("/p/work/precision/apply", data=again).status_code == 303
+    assert [each.id for each in project.survey().questions] == ["bullied", "sex"]
+
+
+def test_a_page_whose_version_is_gone_asks_before_it_saves(browser, project):
+    sent = fields(browser.get("/p/work/precision").text) | {"version": "0" * 64}
+    assert keep(browser, sent, crowd="9000").status_code == 409
+    assert project.text() == SURVEY
+    assert keep(browser, sent, crowd="9000", insist="1").status_code == 303
+    assert project.survey().crowd == 9000
 
 
 def test_a_full_disk_keeps_the_file_and_the_typed_values(browser, project, monkeypatch):

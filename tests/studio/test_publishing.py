@@ -95,6 +95,19 @@ def choose(browser, **changes):
     return browser.post(f"{PAGE}/choices", data={"version": version_in(browser.get(PAGE))} | form)
 
 
+def certified_for_precision(browser, studio, project):
+    page = browser.post("/p/smoking/precision/certify")  # without script: it waits
+    assert ">certified</span>" in page.text
+    return studio.jobs.get((project.path, "certify")).result
+
+
+def published(browser, studio, project):
+    assert browser.post(f"{PAGE}/plan").status_code == 303
+    job = studio.jobs.get((project.path, "plan"))
+    assert job.ended.wait(60) and job.state == "done", job.error
+    return job
+
+
 def states(project):
     survey, chosen = project.survey(), load_publication(project)[0]
     listed = steps(project, survey, chosen, plan_file(project, survey))
@@ -136,6 +149,55 @@ class TestThePlan:
         run("plan", project.survey_path, "-o", tmp_path / "plan.json")
         assert project.plan_path.read_bytes() == (tmp_path / "plan.json").read_bytes()
         assert Plan.load(project.plan_path).digest == digest
+
+    def test_what_the_page_of_precision_certified_is_not_computed_again(
+        self, browser, project, studio, tmp_path
+    ):
+        ready = certified_for_precision(browser, studio, project)
+        job = published(browser, studio, project)
+        assert job.arguments[1] is ready and job.progress == ""  # making a plan reports progress
+        run("plan", project.survey_path, "-o", tmp_path / "plan.json")
+        assert project.plan_path.read_bytes() == (tmp_path / "plan.json").read_bytes()
+        comment = SURVEY.replace("# a comment", "")
+        project.survey_path.write_text(comment)
+        assert published(browser, studio, project).progress == ""
+
+    @pytest.mark.parametrize(
+        ("was", "now"),
+        [
+            ("crowd = 1000", "crowd = 1001"),
+            ("Do you smoke?", "Do you smoke now?"),
+            ("Smoking &", "Smoking and"),
+            ('type = "yesno"', 'type = "yesno"\nshares = { yes = 0.1 }'),
+            ('type = "yesno"', 'type = "choice"\noptions_file = "options.txt"'),
+        ],
+    )
+    def test_any_change_of_the_survey_needs_a_new_certificate(
+        self, browser, project, studio, tmp_path, was, now
+    ):
+        certified_for_precision(browser, studio, project)
+        (project.path / "options.txt").write_text("a\nb\nc\n")
+        project.survey_path.write_text(SURVEY.replace(was, now))
+        assert published(browser, studio, project).progress != ""
+        run("plan", project.survey_path, "-o", tmp_path / "plan.json")
+        assert project.plan_path.read_bytes() == (tmp_path / "plan.json").read_bytes()
+
+    def test_a_changed_file_of_options_needs_a_new_certificate(self, browser, project, studio):
+        options = project.path / "options.txt"
+        options.write_text("a\nb\nc\n")
+        listed = 'type = "choice"\noptions_file = "options.txt"'
+        project.survey_path.write_text(SURVEY.replace('type = "yesno"', listed))
+        certified_for_precision(browser, studio, project)
+        options.write_text("a\nb\nd\n")
+        assert published(browser, studio, project).progress != ""
+        assert plan_file(project, project.survey()).state == "current"
+
+    def test_a_change_in_the_last_moment_is_certified(self, project):
+        """While the job starts: the plan that was ready is no longer that of the survey."""
+        ready = incrowd.plan(project.survey())
+        project.survey_path.write_text(SURVEY.replace("crowd = 1000", "crowd = 1001"))
+        certify(lambda text: None, project.path, ready)
+        assert Plan.load(project.plan_path).survey.crowd == 1001
 
     def test_it_is_current_until_the_survey_changes(self, browser, planned):
         assert plan_file(planned, planned.survey()).state == "current"

@@ -487,6 +487,94 @@ def test_pictures_are_files_of_their_own(shared, name):
     assert width == pytest.approx(3 * float(root.get("width")), abs=3)
 
 
+@pytest.fixture
+def collected(studio):
+    """A project with a plan and random answers to it."""
+
+    def made(*questions, epsilon, people, **rest):
+        path = studio.projects.folder / "health"
+        path.mkdir()
+        privacy = {"epsilon": epsilon, "analysis": "local"}
+        plan = local_plan(*questions, crowd=people, privacy=privacy, **rest)
+        random = np.random.default_rng(5)
+        answers = {q.id: random.choice(q.answers, people) for q in plan.survey.questions}
+        (path / "plan.json").write_text(plan.dumps())
+        reports = incrowd.randomize(plan, pa.table(answers))
+        incrowd.save_reports(reports, path / "reports.parquet")
+        (path / "survey.toml").write_text("")
+        return path
+
+    return made
+
+
+def test_every_offered_format_of_a_regression_without_coefficients_can_be_saved(browser, collected):
+    regression = [{"outcome": "sick", "on": ["health"]}]
+    collected(yes_no_question("sick"), HEALTH, epsilon=0.1, people=100, regression=regression)
+    choice = {"view": "regress", "outcome": "sick", "on": "health"}
+    page = browser.get(address(**choice))
+    assert page.status_code == 200 and "cannot be distinguished" in page.text
+    links = re.findall(r'download href="([^"]*/file[^"]*)"', page.text)
+    offered = [re.search(r"format=(\w+)", each)[1] for each in links]
+    assert offered == ["html", "xlsx", "json", "R"]
+    assert [browser.get(html.unescape(each)).status_code for each in links] == [200] * 4
+    refused = browser.get(address("/file", format="csv", **choice))
+    assert refused.status_code == 422 and "there are no coefficients" in refused.text
+
+
+WORDED = (
+    {
+        "id": "sick",
+        "type": "yesno",
+        "text": {"en": "Are you ill?", "de": "Sind Sie krank?"},
+        "labels": {"yes": {"en": "Ill", "de": "Krank"}, "no": {"en": "Well"}},
+    },
+    {
+        "id": "place",
+        "type": "choice",
+        "options": ["home", "work", "road"],
+        "text": "Where are you?",
+        "labels": {"home": {"en": "At home", "de": "Zu Hause"}, "work": "At work"},
+    },
+)
+ENGLISH = ("Are you ill?", "Ill", "At home")
+GERMAN = ("Sind Sie krank?", "Krank", "Zu Hause")
+
+
+@pytest.mark.parametrize(
+    ("choice", "seen"),
+    [
+        ({}, (0, 1, 2)),
+        ({"view": "crosstab", "first": "sick", "second": "place"}, (0,)),
+        ({"view": "compare", "first": "sick", "second": "place"}, (0, 1)),
+        ({"view": "regress", "outcome": "sick", "on": "place"}, (0, 2)),
+        ({"view": "proportions"}, (0, 1, 2)),
+        ({"merge": "place: work + road", "tables": "place"}, (0, 2)),
+    ],
+)
+def test_a_german_page_has_the_german_wording_where_there_is_one(browser, collected, choice, seen):
+    collected(*WORDED, epsilon=14.0, people=5000, table=[{"questions": ["sick", "place"]}])
+    for language, words, others in (("de", GERMAN, ENGLISH), ("en", ENGLISH, GERMAN)):
+        page = browser.get(address(**choice), headers={"Accept-Language": language})
+        assert page.status_code == 200
+        text = html.unescape(page.text)
+        for place in seen:
+            assert re.search(rf"\b{re.escape(words[place])}", text), words[place]
+        for other in others:
+            assert not re.search(rf">[^<]*\b{re.escape(other)}\b", text), other
+        assert "Where are you?" in text  # has only the wording of the survey's language
+
+
+def test_files_and_pictures_of_a_german_page(browser, collected):
+    """Files are those of the command; a picture is the one that the page shows."""
+    collected(*WORDED, epsilon=14.0, people=5000, table=[{"questions": ["sick", "place"]}])
+    german = {"Accept-Language": "de"}
+    for format in ("html", "csv", "json", "R"):
+        link = address("/file", format=format, tables="sick,place")
+        assert browser.get(link, headers=german).content == browser.get(link).content
+    svg = browser.get(address("/picture", format="svg", tables="sick"), headers=german).text
+    assert "Krank" in svg and ">Ill<" not in svg
+
+
 def test_a_choice_is_computed_once_while_the_files_stay_the_same(browser, project, monkeypatch):
     calls = []
 

@@ -88,8 +88,10 @@ class Limits(NamedTuple):
     steps: int = STEPS
 
 
-def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
+def allocate(loads: Sequence[Load], limits: Limits, useful: float = math.inf) -> Allocation | None:
     """The best copies and noise, or None if these messages leak too much or are too many.
+
+    useful: the objective "largest" has no result either if the largest excess is above this.
 
     Bisection determines a price for the leak and, for each price, a toll on copies. The largest
     excess may come from a fixed randomizer, and reducing it by the last percent would take all of
@@ -100,9 +102,15 @@ def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
         return None
     choices = Choices.of(kinds, limits)
     low, high = PRICES[limits.objective]
-    if choices.leak_at(high) > limits.signal:
+    most = min(useful, high) if limits.objective == "largest" else high
+    if choices.leak_at(most) > limits.signal:
         return None
-    price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high, limits.steps)
+    price = _least(
+        lambda price: price >= most or choices.leak_at(price) <= limits.signal,
+        low,
+        high,
+        limits.steps,
+    )
     number, noise = choices.best(price)
     excess = choices.excess[np.arange(len(number)), number, noise]
     tables = choices.counts @ np.array([len(load.tables) for load in kinds])
@@ -136,7 +144,7 @@ class Choices(NamedTuple):
             np.array(list(kinds.values())),
             np.array(copies),
             np.stack([leaks(load, limits.points) for load in same]),
-            np.stack([excesses(load, limits) for load in same]),
+            np.stack([excesses(load, limits.points, limits.objective) for load in same]),
         )
 
     def best(self, price: float) -> tuple[np.ndarray, np.ndarray]:
@@ -149,8 +157,9 @@ class Choices(NamedTuple):
             cost = np.where(self.excess <= price, self.leak, np.inf)
         else:
             cost = self.excess + price * self.leak
-        noise = np.argmin(cost, axis=2)
-        number = self._within_budget(np.take_along_axis(cost, noise[:, :, None], axis=2)[:, :, 0])
+        noise = cost.argmin(axis=2)
+        kinds, numbers = np.ogrid[: len(cost), : cost.shape[1]]
+        number = self._within_budget(cost[kinds, numbers, noise])
         return number, noise[np.arange(len(noise)), number]
 
     def _within_budget(self, cost: np.ndarray) -> np.ndarray:
@@ -159,8 +168,8 @@ class Choices(NamedTuple):
         places, budget = np.arange(len(cost)), self.limits.budget
 
         def at(toll: float) -> tuple[np.ndarray, int]:
-            number = np.asarray((cost + toll * self.copies).argmin(axis=1))
-            return number, int(self.counts @ self.copies[places, number])
+            number: np.ndarray = (cost + toll * self.copies).argmin(axis=1)
+            return number, int(self.counts.dot(self.copies[places, number]))
 
         number, used = at(0.0)
         if used <= budget:
@@ -207,16 +216,16 @@ def leaks(load: Load, points: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=512)
-def excesses(load: Load, limits: Limits) -> np.ndarray:
+def excesses(load: Load, points: int, objective: str) -> np.ndarray:
     """How much the inflations of a load's tables are above 1: shape (copies, v).
 
     The largest, or the sum, whose mean over all loads is wanted.
     """
-    copies, v = np.array(load.copies)[:, None], grid(limits.points)
+    copies, v = np.array(load.copies)[:, None], grid(points)
     total = np.zeros((len(load.copies), len(v)))
     for axes in load.tables:
         excess = np.broadcast_to(relative_noise(axes, v), v.shape) / copies
-        total = np.maximum(total, excess) if limits.objective == "largest" else total + excess
+        total = np.maximum(total, excess) if objective == "largest" else total + excess
     return total
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from incrowd.planner.effects import (
     Effects,
+    Footprint,
     Ids,
     Variable,
     crossable,
@@ -216,6 +217,21 @@ WORK = 6e7  # terms times messages, of the search for a plan
 ROUNDING = 1e-9
 
 
+class MessageFacts(NamedTuple):
+    """The variables of a message as far as costs depend on them; see the functions of `effects`."""
+
+    footprint: Footprint
+    excess_alone: float
+    size: int
+    crossable: bool
+
+    @classmethod
+    def of(cls, variables: Sequence[Variable]) -> MessageFacts:
+        """Compute them."""
+        alone = excess_alone(variables)
+        return cls(footprint(variables), alone, size(variables), crossable(variables))
+
+
 @dataclass(frozen=True)
 class SearchTask:
     """Wanted tables, as sets of places of variables, and the limits for all messages.
@@ -237,9 +253,19 @@ class SearchTask:
         """The variables at these places."""
         return [self.variables[i] for i in sorted(ids)]
 
+    @cached_property
+    def _facts(self) -> dict[Ids, MessageFacts]:
+        return {}
+
+    def facts(self, ids: Ids) -> MessageFacts:
+        """What a message of these variables sends and tells, computed once."""
+        if ids not in self._facts:
+            self._facts[ids] = MessageFacts.of(self.among(ids))
+        return self._facts[ids]
+
     def is_large(self, ids: Ids) -> bool:
         """Whether a message has so many cells that it would take nearly all of the leak."""
-        return size(self.among(ids)) > LARGE
+        return self.facts(ids).size > LARGE
 
     @cached_property
     def small(self) -> tuple[Ids, ...]:
@@ -329,7 +355,7 @@ def inflations(
     excess = iter(effects.weights @ (1 / (precisions @ np.array(leaks))))
     pairs = list(zip(messages, leaks, strict=True))[parities:]
     return [
-        1 + min(excess_alone(problem.among(m)) / leak for m, leak in pairs if table <= m)
+        1 + min(problem.facts(m).excess_alone / leak for m, leak in pairs if table <= m)
         if problem.is_large(table)
         else 1 + float(next(excess))
         for table in problem.tables
@@ -344,13 +370,13 @@ def evaluate(
     steps: the largest number of steps. useful: an excess above this need not be minimized.
     """
     messages = (*small, *problem.large)
-    footprints = [footprint(problem.among(message)) for message in messages]
+    footprints = [problem.facts(message).footprint for message in messages]
     changed = np.array([each.changed for each in footprints], float)
     equal = 1 / (changed * len(messages))
     if not small:
         return _candidate(problem, messages, equal, 0.0)
     precisions = problem.effects.precisions(small)
-    start = np.array([excess_alone(problem.among(message)) for message in small])
+    start = np.array([problem.facts(message).excess_alone for message in small])
     part, priced_by_leak = len(small) / len(messages), changed[: len(small)]
 
     def priced(prices: Vector, useful: float = math.inf) -> Candidate:
@@ -379,7 +405,7 @@ def _candidate(
     problem: SearchTask, messages: tuple[Ids, ...], leaks: Vector, excess: float
 ) -> Candidate:
     """The largest leaks in these proportions that the limits allow. excess: at these leaks."""
-    footprints = [footprint(problem.among(message)) for message in messages]
+    footprints = [problem.facts(message).footprint for message in messages]
     scale = scaled(footprints, leaks, problem.limits)
     use = Use.of(footprints, scale * leaks, problem.limits.tail)
     volume = use.volume(problem.limits)
@@ -497,7 +523,7 @@ def _divisions(
         if rest and rest != message:
             yield table, rest
             for other in others:
-                if other & table and crossable(problem.among(other | table)):
+                if other & table and problem.facts(other | table).crossable:
                     yield other | table, rest
 
 
@@ -510,10 +536,9 @@ def _cost(problem: SearchTask, candidate: Candidate | None) -> Cost:
     limits = problem.limits
 
     def cost(ids: Ids) -> float:
-        variables = problem.among(ids)
-        if not crossable(variables) or size(variables) > LARGE:
+        sent, needed, cells, possible = problem.facts(ids)
+        if not possible or cells > LARGE:
             return math.inf
-        sent, needed = footprint(variables), excess_alone(variables)
         if candidate is None:
             return sent.changed * needed
         use = Use.of([sent], np.array([needed / candidate.excess]), limits.tail)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from operator import attrgetter
 from typing import NamedTuple
@@ -57,7 +58,7 @@ class Search(NamedTuple):
 
     tables: those whose inflation is minimized. held: sets of questions that have to be in one
     message: the tables with their weighting questions, and the questions of each regression. seen:
-    the allocations that were computed before.
+    the allocations that were computed before. loads: those of groups, likewise.
     """
 
     survey: Survey
@@ -65,7 +66,8 @@ class Search(NamedTuple):
     axes: dict[str, Axis]
     tables: tuple[Ids, ...]
     held: tuple[Ids, ...]
-    seen: dict[frozenset[tuple[Load, int]], Allocation | None]
+    seen: dict[frozenset[tuple[Load, int]], Allocation]
+    loads: dict[tuple[Ids, tuple[Ids, ...], Copies], Load]
 
     @classmethod
     def of(cls, survey: Survey, budget: int, steps: int = STEPS) -> Search:
@@ -80,25 +82,26 @@ class Search(NamedTuple):
         tables = tuple(map(frozenset, wanted_tables(survey)))
         held = tuple(dict.fromkeys([*tables, *map(frozenset, survey.held)]))
         limits = Limits(signal, budget, survey.objective, steps=steps)
-        return cls(survey, limits, axes, tables, held, {})
+        return cls(survey, limits, axes, tables, held, {}, {})
 
-    def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
+    def try_groups(
+        self, groups: Sequence[Ids], copies: Copies | None = None, useful: float = math.inf
+    ) -> Grouping:
         """The best copies and noise for some groups; equivalent groups are computed once.
 
         copies: the numbers to choose from; by default all that one message may have if each of the
-        others has one. There are no shares if these messages leak too much or are too many.
+        others has one. There are no shares if these messages leak too much or are too many, or have
+        an excess above `useful` (see `allocate`).
         """
         copies = copies or copy_points(self.limits.budget - len(groups) + 1)
         homes = _homes(groups, self.tables)
-        loads = {
-            group: self.load(group, homes[group], copies, self._wide(group)) for group in groups
-        }
+        loads = {group: self._load_once(group, tuple(homes[group]), copies) for group in groups}
         loads = dict(zip(loads, self._sharing(loads.values()), strict=True))
         ordered = sorted(loads.values(), key=repr)
         key = frozenset(Counter(ordered).items())
-        if key not in self.seen:
-            self.seen[key] = allocate(ordered, self.limits)
-        allocation = self.seen[key]
+        allocation = self.seen.get(key) or allocate(ordered, self.limits, useful)
+        if allocation:
+            self.seen[key] = allocation
         in_order, cells = tuple(map(self._in_order, groups)), tuple(map(self._wide, groups))
         if allocation is None:
             return Grouping(in_order, cells, NONE)
@@ -153,6 +156,13 @@ class Search(NamedTuple):
         touching = [table for table in self.held if table & block]
         kinds = [repr(sorted(map(repr, map(self.axes.get, table)))) for table in touching]
         return tuple(sorted(map(repr, map(self.axes.get, block)))) + tuple(sorted(kinds))
+
+    def _load_once(self, group: Ids, homes: tuple[Ids, ...], copies: Copies) -> Load:
+        """The load of a group that is sent as it has to be, computed once."""
+        key = group, homes, copies
+        if key not in self.loads:
+            self.loads[key] = self.load(group, homes, copies, self._wide(group))
+        return self.loads[key]
 
     def load(self, group: Ids, homes: Iterable[Ids], copies: Copies, cells: bool) -> Load:
         """A message with the tables that are estimated from it, for the allocation."""
@@ -249,17 +259,20 @@ def joint_ways(
     alone = [frozenset(permanent)] * bool(permanent) + [frozenset({id}) for id in wide(survey)]
     blocks = [frozenset({id}) for id in together(survey)]
 
-    def way(blocks: Sequence[Ids], copies: Copies | None = None) -> Grouping:
-        return search.try_groups(_covering(blocks, search.held) + alone, copies)
+    def way(
+        blocks: Sequence[Ids], copies: Copies | None = None, useful: float = math.inf
+    ) -> Grouping:
+        return search.try_groups(_covering(blocks, search.held) + alone, copies, useful)
 
     tried, single = [way(blocks)], [way(blocks, (1,))]
     while len(blocks) > 1:
-        options = {}
+        options, least = {}, math.inf
         for one, other in combinations(blocks, 2):
             look = search.look(one, other)
             if look not in options:
                 merged = [b for b in blocks if b not in (one, other)] + [one | other]
-                option = way(merged)
+                option = way(merged, useful=least)
+                least = min(least, option.allocation.excess)
                 options[look] = ((option.allocation.excess, len(option.groups)), merged)
         blocks = min(options.values(), key=lambda o: o[0])[1]
         tried.append(way(blocks))
@@ -285,6 +298,7 @@ def _worth_certifying(
     return sorted(map(search.refined, fitting), key=excess)
 
 
+@lru_cache(maxsize=64)
 def copy_points(most: int) -> Copies:
     """Numbers of copies to try: all small ones, then steps of about a tenth."""
     points = np.geomspace(1, max(most, 1), COPY_POINTS).round().astype(int)

@@ -93,25 +93,26 @@ def smallest_excess(
     of k / (a linear form), so that Cauchy's inequality bounds it.
     Proof: docs/mathematics.md#inflation.
     """
-    leaks = start / (prices @ start)
+    # Methods: for arrays this small, calling `@` and `max` takes longer than computing them.
+    leaks = start / prices.dot(start)
     best, best_leaks, bound = math.inf, leaks, 0.0
     multipliers = np.full(len(weights), 1 / len(weights))
     for step in range(steps):
-        precision = precisions @ leaks
-        excess = weights @ (1 / precision)
+        precision = precisions.dot(leaks)
+        excess = weights.dot(1 / precision)
         if not mean:
             multipliers = multipliers * excess if step else excess
             multipliers = multipliers / multipliers.sum()
-        weighted = float(multipliers @ excess)
-        reached = weighted if mean else float(excess.max())
+        weighted = float(multipliers.dot(excess))
+        reached = weighted if mean else float(excess[excess.argmax()])
         if reached < best:
             best, best_leaks = reached, leaks
-        slopes = (multipliers @ weights / precision**2) @ precisions / prices
-        bound = max(bound, weighted**2 / float(slopes.max()))
+        slopes = (multipliers.dot(weights) / precision**2).dot(precisions) / prices
+        bound = max(bound, weighted**2 / float(slopes[slopes.argmax()]))
         if best <= bound * (1 + CLOSE) or bound > useful:
             break
         leaks = leaks * np.sqrt(slopes)
-        leaks = leaks / (prices @ leaks)
+        leaks = leaks / prices.dot(leaks)
     return best_leaks, best
 
 

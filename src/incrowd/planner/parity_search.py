@@ -21,8 +21,6 @@ from incrowd.planner.effects import (
     Ids,
     Variable,
     best_ratio,
-    excess_alone,
-    footprint,
     parities_footprint,
 )
 from incrowd.planner.leak_shares import Use, Vector, log_odds, smallest_excess
@@ -97,11 +95,13 @@ def _all_pairs(problem: SearchTask, cliques: Sequence[Clique]) -> bool:
 def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Candidate, ...]:
     """Parities of all pairs of some variables, a bit for each variable, and the best cells for the
     other tables. Empty if there are no such variables, or if nothing fits."""
+    if not cliques:
+        return ()
     by_parities = [t for t in problem.tables if any(each.estimates(t) for each in cliques)]
     rest = replace(problem, tables=tuple(t for t in problem.tables if t not in by_parities))
     more = rest.small or rest.large
     beside = search(rest)[:1] if more else ()
-    if not cliques or (more and not beside):
+    if more and not beside:
         return ()
     others = beside[0].messages if beside else ()
     small = len(others) - len(rest.large)
@@ -113,10 +113,10 @@ def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Cand
     columns = _columns(cliques, len(others))
     prices = np.array(
         [each.worst(1.0, each.ratio) for each in cliques]
-        + [footprint(problem.among(message)).changed for message in others]
+        + [problem.facts(message).footprint.changed for message in others]
     )
     alone = [4 / 3 * (1 + 2 / each.ratio) for each in cliques]
-    alone += [excess_alone(problem.among(message)) for message in others[:small]]
+    alone += [problem.facts(message).excess_alone for message in others[:small]]
     precisions = problem.effects.precisions(
         messages[: len(messages) - len(rest.large)], len(cliques)
     )
@@ -160,7 +160,7 @@ def _scaled(
     """Leaks in these proportions, as large as the limits allow. excess: at these leaks."""
     limits = problem.limits
     footprints = [parities_footprint(len(each.ids)) for each in cliques]
-    footprints += [footprint(problem.among(message)) for message in messages[len(cliques) :]]
+    footprints += [problem.facts(message).footprint for message in messages[len(cliques) :]]
 
     def use(scale: float) -> Use:
         of_each = Use.of(footprints, scale * leaks, limits.tail)

@@ -39,9 +39,14 @@ def certified_crowd(progress: Progress, survey: Survey, margin: float) -> Plan:
     return solve(survey, "crowd", margin=margin, progress=progress)
 
 
+def content(survey: Survey) -> str:
+    """The content of a survey, on which its plan depends, as plans write it."""
+    return survey.model_dump_json(by_alias=True)
+
+
 def digest(survey: Survey) -> str:
     """A short name of a survey's content, by which a page asks for its certificate."""
-    return sha256(survey.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
+    return sha256(content(survey).encode()).hexdigest()[:16]
 
 
 def certify(studio: Studio, project: Project, survey: Survey) -> Job:
@@ -56,6 +61,12 @@ def certificate(studio: Studio, project: Project, survey_digest: str) -> Job | N
     """The job that certifies the survey with a digest; None if another one was started since."""
     job = studio.jobs.get((project.path, "certify"))
     return job if job and digest(job.arguments[0]) == survey_digest else None
+
+
+def certified(studio: Studio, project: Project, survey: Survey) -> Plan | None:
+    """The plan of exactly this survey, if the page of precision has just certified it."""
+    job = certificate(studio, project, digest(survey))
+    return job.result if job and job.state == "done" else None
 
 
 class Promise(NamedTuple):

@@ -83,8 +83,10 @@ class PageState:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> PageState:
-        """The state that an address or a form names."""
-        tags = str(fields.get("also", "")).split()
+        """The state that an address or a form names. Raises UsageError if a tag is not one."""
+        tags = str(fields.get("also", "")).replace(",", " ").split()
+        for tag in tags:
+            checked_language(tag)
         return cls(str(fields.get("open", "")), str(fields.get("regression", "")), (*tags,))
 
     def address(self, project: Project) -> str:
@@ -131,6 +133,7 @@ class Page:
     """Everything that the page shows.
 
     broken: why the text is not a survey at all, or "". notices: what the last change did.
+    decisions: those that can be made together in one group.
     """
 
     text: str
@@ -141,7 +144,7 @@ class Page:
     moves: tuple[bool, bool]
     broken: str = ""
     notices: tuple[Phrase, ...] = ()
-    decisions: tuple[imports.Decision, ...] = ()
+    decisions: tuple[tuple[imports.Decision, ...], ...] = ()
     left_out: tuple[str, ...] = ()
     data: str = ""
     shown: str = ""
@@ -179,7 +182,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
     """Read a project for its page. A mistaken survey is shown as far as it can be read."""
     moves = project.can_move()
     text = project.text()
-    decisions, left_out = imports.decisions(text), imports.left_out(text)
+    decisions, left_out = imports.grouped(imports.decisions(text)), imports.left_out(text)
     more: dict[str, Any] = {
         "moves": moves,
         "notices": tuple(notices),
@@ -304,14 +307,19 @@ def number_of(form: FormData, name: str, *, whole: bool = False) -> float | int 
         raise UsageError.of(name, written, works) from None
 
 
+def checked_language(tag: str) -> None:
+    """Check the tag of a language. Raises UsageError."""
+    try:
+        checked_tag(tag)
+    except ValueError as error:
+        raise UsageError.of("language", tag, str(error)) from None
+
+
 def _whole_survey(raw: Raw, form: FormData) -> Change:
     """Name, language, crowd and privacy."""
     changes: list[Change] = []
     name, language = text_of(form, "name"), text_of(form, "language") or LANGUAGE
-    try:
-        checked_tag(language)
-    except ValueError as error:
-        raise UsageError.of("language", language, str(error)) from None
+    checked_language(language)
     if not name:
         raise UsageError.of("name", MISSING, "enter a name for the survey")
     changes += _if_other(raw, ("name",), name)
@@ -630,8 +638,8 @@ ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
     "no-table": _no_table,
     "regression": _regression,
     "no-regression": _no_regression,
-    "decide": imports.decided,
 }
+DECIDE = "decide"
 
 
 def _changed(
@@ -647,20 +655,25 @@ def _changed(
         expected = version(project.text()) if "insist" in form else seen
         project.save(_with_ends(project, str(form.get("text", ""))), expected=expected)
         return view, (phrase("The text was saved."),)
-    if action not in ACTIONS:
-        raise UsageError.of("do", action, f"use one of {', '.join(ACTIONS)}")
+    if action not in (*ACTIONS, DECIDE):
+        raise UsageError.of("do", action, f"use one of {', '.join((*ACTIONS, DECIDE))}")
     before = project.seen(seen)
-    raw = parsed(project.text() if before is None else before)
-    change = ACTIONS[action](raw, form)
-    comment, insist = str(form.get("comment", "")), "insist" in form
-    changed = project.change(change, seen=seen, comment=comment, insist=insist)
+    text = project.text() if before is None else before
+    decisions = imports.decisions_in(text, form) if action == DECIDE else ()
+    raw = parsed(text)
+    change = imports.decided(raw, form, decisions) if decisions else ACTIONS[action](raw, form)
+    marks = [(each.comment, each.id) for each in decisions]
+    changed = project.change(change, seen=seen, marks=marks, insist="insist" in form)
     opened = view.open
     if isinstance(change, AddQuestion):
         opened = str(change.entries["id"])
     elif isinstance(change, SetQuestion):
         opened = str(change.entries.get("id", view.open))
     regression = "" if action == "regression" else view.regression
-    return PageState(opened, regression, view.also), tuple(consequences(change, changed))
+    notices = tuple(consequences(change, changed))
+    if len(decisions) > 1:
+        notices = (phrase("Decided for {number} columns.", number=len(decisions)), *notices)
+    return PageState(opened, regression, view.also), notices
 
 
 def _with_ends(project: Project, text: str) -> str:

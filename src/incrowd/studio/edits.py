@@ -8,7 +8,7 @@ to exactly what was wanted.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -239,8 +239,9 @@ class Changes:
         return parts
 
 
-def conflict(change: Change, seen: Raw, now: Raw) -> tuple[str, Any, Any] | None:
-    """Why a change of a page that is out of date cannot be made: what, its old and its new value.
+def conflicts(change: Change, seen: Raw, now: Raw) -> Iterator[tuple[str, Any, Any]]:
+    """Why a change of a page that is out of date cannot be made: each value that it replaces and
+    that was changed since, as its name, its old and its new value.
 
     seen: the parsed file that the page showed. now: the parsed file.
     """
@@ -248,8 +249,7 @@ def conflict(change: Change, seen: Raw, now: Raw) -> tuple[str, Any, Any] | None
     wanted = change.part(change.on(seen))
     for name, value in was.items():
         if not same(value, there[name]) and not same(wanted.get(name), there[name]):
-            return name, value, there[name]
-    return None
+            yield name, value, there[name]
 
 
 # --- the parts of a parsed file, whatever mistakes are in it --------------------------------------

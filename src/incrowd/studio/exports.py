@@ -31,6 +31,13 @@ _TYPES = {
 }
 
 
+def formats_of(result: Any) -> Mapping[str, Phrase]:
+    """The formats that a result has: a regression without coefficients has no table of them."""
+    if isinstance(result, Regression) and not result.estimable:
+        return {format: label for format, label in FORMATS.items() if format != "csv"}
+    return FORMATS
+
+
 def attachment(body: bytes, ending: str, name: str) -> Response:
     """A response that is saved as a file."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}

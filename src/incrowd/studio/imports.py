@@ -243,6 +243,11 @@ class Decision:
     code: str
     answers: tuple[Answer, ...]
 
+    @property
+    def kind(self) -> tuple[str, tuple[Answer, ...]]:
+        """The same for decisions that can be made together, if they are about a code."""
+        return self.code, self.answers
+
 
 def decisions(text: str) -> tuple[Decision, ...]:
     """The open decisions that are marked in a survey file."""
@@ -286,9 +291,36 @@ def left_out(text: str) -> tuple[str, ...]:
     return tuple(line.removeprefix("# ") for line in lines)
 
 
-def decided(raw: Raw, form: FormData) -> Change:
-    """What a decision changes in the survey; its comment goes as well."""
-    id, code, answer = (str(form.get(key, "")) for key in ("id", "code", "answer"))
+def grouped(every: Sequence[Decision]) -> tuple[tuple[Decision, ...], ...]:
+    """The decisions, those about the same code together, in the place of the first."""
+    groups: dict[Any, list[Decision]] = {}
+    for each in every:
+        groups.setdefault(each.kind if each.code else each, []).append(each)
+    return tuple(map(tuple, groups.values()))
+
+
+def decisions_in(text: str, form: FormData) -> tuple[Decision, ...]:
+    """The decisions that a form makes: the one that it names; or all that are like it, in the text
+    that the page showed."""
+    id, code, comment = (str(form.get(key, "")) for key in ("id", "code", "comment"))
+    every = decisions(text)
+    if "all" in form:
+        of = next((each.kind for each in every if (each.id, each.comment) == (id, comment)), None)
+        alike = tuple(each for each in every if each.code and each.kind == of)
+        if not alike:
+            raise UsageError.of("decision", comment, "it is no longer open; reload the page")
+        return alike
+    return (Decision(comment, "", id, code, ()),)
+
+
+def decided(raw: Raw, form: FormData, every: Sequence[Decision]) -> Change:
+    """What decisions change in the survey; their comments go as well."""
+    answer = str(form.get("answer", ""))
+    changes = [_decided(raw, each.id, each.code, answer) for each in every]
+    return changes[0] if len(changes) == 1 else Changes(tuple(changes))
+
+
+def _decided(raw: Raw, id: str, code: str, answer: str) -> Change:
     if answer == "done":
         return Changes(())
     asked = question(raw, id)

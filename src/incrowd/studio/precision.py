@@ -25,7 +25,7 @@ from incrowd.studio.chosen_values import (
     typed_change,
     typed_values,
 )
-from incrowd.studio.edits import Change, Changes, edited
+from incrowd.studio.edits import Change, Changes
 from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.studio.pages import (
     Studio,
@@ -66,16 +66,17 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 class Screen(NamedTuple):
-    """What a page shows: a project, the text of its survey, and the values as typed.
+    """What a page shows: a project, and the values as typed.
 
-    raw: the parsed text. expected: the version that the page showed first.
+    raw: the parsed text that the page showed first. now: that of the file. seen: the version of
+    the text that the page showed first.
     """
 
     project: Project
-    text: str
     raw: Raw
+    now: Raw
     typed: dict[str, str]
-    expected: str
+    seen: str
 
     def change(self, kind: str = "", chosen: Sequence[str] = ()) -> Change:
         """The change to the typed values, and then another one. Raises UsageError."""
@@ -85,26 +86,30 @@ class Screen(NamedTuple):
         return Changes((typed, change_of(typed.on(self.raw), kind, chosen)))
 
     def survey(self, change: Change | None = None) -> Survey:
-        """The survey after a change, or with the typed values.
+        """The survey in the file after a change, or with the typed values.
 
         Raises SurveyError or UsageError.
         """
-        return survey_in((change or self.change()).on(self.raw), self.project.path)
+        return survey_in((change or self.change()).on(self.now), self.project.path)
 
 
 def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
     """The screen of a project. form: what was sent, with the values as typed.
 
-    Raises SurveyError if the file has mistakes: what is typed here could not correct them.
+    What was typed differs from what the page showed first, whatever the file has become since; if
+    that version is no longer there, from the file. Raises SurveyError if the file has mistakes:
+    what is typed here could not correct them.
     """
+    seen = str((form or {}).get("version", "")) or project.current_version()
     text = project.text()
-    raw = parsed(text)
-    survey_in(raw, project.path)
-    typed, expected = typed_values(raw), version(text)
+    now = parsed(text)
+    survey_in(now, project.path)
+    first = text if version(text) == seen else project.seen(seen)
+    raw = now if first is None else parsed(first)
+    typed = typed_values(raw)
     if form is not None:
         typed |= {name: str(form[name]) for name in typed if name in form}
-        expected = str(form.get("version", expected))
-    return Screen(project, text, raw, typed, expected)
+    return Screen(project, raw, now, typed, seen)
 
 
 async def show(studio: Studio, request: Request) -> Response:
@@ -187,13 +192,13 @@ async def _page(
         status=status,
         **parts,
         typed=shown.typed,
-        version=shown.expected,
+        version=shown.seen,
         fields=FIELDS,
         shares=share_fields(shown.raw),
         questions=_questions(shown.raw),
         pair=_pair(shown.raw),
         failed=lines(problem) if problem else (),
-        conflict=isinstance(problem, ConflictError),
+        again=answers.get("again"),
         answer=answers.get("answer"),
         comparison=answers.get("comparison"),
         margin=answers.get("margin", "2"),
@@ -225,25 +230,31 @@ def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
 
 async def keep(studio: Studio, request: Request) -> Response:
     """Write the values into the survey file. On a mistake the page shows them as typed."""
-    shown = screen(studio.project(request), await request.form())
-    return await _save(studio, request, shown)
+    form = await request.form()
+    shown = await asyncio.to_thread(screen, studio.project(request), form)
+    return await _save(studio, request, shown, form)
 
 
 async def _save(
-    studio: Studio, request: Request, shown: Screen, kind: str = "", chosen: Sequence[str] = ()
+    studio: Studio,
+    request: Request,
+    shown: Screen,
+    form: FormData,
+    kind: str = "",
+    chosen: Sequence[str] = (),
 ) -> Response:
     """Save the typed values and a change, if that makes a survey; else show why it does not."""
 
     def save() -> None:
         change = shown.change(kind, chosen)
         shown.survey(change)
-        shown.project.save(edited(shown.text, change), expected=shown.expected)
+        shown.project.change(change, seen=shown.seen, insist="insist" in form)
 
     try:
         await asyncio.to_thread(save)
     except ConflictError as error:
-        current = shown._replace(expected=version(shown.project.text()))
-        return await _page(studio, request, current, problem=error, status=409)
+        again = ProposedChange(kind, tuple(chosen))
+        return await _page(studio, request, shown, problem=error, status=409, again=again)
     except (IncrowdError, OSError) as error:
         return await _page(studio, request, shown, problem=error, status=422)
     return RedirectResponse(f"/p/{shown.project.name}/precision?kept=1", 303)
@@ -356,12 +367,15 @@ def _certified_people(job: Job, text: str) -> NeededCrowd | None:
 
 
 class ProposedChange(NamedTuple):
-    """A change of the survey: its kind, what was chosen, in words, and the compared tables."""
+    """A change of the survey: its kind, what was chosen, in words, and the compared tables.
+
+    kind: "" if only the typed values change.
+    """
 
     kind: str
     chosen: tuple[str, ...]
-    words: Phrase
-    rows: tuple[Any, ...]
+    words: Phrase | str = ""
+    rows: tuple[Any, ...] = ()
 
 
 async def compare(studio: Studio, request: Request) -> Response:
@@ -406,4 +420,4 @@ def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:
 async def apply(studio: Studio, request: Request) -> Response:
     """Write a change into the survey file, with the values as typed."""
     shown = screen(studio.project(request), form := await request.form())
-    return await _save(studio, request, shown, *chosen_change(form))
+    return await _save(studio, request, shown, form, *chosen_change(form))

@@ -41,6 +41,7 @@ from incrowd.plans import Plan
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.write import write_card
 from incrowd.reports.locking import locked
+from incrowd.studio.certifying import content
 from incrowd.studio.evidence import (
     CARD,
     CODES,
@@ -72,14 +73,16 @@ from incrowd.verification import check_certificate
 SHEET = "sheet.html"
 
 
-def certify(progress: Callable[[str], None], path: Path) -> str:
+def certify(progress: Callable[[str], None], path: Path, ready: Plan | None = None) -> str:
     """Make and write the plan, as `incrowd plan survey.toml -o plan.json`; return its digest.
 
     The plan before is kept, for the reports that were made with it. Work of a job. path: of the
-    project.
+    project. ready: a plan that is not made again if it is of the same survey.
     """
     project = Project(path)
-    certified = plan(project.survey(), progress=progress)
+    survey = project.survey()
+    same = ready is not None and content(ready.survey) == content(survey)
+    certified = ready if ready and same else plan(survey, progress=progress)
     keep_plan(project)
     write_text(project.plan_path, certified.dumps())
     return certified.digest

@@ -13,13 +13,13 @@ import secrets
 import shutil
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from incrowd.errors import MISSING, InWords, UsageError, unreadable
+from incrowd.errors import MISSING, InWords, Problem, UsageError, unreadable
 from incrowd.files import (
     BEGUN,
     PRIVATE_FOLDER,
@@ -30,7 +30,7 @@ from incrowd.files import (
     write_bytes,
 )
 from incrowd.reports.locking import locked
-from incrowd.studio.edits import Change, conflict, edited
+from incrowd.studio.edits import Change, conflicts, edited
 from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
 from incrowd.survey.toml import MOST_BYTES
@@ -44,6 +44,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 class ConflictError(UsageError):
     """The survey was changed in another window, or by another program, since the page was shown."""
+
+
+Mark = tuple[str, str]  # a comment, and the id of the question that it is about, or ""
 
 
 class Changed(NamedTuple):
@@ -114,22 +117,22 @@ class Project:
             self._save(text)
 
     def change(
-        self, change: Change, *, seen: str, comment: str = "", insist: bool = False
+        self, change: Change, *, seen: str, marks: Sequence[Mark] = (), insist: bool = False
     ) -> Changed:
         """Make a change, and return the texts before and after it.
 
         seen: the `version` that the page showed. If the survey was changed elsewhere since, the
         change is made in the newest text, unless what it replaces was changed as well: then this
-        raises ConflictError, with both values, unless the person insists. comment: one that the
-        change makes needless. Raises SurveyError if the file is not TOML.
+        raises ConflictError, with both values of each part, unless the person insists. marks:
+        comments that the change makes needless. Raises SurveyError if the file is not TOML.
         """
         with self._locked():
             text = self._text_or_empty()
             if version(text) != seen and not insist:
                 self._check_unchanged(change, text, seen)
             result = edited(text, change)
-            if comment:
-                result = without_comment(result, comment)
+            for comment, id in marks:
+                result = without_comment(result, comment, id)
             self._save(result)
             return Changed(text, result)
 
@@ -140,10 +143,16 @@ class Project:
             raise ConflictError.of(
                 "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
             )
-        if differing := conflict(change, parsed(before), parsed(text)):
-            name, was, now = differing
-            shown = InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}")
-            raise ConflictError.of(name, shown, "keep it, or save your changes")
+        differing = [
+            Problem(
+                name,
+                InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}"),
+                "keep it, or save your changes",
+            )
+            for name, was, now in conflicts(change, parsed(before), parsed(text))
+        ]
+        if differing:
+            raise ConflictError(*differing)
 
     def seen(self, seen: str) -> str | None:
         """The text of a version, the newest first; None if it is no longer there."""

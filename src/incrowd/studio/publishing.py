@@ -19,6 +19,7 @@ from incrowd.plans import Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.sentences import against_sentence, promise_sentence
+from incrowd.studio.certifying import certified
 from incrowd.studio.evidence import (
     PACKAGE,
     STATES,
@@ -316,10 +317,11 @@ async def choose(studio: Studio, request: Request) -> Response:
 
 
 async def start_plan(studio: Studio, request: Request) -> Response:
-    """Start to certify the survey."""
+    """Start to certify the survey; a plan that the page of precision has certified is written."""
     project = studio.project(request)
-    await asyncio.to_thread(project.survey)  # fail at once, with every mistake
-    job = await asyncio.to_thread(studio.jobs.start, (project.path, "plan"), certify, project.path)
+    survey = await asyncio.to_thread(project.survey)  # fail at once, with every mistake
+    arguments = (certify, project.path, certified(studio, project, survey))
+    job = await asyncio.to_thread(studio.jobs.start, (project.path, "plan"), *arguments)
     await asyncio.to_thread(job.ended.wait, AT_ONCE)
     if is_fragment(request):  # what was typed in the choices, and not saved, stays
         return await show_plan(studio, request)

@@ -21,6 +21,8 @@ from starlette.routing import BaseRoute
 
 from incrowd.encoding.margins import load_margins
 from incrowd.errors import MISSING, IncrowdError, InWords, TableError, UsageError
+from incrowd.estimation.compare import TwoWay
+from incrowd.estimation.crosstab import Crosstab
 from incrowd.estimation.readings import check_tables
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
@@ -33,9 +35,9 @@ from incrowd.reports.folder import ENDING
 from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.studio.calculations import Cache, Order, computed, document_of
 from incrowd.studio.calls import Call, Choice, choice_of
-from incrowd.studio.exports import FORMATS, attachment, pictures_of
+from incrowd.studio.exports import FORMATS, attachment, formats_of, pictures_of
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, chosen_file, lines, render, route
+from incrowd.studio.pages import Studio, chosen_file, language_of, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
     MARGINS,
@@ -54,6 +56,7 @@ from incrowd.studio.work import Job
 from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import Formula
 from incrowd.survey.merging import parsed_merges
+from incrowd.survey.words import in_language
 
 LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
 MOST_UPLOADED = 64 << 20  # bytes
@@ -112,7 +115,7 @@ async def show(cache: Cache, studio: Studio, request: Request) -> Response:
 
 def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str] = ()) -> Response:
     project, choice = studio.project(request), choice_of(request.query_params)
-    every = sources(project)
+    every, language = sources(project), language_of(request)
     chosen = _chosen(every, choice.source)
     parts: dict[str, Any] = {
         "project": project,
@@ -127,7 +130,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         "outcome": None,
         "work": None,
         "call": None,
-        "formats": FORMATS,
+        "formats_of": formats_of,
         "sentences": sentences,
         "unreal": UNREAL,
         "invented": chosen is not None and chosen.kind == REHEARSAL,
@@ -138,11 +141,11 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
     try:
         if chosen:
             desk = _desk(project, chosen, choice)
-            parts["options"] = _options(desk.plan, choice)
+            parts["options"] = _options(worded(desk.plan, language), choice)
             parts["texts"] = desk.plan.survey.texts
             waits = choice.view == "correlate" and not choice.among and _uncrossed(desk.plan)
             if (call := choice.call) and not waits:
-                parts |= _answered(cache, studio, project, chosen, desk, choice, call)
+                parts |= _answered(cache, studio, project, chosen, desk, choice, call, language)
     except IncrowdError as error:
         # As the command says it, which runs in this folder.
         wrong += [str(each).replace(f"{project.path}/", "") for each in error.problems]
@@ -160,6 +163,7 @@ def _answered(
     desk: Desk,
     choice: Choice,
     call: Call,
+    language: str,
 ) -> dict[str, Any]:
     """The parts of a page with a result, or with the work that is going on."""
     order = _order(project, desk, call)
@@ -168,7 +172,7 @@ def _answered(
     file = f"{choice.view}.html"
     return {
         "work": work,
-        "outcome": None if result is None else _outcome(cache, order, desk.plan, result),
+        "outcome": None if result is None else _outcome(cache, order, desk.plan, result, language),
         "command": f"cd {quote(str(project.path))}\n{call.command(plan, reports, file)}",
         "python": call.python(plan, reports, file, chosen.is_release),
         "toml": call.toml(),
@@ -225,24 +229,50 @@ def _job_key(project: Project) -> tuple[Path, str]:
     return project.path, "results"
 
 
-def _outcome(cache: Cache, order: Order, plan: Plan, result: Any) -> Outcome:
-    """How a result is shown; drawn once."""
-    return cache.computed((order.key, "outcome"), lambda: _drawn(plan, result))  # type: ignore[no-any-return]
+def _outcome(cache: Cache, order: Order, plan: Plan, result: Any, language: str) -> Outcome:
+    """How a result is shown; drawn once for each language."""
+    key = (order.key, "outcome", language)
+    return cache.computed(key, lambda: _drawn(plan, result, language))  # type: ignore[no-any-return]
 
 
-def _drawn(plan: Plan, result: Any) -> Outcome:
+def _drawn(plan: Plan, result: Any, language: str) -> Outcome:
+    """A result on the page, in the wording of its language; its files are those of the command."""
     from incrowd.presentation import page, regression_page  # drawing is slow to import
 
-    document = document_of(result, plan)
-    if isinstance(result, Estimates):
-        parts, template = page.parts(result), "results_tables.html"
-    elif isinstance(result, Regression):
-        parts, template = regression_page.parts(result), "results_regression.html"
+    seen, shown = worded(plan, language), result
+    if isinstance(result, Estimates | Regression):
+        shown = replace(result, plan=worded(result.plan, language))
+    elif isinstance(result, TwoWay | Crosstab):
+        shown = replace(result, wording=seen.survey.legend(*result.questions))
+    if isinstance(shown, Estimates):
+        parts, template = page.parts(shown), "results_tables.html"
+    elif isinstance(shown, Regression):
+        parts, template = regression_page.parts(shown), "results_regression.html"
     else:
-        parts, template = {"view": document.view}, "results_view.html"
+        parts, template = {"view": document_of(shown, seen).view}, "results_view.html"
     guarantee = result[0].guarantee if isinstance(result, tuple) else result.guarantee
-    parts |= {"promise": guarantee, "simulated": _simulated(result), "survey": plan.survey}
-    return Outcome(result, document, template, parts, pictures_of(result, parts))
+    parts |= {"promise": guarantee, "simulated": _simulated(result), "survey": seen.survey}
+    return Outcome(result, document_of(result, plan), template, parts, pictures_of(shown, parts))
+
+
+def worded(plan: Plan, language: str) -> Plan:
+    """The plan with only one wording of each question and answer, for display: that of a language
+    if there is one, otherwise that of the survey's language."""
+    survey = plan.survey
+
+    def text(words: str | dict[str, str] | None) -> str | None:
+        return in_language(words, language, survey.language) if words else None
+
+    questions = tuple(
+        each.model_copy(
+            update={
+                "text": text(each.text),
+                "labels": each.labels and {a: text(words) for a, words in each.labels.items()},
+            }
+        )
+        for each in survey.questions
+    )
+    return plan.model_copy(update={"survey": survey.model_copy(update={"questions": questions})})
 
 
 def _simulated(result: Any) -> str:
@@ -406,8 +436,7 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     if ending not in FORMATS:
         raise UsageError.of("format", ending or MISSING, f"use one of {', '.join(FORMATS)}")
     project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
-    empty = isinstance(outcome.result, Regression) and not outcome.result.estimable
-    if empty and ending == "csv":
+    if ending not in formats_of(outcome.result):
         allowed = f"use another format; there are no coefficients: {outcome.result.reason}"
         raise UsageError.of("format", ending, allowed)
     body = content(outcome.document, f".{ending.lower()}")
@@ -450,7 +479,7 @@ def _called(
     work, result = _result(cache, studio, project, order)
     if work:
         raise UsageError.of("reports", chosen.name, "they are being counted; try again later")
-    return project, choice, _outcome(cache, order, desk.plan, result)
+    return project, choice, _outcome(cache, order, desk.plan, result, language_of(request))
 
 
 async def add_reports(studio: Studio, request: Request) -> Response:

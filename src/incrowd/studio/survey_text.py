@@ -52,13 +52,22 @@ def comments(text: str) -> Iterator[Comment]:
                     yield Comment(token.group().rstrip(), about, line)
 
 
-def without_comment(text: str, comment: str) -> str:
-    """The text without a comment: its line, or its part of one. Everything else stays."""
+def without_comment(text: str, comment: str, id: str = "") -> str:
+    """The text without a comment: its line, or its part of one. Everything else stays.
+
+    id: the question that it is about, if several have the same comment.
+    """
+    if not comment:
+        return text
+    alike = [each.id for each in comments(text) if each.text == comment]
+    before = alike.index(id) if id in alike else 0
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines):
         if line.strip() == comment:
-            return "".join([*lines[:number], *lines[number + 1 :]])
-        if line.rstrip().endswith(comment) and not line.lstrip().startswith("#"):
+            if not before:
+                return "".join([*lines[:number], *lines[number + 1 :]])
+            before -= 1
+        elif line.rstrip().endswith(comment) and not line.lstrip().startswith("#"):
             rest = line.rstrip().removesuffix(comment).rstrip(" ;#")
             shorter = f"{rest}{line[len(line.rstrip()) :]}"
             changed = "".join([*lines[:number], shorter, *lines[number + 1 :]])
