@@ -38,6 +38,7 @@ while (await page.locator(".decisions button").count()) {
   const open = await page.locator(".decisions li").count()
   await page.locator(".decisions button").first().click()
   await page.waitForFunction((before) => document.querySelectorAll(".decisions li").length < before, open)
+  await page.waitForFunction(() => document.activeElement !== document.body)
 }
 await page.click("#check button")
 await page.waitForSelector("#check .good, #check .warn")

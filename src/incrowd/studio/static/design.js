@@ -1,5 +1,6 @@
 // What htmx leaves to do when the page is replaced by a newer one: what a person typed and has not saved stays, with
-// the version that it was typed on; panels stay open; checkboxes and lists show what was saved, also after "undo".
+// the version that it was typed on; panels stay open; checkboxes and lists show what was saved, also after "undo"; and
+// the keyboard goes on in the same section, if the button that was pressed is no longer there.
 "use strict";
 
 htmx.config.morphIgnore.push("open"); // of panels
@@ -13,13 +14,20 @@ document.addEventListener("htmx:before:request", (event) => {
   if (form instanceof HTMLFormElement) for (const each of fields(form)) sent.set(each, each.value);
 });
 
+let section = ""; // where the focus was
+
 document.addEventListener("htmx:before:swap", () => {
+  section = document.activeElement?.closest("section[id]")?.id ?? "";
   for (const form of document.forms) form.toggleAttribute("hx-morph-skip", fields(form).some(typed));
 });
 
 document.addEventListener("htmx:after:swap", () => {
   for (const form of document.forms) form.removeAttribute("hx-morph-skip");
   for (const panel of document.querySelectorAll("details[data-open]")) panel.open = true;
+  if (section && document.activeElement === document.body) {
+    const next = document.getElementById(section) ?? document.getElementById("questions");
+    next?.querySelector("button:enabled, a[href], summary")?.focus();
+  }
 });
 
 document.addEventListener("htmx:after:request", (event) => {
