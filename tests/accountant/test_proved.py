@@ -251,7 +251,8 @@ def test_decisive_values(monkeypatch):
 
     def seat(schema, people, epsilon):
         report = described(Contribution.of(schema))[0].reports[0][0]
-        return float(reports.seat_bound(report, people, arb(epsilon), balls.Clock(60)).upper())
+        clock = balls.Clock(60)
+        return float(reports.seat_bound(report, people, arb(epsilon), clock, fine=False).upper())
 
     with_cuts = seat(few, 60, 0.5)
     assert with_cuts <= certify("seat", few, 60, 0.5).delta.upper

@@ -268,6 +268,11 @@ def states_what_holds(case, as_json, command):
         assert code == bool(case.reasons), "incrowd verify && publish"
 
 
+@pytest.mark.parametrize(
+    "case",
+    [slowly(name)[0] if name in ("copies", "rounds", "rows") else name for name in NAMES],
+    indirect=True,
+)
 def test_what_holds_for_the_reports_is_what_is_proved(case, filled):
     """Not what the plan promises, which is too little for a smaller crowd."""
     pytest.importorskip("flint")

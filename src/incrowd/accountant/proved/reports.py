@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import compress
 from typing import NamedTuple
 
@@ -371,16 +371,23 @@ class Seat:
         u, local = self._labels(), float(self.cover.local.mid())
         late = local * np.exp(self.cover.others * np.log1p(-float(self.cover.common.mid()) * u))
         with np.errstate(over="ignore"):
-            bounds = [late + np.exp(self._term(theta)) for theta in self._tilts()]
-        return arb(float(u[1:][np.argmin(np.min(bounds, axis=0)[1:])]))
+            bounds = late + np.exp(self._terms.min(axis=0))
+        return arb(float(u[1:][np.argmin(bounds[1:])]))
 
     def _best(self, eta: arb) -> float:
         """The theta with the smallest integral up to eta, by ordinary numbers."""
         place = int(np.searchsorted(self._labels(), float(eta.mid())))
-        return float(min(self._tilts(), key=lambda theta: self._term(theta)[place]))
+        return float(self._tilts[np.argmin(self._terms[:, place])])
 
+    @cached_property
     def _tilts(self) -> np.ndarray:
-        return self._saddle * np.geomspace(0.4, 4.0, 35)
+        tilts: np.ndarray = self._saddle * np.geomspace(0.4, 4.0, 35)
+        return tilts
+
+    @cached_property
+    def _terms(self) -> np.ndarray:
+        """The logarithms of the integrals for each tilt, up to each label."""
+        return np.array([self._term(theta) for theta in self._tilts])
 
     def _term(self, theta: float) -> np.ndarray:
         """The logarithm of the double integral up to each label, approximately."""
@@ -414,13 +421,17 @@ class Seat:
         """The bound of T_z."""
         self._place(self._best(eta), grain)
         last = math.ceil(6.0 / float(self.smoothing.mid()) / float(self.step.mid()))
-        terms = []
         least = arb(max(0.01, 1 - 40 / self.cover.others))
+        terms, of_least = [], arb(0)  # most moduli are raised to the least
         for j in range(last + 1):
             t = j * self.step
             share = (abs(self.law.moment(acb(self.theta, t))) / self.top).max(least).min(arb(1))
-            times = (1 if j == 0 else 2) * self.step * (share + 1 / share) / 2
-            terms.append((share * self.top, times * self._weight(t)))
+            times = (1 if j == 0 else 2) * self.step * (share + 1 / share) / 2 * self._weight(t)
+            if share == least:
+                of_least += times
+            else:
+                terms.append((share * self.top, times))
+        terms.append((least * self.top, of_least))
         beyond = last * self.step
         tail = 2 * (self.smoothing**2 * (self.theta**2 - beyond**2) / 2).exp() / beyond
         terms.append((self.top, tail))
