@@ -246,23 +246,20 @@ def test_the_blanket_and_the_seat_are_those_of_the_accountant():
 
 def test_decisive_values(monkeypatch):
     """With a cut, the bound is smaller; without what the values above it add, it is wrong."""
-    attacked = Schema.uniform([FREE] * 6, flip(0.3))
-    few = Schema.uniform([FREE] * 5, flip(0.25))
+    schema = Schema.uniform([Domain(3, 1, 1)] * 2, flip(0.2))
+    report = described(Contribution.of(schema))[0].reports[0][0]
 
-    def seat(schema, people, epsilon):
-        report = described(Contribution.of(schema))[0].reports[0][0]
+    def seat():
         clock = balls.Clock(60)
-        return float(reports.seat_bound(report, people, arb(epsilon), clock, fine=False).upper())
+        return float(reports.seat_bound(report, 60, arb(0.6), clock, fine=False).upper())
 
-    with_cuts = seat(few, 60, 0.5)
-    assert with_cuts <= certify("seat", few, 60, 0.5).delta.upper
-    attack = certify("outlier", attacked, 200, 0.3).delta.lower
-    assert attack <= seat(attacked, 200, 0.3)
+    attack, with_cuts = certify("outlier", schema, 60, 0.6).delta.lower, seat()
+    assert attack <= with_cuts <= certify("seat", schema, 60, 0.6).delta.upper
     with monkeypatch.context() as patched:
         patched.setattr(reports, "CUTS", ())
-        assert with_cuts < 0.9 * seat(few, 60, 0.5)
+        assert with_cuts < 0.8 * seat()
     monkeypatch.setattr(reports, "_decisive", lambda above, *_: [arb(0)] * len(above))
-    assert seat(attacked, 200, 0.3) < attack
+    assert seat() < attack
 
 
 def test_a_lowered_loss_has_no_more_than_the_mass_of_its_crowd():
