@@ -325,6 +325,22 @@ def test_one_of_many_columns_is_decided_alone(browser, alike):
     assert after == [id for id in before if id != "item30"]
 
 
+def test_columns_with_the_same_numbers_are_decided_at_once(studio, send, browser):
+    """All are amounts, or none; a column with other numbers has a decision of its own."""
+    rows = [f"{1 + n % 5},{1 + n % 5},{1 + n % 5},{1 + n % 4}" for n in range(200)]
+    assert send("likert.csv", "\n".join(["a,b,c,d", *rows]).encode()).status_code == 303
+    project = studio.projects.open("likert")
+    page = browser.get("/p/likert/design").text
+    (together,) = (each for each in forms(page, "amounts") if "all" in each[0])
+    assert together[1] == "They are amounts: the same for all 3 columns"
+    german = browser.get("/p/likert/design", headers={"Accept-Language": "de"}).text
+    assert "dasselbe für alle 3 Spalten<" in german
+    assert browser.post("/p/likert/design", data=together[0], headers=HTMX).status_code == 200
+    types = [each["type"] for each in tomllib.loads(project.text())["question"]]
+    assert types == ["number", "number", "number", "choice"]
+    assert [each.id for each in decisions(project.text()) if each.id] == ["d"]
+
+
 def test_decisions_that_are_no_longer_open_say_so(browser, alike):
     together, _ = forms(browser.get("/p/alike/design").text, "answer")[0]
     wrong = together | {"comment": "# another"}

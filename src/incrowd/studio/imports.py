@@ -245,8 +245,8 @@ class Decision:
 
     @property
     def kind(self) -> tuple[str, tuple[Answer, ...]]:
-        """The same for decisions that can be made together, if they are about a code."""
-        return self.code, self.answers
+        """The same for decisions that can be made together."""
+        return self.code or self.text, self.answers
 
 
 def decisions(text: str) -> tuple[Decision, ...]:
@@ -292,10 +292,10 @@ def left_out(text: str) -> tuple[str, ...]:
 
 
 def grouped(every: Sequence[Decision]) -> tuple[tuple[Decision, ...], ...]:
-    """The decisions, those about the same code together, in the place of the first."""
+    """The decisions, those that can be made together in the place of the first."""
     groups: dict[Any, list[Decision]] = {}
     for each in every:
-        groups.setdefault(each.kind if each.code else each, []).append(each)
+        groups.setdefault(each.kind, []).append(each)
     return tuple(map(tuple, groups.values()))
 
 
@@ -306,7 +306,7 @@ def decisions_in(text: str, form: FormData) -> tuple[Decision, ...]:
     every = decisions(text)
     if "all" in form:
         of = next((each.kind for each in every if (each.id, each.comment) == (id, comment)), None)
-        alike = tuple(each for each in every if each.code and each.kind == of)
+        alike = tuple(each for each in every if each.kind == of)
         if not alike:
             raise UsageError.of("decision", comment, "it is no longer open; reload the page")
         return alike
