@@ -73,10 +73,14 @@ def test_a_reason_and_exit_code_1(plan_file, monkeypatch):
 
 
 def test_a_bound_above_the_promise_is_exit_code_1(plan_file, monkeypatch):
-    wrong = Enclosure("1.0", "0", "0.01", 1.0)
-    monkeypatch.setattr("incrowd.verification.prove", lambda *_, **__: wrong)
-    done = run(checking.verify, plan_file, "--proved")
-    assert done.exit_code == 1 and "THIS IS ABOVE the promised 1e-06" in done.output
+    for low, text in (
+        ("0.009", "IT IS AT LEAST 0.009, ABOVE the promised 1e-06"),
+        ("0", "nor disp"),
+    ):
+        wrong = Enclosure("1.0", low, "0.01", 1.0)
+        monkeypatch.setattr("incrowd.verification.prove", lambda *_, wrong=wrong, **__: wrong)
+        done = run(checking.verify, plan_file, "--proved")
+        assert done.exit_code == 1 and text in done.output
 
 
 def test_the_extra_is_named_if_it_is_missing(plan_file, monkeypatch):

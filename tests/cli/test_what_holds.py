@@ -6,6 +6,7 @@ guarantee, and for each the epsilon: of the local guarantee by hand, from the no
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -326,6 +327,20 @@ def collected(case):
     if case.bundle is None:
         pytest.skip("it came over no network")
     return case.bundle
+
+
+@pytest.mark.parametrize("case", ["two parties", "one party"], indirect=True)
+def test_the_card_of_a_collection_proves_its_own_guarantee(case, collected, call, folder):
+    pytest.importorskip("flint")
+    code, out, err = call("card", folder / "bundle.json", "--proved", "--json")
+    assert code == 0, err
+    facts = json.loads(out)
+    assert float(facts["proved"]["epsilon"]) == facts["guarantee"]["epsilon"]
+    states(facts["guarantee"], case.before, case.reasons)
+    text = " ".join(call("card", folder / "bundle.json", "--proved")[1].split())
+    _, _, after = text.partition("This is about the plan alone: for this collection, ")
+    crowd = "without a crowd" if case.reasons else "in a crowd of 40"
+    assert re.search(rf"Of the guarantee on this card, .* {crowd}, in", after or text)
 
 
 def test_what_is_opened_states_it(case, collected, call, folder, tmp_path):

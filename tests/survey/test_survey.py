@@ -167,3 +167,10 @@ def test_distance_is_the_largest_hamming_distance(data):
     fewest = data.draw(st.integers(0, bits))
     domain = Domain(bits, fewest, data.draw(st.integers(max(fewest, 1), bits)))
     assert domain.distance == max(len(a ^ b) for a in records(domain) for b in records(domain))
+
+
+@pytest.mark.parametrize("name", ["question", "questions"])
+def test_a_mistake_beside_questions_by_either_name(name):
+    raw = {"name": "x", "crowd": 100, "privacy": {"epsilon": 1}, "tables": "some"}
+    with pytest.raises(SurveyError, match="tables"):
+        Survey.of(raw | {name: [{"id": "a", "type": "yesno"}]})

@@ -175,6 +175,7 @@ def _sections(
     yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise, sealed)))
     whole = _is_plans(promise, plan)
     computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
+    computed += _proved(certified.proof, promise)
     rest = (*rests_on(plan, promise, sealed), ("Computed", computed))
     yield Section("What it rests on", (), Grid((), rest))
     check = _CHECK if whole else _CHECK + _PLAN_ALONE
@@ -215,17 +216,20 @@ def _computed(plan: Plan, certified: Certified) -> str:
     allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
     return (
         f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
-        f"ε = {bound(promise.epsilon, 6)}{allowed}.{_proved(certified.proof)}"
+        f"ε = {bound(promise.epsilon, 6)}{allowed}."
     )
 
 
-def _proved(proof: Enclosure | None) -> str:
-    """What an independent program proved."""
+def _proved(proof: Enclosure | None, promise: Guarantee) -> str:
+    """What an independent program proved of the guarantee on the card."""
     if proof is None:
         return ""
+    shuffled = analysis(promise.analysis).shuffled
+    crowd = f"in a crowd of {promise.crowd:,}" if shuffled else "without a crowd"
     return (
-        f" An independent program proved δ ≤ {proof.delta_high} at ε = "
-        f"{bound(float(proof.epsilon), 6)} in interval arithmetic, in {proof.seconds:.1f} s."
+        " Of the guarantee on this card, an independent program proved "
+        f"δ ≤ {proof.delta_high} at ε = {bound(float(proof.epsilon), 6)} {crowd}, in interval "
+        f"arithmetic, in {proof.seconds:.1f} s."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from incrowd.accountant.analyses import analysis
@@ -57,7 +58,14 @@ def proof_sentence(proof: Enclosure | str, holds: Guarantee) -> str:
         f"{proof.seconds:.1f} s, for epsilon {number_text.bound(holds.epsilon, 6)}{crowd}"
     )
     promised = repr(holds.delta)
-    return proved if proof.at_most(promised) else f"{proved}; THIS IS ABOVE the promised {promised}"
+    if proof.at_most(promised):
+        return proved
+    if Decimal(proof.delta_low) > Decimal(promised):
+        return f"{proved}; IT IS AT LEAST {proof.delta_low}, ABOVE the promised {promised}"
+    return (
+        f"{proved}; the promised {promised} is neither proved nor disproved, since bounds of this "
+        "program can be a few percent above the certificate"
+    )
 
 
 def _notes(plan: Plan, verification: Verification, received: Sequence[Received]) -> Iterator[str]:

@@ -52,6 +52,8 @@ NOTHING = LeftOut()
 
 def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Problem]:
     """Mistakes between those parts of a raw survey that are valid by themselves."""
+    aliases = {name: field.alias or name for name, field in Written.model_fields.items()}
+    raw = {aliases.get(key, key): value for key, value in raw.items()}
     wrong = {
         each["loc"][:2] if isinstance(raw.get(_key(each)), list | tuple) else each["loc"][:1]
         for each in error.errors()

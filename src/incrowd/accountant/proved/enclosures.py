@@ -141,7 +141,9 @@ class Goal:
         if number == 1 and sent.bits:
             return one_bit(sent.bits[0][0], self.people, epsilon, self._cut(), self.clock)
         if number == 1 and sent.reports:
-            return arb(0), report_bound(sent.reports[0][0], self.people, epsilon, self.clock)
+            report = sent.reports[0][0]
+            high = report_bound(report, self.people, epsilon, self.clock, goal=self.delta)
+            return arb(0), high
         lattice = self._lattice(sent)
         return self._below(sent, epsilon, lattice), self._above(sent, epsilon, lattice)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import compress
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from flint import acb, arb, fmpq
 
 from incrowd.accountant.proved.balls import Clock
 
+NOTHING = arb(0)
 MOST_TERMS = 3_000_000  # of a sum over a contour
 
 Values = list[tuple[arb, arb, arb]]  # A, B, and their mass
@@ -132,23 +133,32 @@ class Grain(NamedTuple):
 
 CUTS = (1.2, 1.6, 2.2)  # times n (e^epsilon - 1), which a single value has to exceed to decide
 TAILS = (12.0, 27.0, 60.0, 134.0, 300.0)  # values of t times what a decisive value has to spare
+FIRST, ROUNDS = 6, 4  # classes for which a contour is chosen; how often another is added
 COARSE = Grain(0.06, 80)
 FINER = (Grain(0.3, 200), Grain(0.12, 200), Grain(0.03, 160))  # few bits need more, many less
 
 
-def report_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
+def report_bound(
+    report: Report,
+    people: int,
+    epsilon: arb,
+    clock: Clock,
+    *,
+    fine: bool = True,
+    goal: arb = NOTHING,
+) -> arb:
     """A bound of delta of one report in a collection, for every crowd and both orders.
 
-    Lemma (docs/mathematics.md, "The smallest of all bounds"): of the empty seat, the blanket, and
-    the local delta.
+    fine, goal: as for `seat_bound`. Lemma (docs/mathematics.md, "The smallest of all bounds"): of
+    the empty seat, the blanket, and the local delta.
     """
     alone = local_delta(report.groups, epsilon)
     if alone <= 0:
         return arb(0)
-    seat = seat_bound(report, people, epsilon, clock, fine).min(alone).min(arb(1))
+    seat = seat_bound(report, people, epsilon, clock, fine=fine, goal=goal).min(alone).min(arb(1))
     blanket = Blanket(report, people, epsilon)
     worth = blanket.guess < math.log(max(float(seat.mid()), 1e-300)) + 0.5
-    return seat.min(blanket.bound(clock)) if worth else seat
+    return seat.min(blanket.bound(clock)) if worth and not seat <= goal else seat
 
 
 def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
@@ -239,9 +249,38 @@ class Cover(NamedTuple):
         """The probability that nobody has a label of at most eta."""
         return (self.others * (-eta * self.common).log1p()).exp()
 
+    def labels(self, number: int = 40) -> np.ndarray:
+        """Labels u at which the inner integrals are computed: dense where most people have one."""
+        far = min(0.95, 60 / (float(self.common.mid()) * self.others))
+        late = np.linspace(0.5, 0.95, 19)
+        return np.unique([0.0, *np.geomspace(far / 4000, far, number), *late])
 
-def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bool = True) -> arb:
+
+class Contour(NamedTuple):
+    """theta: where the line of integration crosses the real axis. eta: the last label."""
+
+    theta: float
+    eta: arb
+    grain: Grain
+
+    @property
+    def smoothing(self) -> arb:
+        """h."""
+        return arb(self.grain.smoothing / self.theta)
+
+
+def seat_bound(
+    report: Report,
+    people: int,
+    epsilon: arb,
+    clock: Clock,
+    *,
+    fine: bool = True,
+    goal: arb = NOTHING,
+) -> arb:
     """A bound of delta for every crowd of one report of these questions.
+
+    fine: whether several ways of smoothing are tried, until the bound is at most the goal.
 
     Lemmas (docs/empty-seat.md): the theorem; "Both sums are above the integrals", whatever their
     steps; "Which classes": only those that no other class exceeds are tried; "Decisive values",
@@ -252,33 +291,80 @@ def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, fine: bo
     laws = [_law(report.groups, each, epsilon) for each in _classes(report.groups)]
     level = cover.others * float(cover.gain)
     highest = max(float(value.mid()) for law in laws for value in law.values)
-    cuts = [math.inf, *(share * level for share in CUTS if share * level < highest)]
-    bounds = {cut: _with_cut(laws, cut, cover, clock, fine and len(cuts) == 1) for cut in cuts}
-    best = min(cuts, key=lambda cut: float(bounds[cut].mid()))
-    again = fine and len(cuts) > 1
-    return bounds[best].min(_with_cut(laws, best, cover, clock, True)) if again else bounds[best]
+    best = arb("inf")
+    for cut in [math.inf, *(share * level for share in CUTS if share * level < highest)]:
+        best = best.min(_with_cut(laws, cut, cover, clock, fine, goal))
+    return best
 
 
-def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, fine: bool) -> arb:
-    """The bound with values above the cut as decisive ones."""
-    clock.check()
+def _with_cut(
+    laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, fine: bool, goal: arb
+) -> arb:
+    """The bound with values above the cut as decisive ones.
+
+    One theta, h, eta, and cut are used for all classes, as the theorem requires: a mixed crowd can
+    exceed what each of its classes needs with a contour of its own.
+    """
     seats = [Seat(law.up_to(cut), cover) for law in laws]
-    eta = max(seats, key=lambda seat: seat.guess).last_label()
-    extra = _decisive([law.above(cut) for law in laws], laws, cut, eta, cover)
-    worst, bounds = arb(0), list[tuple[arb, arb, Seat]]()
-    for seat, more in sorted(zip(seats, extra, strict=True), key=lambda each: -each[0].guess):
+    above = [law.above(cut) for law in laws]
+    places = sorted(range(len(seats)), key=lambda place: -seats[place].guess)[:FIRST]
+    best = arb("inf")
+    for _ in range(ROUNDS):
+        theta, eta = _chosen([seats[place] for place in places], cover)
+        extra = _decisive(above, laws, cut, eta, cover)
+        late = cover.unlabeled(eta) * cover.local
+        term, worst = _largest_term(seats, extra, Contour(theta, eta, COARSE), clock)
+        best = best.min(late + term)
+        if worst in places:
+            break
+        places.append(worst)
+    for grain in FINER if fine else ():
+        if best <= goal:
+            break
+        term, _ = _largest_term(seats, extra, Contour(theta, eta, grain), clock)
+        best = best.min(late + term)
+    return best
+
+
+def _chosen(seats: Sequence[Seat], cover: Cover) -> tuple[float, arb]:
+    """The theta and eta with the smallest bound of some classes, by ordinary numbers.
+
+    On a grid of theta, and then on a finer one, since the largest class changes at a corner.
+    """
+    labels = cover.labels()[1:]
+    unlabeled = np.exp(cover.others * np.log1p(-float(cover.common.mid()) * labels))
+    late = float(cover.local.mid()) * unlabeled
+
+    def best(thetas: np.ndarray) -> tuple[int, int]:
+        terms = np.array([[seat.term(theta)[1:] for theta in thetas] for seat in seats])
+        with np.errstate(over="ignore"):
+            bounds = late + np.exp(terms.max(axis=0))
+        row, column = np.unravel_index(np.argmin(bounds), bounds.shape)
+        return int(row), int(column)
+
+    saddles = [seat.saddle for seat in seats]
+    low, high = 0.4 * min(saddles), 4.0 * max(saddles)
+    wide = np.geomspace(low, high, 2 + round(10 * math.log(high / low)))
+    around = float(wide[best(wide)[0]])
+    close = around * np.geomspace(0.9, 1.1, 25)
+    row, column = best(close)
+    return float(close[row]), arb(float(labels[column]))
+
+
+def _largest_term(
+    seats: Sequence[Seat], extra: Sequence[arb], contour: Contour, clock: Clock
+) -> tuple[arb, int]:
+    """The largest T_z of a contour, and its place; not computed where a quick bound is less."""
+    quick = [seat.crude(contour) + more for seat, more in zip(seats, extra, strict=True)]
+    largest, worst = arb(0), 0
+    for place in sorted(range(len(seats)), key=lambda place: -float(quick[place].mid())):
         clock.check()
-        if not seat.crude(eta) + more <= worst:
-            bounds.append((seat.bound(eta, COARSE) + more, more, seat))
-            worst = worst.max(bounds[-1][0])
-    if fine:
-        worst = arb(0)
-        for bound, more, seat in sorted(bounds, key=lambda each: -float(each[0].mid())):
-            clock.check()
-            if not bound <= worst:
-                finer = [seat.bound(eta, grain) + more for grain in FINER]
-                worst = worst.max(reduce(arb.min, finer, bound))
-    return cover.unlabeled(eta) * cover.local + worst
+        if not quick[place] <= largest:
+            term = seats[place].bound(contour) + extra[place]
+            if not term <= largest:
+                worst = place
+            largest = largest.max(term)
+    return largest, worst
 
 
 def _decisive(
@@ -347,55 +433,25 @@ def _pair_law(group: Flips, only_x: int, only_other: int, both: int) -> Values:
 class Seat:
     """The double sum of the theorem for one class.
 
-    theta, smoothing, step, and the places of u are chosen by ordinary numbers: any choice gives a
-    bound.
+    The contour, the step of t, and the places of u are chosen by ordinary numbers: any choice gives
+    a bound. saddle: the theta that suits this class alone. guess: the logarithm of the integrand
+    there.
     """
 
     def __init__(self, law: Atoms, cover: Cover) -> None:
         self.law, self.cover = law, cover
         self._floats = Floats.of(law)
-        self._saddle = theta = self._floats.saddle(cover.others)
-        cost = cover.others * self._floats.log_moment(np.array([theta]))[0] - 2 * math.log(theta)
-        self.guess = float(cost)  # the logarithm of the integrand
-        self._place(theta, COARSE)
+        self.saddle = self._floats.saddle(cover.others)
+        cost = self._floats.log_moment(np.array([self.saddle]))[0]
+        self.guess = float(cover.others * cost - 2 * math.log(self.saddle))
 
-    def _place(self, theta: float, grain: Grain) -> None:
-        """Choose where the contour runs, and its steps."""
-        variance = max(self._floats.variance(theta), 1e-300)
-        self.theta, self.smoothing = arb(theta), arb(grain.smoothing / theta)
-        self.step = arb(min(0.8 / math.sqrt(self.cover.others * variance), 0.8 * theta))
-        self.top = self.law.moment(acb(self.theta)).real
-
-    def last_label(self) -> arb:
-        """The eta with the smallest bound, by ordinary numbers."""
-        u, local = self._labels(), float(self.cover.local.mid())
-        late = local * np.exp(self.cover.others * np.log1p(-float(self.cover.common.mid()) * u))
-        with np.errstate(over="ignore"):
-            bounds = late + np.exp(self._terms.min(axis=0))
-        return arb(float(u[1:][np.argmin(bounds[1:])]))
-
-    def _best(self, eta: arb) -> float:
-        """The theta with the smallest integral up to eta, by ordinary numbers."""
-        place = int(np.searchsorted(self._labels(), float(eta.mid())))
-        return float(self._tilts[np.argmin(self._terms[:, place])])
-
-    @cached_property
-    def _tilts(self) -> np.ndarray:
-        tilts: np.ndarray = self._saddle * np.geomspace(0.4, 4.0, 35)
-        return tilts
-
-    @cached_property
-    def _terms(self) -> np.ndarray:
-        """The logarithms of the integrals for each tilt, up to each label."""
-        return np.array([self._term(theta) for theta in self._tilts])
-
-    def _term(self, theta: float) -> np.ndarray:
+    def term(self, theta: float) -> np.ndarray:
         """The logarithm of the double integral up to each label, approximately."""
         top = float(self._floats.log_moment(np.array([theta]))[0])
         width = 1 / math.sqrt(self.cover.others * max(self._floats.variance(theta), 1e-300))
         t = np.linspace(0, 8 * max(width, theta), 160)
         modulus = np.exp(np.minimum(self._floats.log_moment(theta + 1j * t), 1.0))
-        gamma, u = float(self.cover.common.mid()), self._labels()
+        gamma, u = float(self.cover.common.mid()), self.cover.labels()
         inner = np.log(u[:, None] * (1 - gamma) + (1 - u[:, None]) * modulus)
         logs = self.cover.others * inner - np.log1p(-u[:, None])
         peak = float(np.max(logs))
@@ -407,47 +463,40 @@ class Seat:
         logs_of_sums: np.ndarray = peak + np.log(gamma * sums / math.pi)
         return logs_of_sums
 
-    def _labels(self, places: int = 40) -> np.ndarray:
-        """Labels u at which the inner integrals are computed: dense where most people have one."""
-        far = min(0.95, 60 / (float(self.cover.common.mid()) * self.cover.others))
-        late = np.linspace(0.5, 0.95, 19)
-        return np.unique([0.0, *np.geomspace(far / 4000, far, places), *late])
+    def crude(self, contour: Contour) -> arb:
+        """A bound of T_z with |M| at its largest, and the weight without the Gaussian's fall."""
+        theta, h = arb(contour.theta), contour.smoothing
+        weight = (h**2 * theta**2 / 2).exp() * arb.pi() / theta
+        return self._up_to(contour.eta, [(self._top(contour), weight)], COARSE.places)
 
-    def crude(self, eta: arb) -> arb:
-        """A bound with |M| at its largest: enough to leave a class out."""
-        return self._up_to(eta, [(self.top, self._weights_of_all())], COARSE.places)
-
-    def bound(self, eta: arb, grain: Grain) -> arb:
-        """The bound of T_z."""
-        self._place(self._best(eta), grain)
-        last = math.ceil(6.0 / float(self.smoothing.mid()) / float(self.step.mid()))
+    def bound(self, contour: Contour) -> arb:
+        """A bound of T_z."""
+        theta, h, top = arb(contour.theta), contour.smoothing, self._top(contour)
+        spread = math.sqrt(self.cover.others * max(self._floats.variance(contour.theta), 1e-300))
+        step = arb(min(0.8 / spread, 0.8 * contour.theta))
+        last = math.ceil(6.0 / float(h.mid()) / float(step.mid()))
         least = arb(max(0.01, 1 - 40 / self.cover.others))
         terms, of_least = [], arb(0)  # most moduli are raised to the least
         for j in range(last + 1):
-            t = j * self.step
-            share = (abs(self.law.moment(acb(self.theta, t))) / self.top).max(least).min(arb(1))
-            times = (1 if j == 0 else 2) * self.step * (share + 1 / share) / 2 * self._weight(t)
+            t = j * step
+            weight = (h**2 * (theta**2 - t**2) / 2).exp() / (theta**2 + t**2)
+            share = (abs(self.law.moment(acb(theta, t))) / top).max(least).min(arb(1))
+            times = (1 if j == 0 else 2) * step * (share + 1 / share) / 2 * weight
             if share == least:
                 of_least += times
             else:
-                terms.append((share * self.top, times))
-        terms.append((least * self.top, of_least))
-        beyond = last * self.step
-        tail = 2 * (self.smoothing**2 * (self.theta**2 - beyond**2) / 2).exp() / beyond
-        terms.append((self.top, tail))
-        return self._up_to(eta, terms, grain.places)
+                terms.append((share * top, times))
+        terms.append((least * top, of_least))
+        beyond = last * step
+        terms.append((top, 2 * (h**2 * (theta**2 - beyond**2) / 2).exp() / beyond))
+        return self._up_to(contour.eta, terms, contour.grain.places)
 
-    def _weight(self, t: arb) -> arb:
-        size = self.theta**2 + t**2
-        return (self.smoothing**2 * (self.theta**2 - t**2) / 2).exp() / size
-
-    def _weights_of_all(self) -> arb:
-        """The integral of the weight over all t, at most that without the Gaussian's fall."""
-        return (self.smoothing**2 * self.theta**2 / 2).exp() * arb.pi() / self.theta
+    def _top(self, contour: Contour) -> arb:
+        return self.law.moment(acb(arb(contour.theta))).real
 
     def _up_to(self, eta: arb, terms: Sequence[tuple[arb, arb]], number: int) -> arb:
         """The sum over u up to eta by chords, which are above the convex function of u."""
-        places = [*(arb(u) for u in self._labels(number) if u < eta), eta]
+        places = [*(arb(u) for u in self.cover.labels(number) if u < eta), eta]
         heights = [self._at(u, terms) for u in places]
         total = arb(0)
         for i in range(len(places) - 1):
