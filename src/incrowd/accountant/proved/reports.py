@@ -344,9 +344,9 @@ def _chosen(seats: Sequence[Seat], cover: Cover) -> tuple[float, arb]:
 
     saddles = [seat.saddle for seat in seats]
     low, high = 0.4 * min(saddles), 4.0 * max(saddles)
-    wide = np.geomspace(low, high, 2 + round(10 * math.log(high / low)))
+    wide = np.geomspace(low, high, 2 + round(6 * math.log(high / low)))
     around = float(wide[best(wide)[0]])
-    close = around * np.geomspace(0.9, 1.1, 25)
+    close = around * np.geomspace(0.85, 1.18, 41)
     row, column = best(close)
     return float(close[row]), arb(float(labels[column]))
 
@@ -449,7 +449,7 @@ class Seat:
         """The logarithm of the double integral up to each label, approximately."""
         top = float(self._floats.log_moment(np.array([theta]))[0])
         width = 1 / math.sqrt(self.cover.others * max(self._floats.variance(theta), 1e-300))
-        t = np.linspace(0, 8 * max(width, theta), 160)
+        t = np.linspace(0, 8 * max(width, theta), 80)
         modulus = np.exp(np.minimum(self._floats.log_moment(theta + 1j * t), 1.0))
         gamma, u = float(self.cover.common.mid()), self.cover.labels()
         inner = np.log(u[:, None] * (1 - gamma) + (1 - u[:, None]) * modulus)
