@@ -119,8 +119,9 @@ class Floats(NamedTuple):
 
     def variance(self, theta: float, rest: float = 0.0) -> float:
         """The variance of a draw, tilted."""
-        weights = self.masses * np.exp(theta * self.values)
-        weights /= weights.sum() + rest
+        top = theta * float(self.values.max())
+        weights = self.masses * np.exp(theta * self.values - top)
+        weights /= weights.sum() + rest * math.exp(min(-top, 700.0))
         return float(weights @ self.values**2 - (weights @ self.values) ** 2)
 
 
@@ -447,16 +448,15 @@ class Seat:
 
     def term(self, theta: float) -> np.ndarray:
         """The logarithm of the double integral up to each label, approximately."""
-        top = float(self._floats.log_moment(np.array([theta]))[0])
+        gamma, u = float(self.cover.common.mid()), self.cover.labels()
+        if float(self._floats.log_moment(np.array([theta]))[0]) > 1.0:  # far too large
+            return np.full(len(u), math.inf)
         width = 1 / math.sqrt(self.cover.others * max(self._floats.variance(theta), 1e-300))
         t = np.linspace(0, 8 * max(width, theta), 80)
-        modulus = np.exp(np.minimum(self._floats.log_moment(theta + 1j * t), 1.0))
-        gamma, u = float(self.cover.common.mid()), self.cover.labels()
+        modulus = np.exp(np.clip(self._floats.log_moment(theta + 1j * t), -600.0, 1.0))
         inner = np.log(u[:, None] * (1 - gamma) + (1 - u[:, None]) * modulus)
         logs = self.cover.others * inner - np.log1p(-u[:, None])
         peak = float(np.max(logs))
-        if not math.isfinite(peak) or top > 1.0:
-            return np.full(len(u), math.inf)
         over_t = np.trapezoid(np.exp(logs - peak) / (theta**2 + t**2), t, axis=1)
         steps = np.diff(u) * (over_t[1:] + over_t[:-1]) / 2
         sums = np.maximum(np.cumsum([0.0, *steps]), 1e-300)
