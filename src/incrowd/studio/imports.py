@@ -292,7 +292,7 @@ def left_out(text: str) -> tuple[str, ...]:
 
 
 def grouped(every: Sequence[Decision]) -> tuple[tuple[Decision, ...], ...]:
-    """The decisions, those that can be made together in the place of the first."""
+    """The decisions in groups that can be made together, in the order of their first ones."""
     groups: dict[Any, list[Decision]] = {}
     for each in every:
         groups.setdefault(each.kind, []).append(each)

@@ -222,7 +222,7 @@ def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math
     t = contour.step * np.arange(SIDE**2)
     floor = max(FLOOR, 1 - DROP / crowd.others)
     phi = np.clip(law.moduli(theta, contour.step), floor, 1.0)
-    higher = ~(phi <= floor)  # few are; what is not a number stays one
+    higher = ~(phi <= floor)  # only a few are; NaN stays NaN
     excess = np.expm1(log_moment + np.log(np.append(phi[higher], floor)))
     *above, lowest = _log_over_labels(crowd, contour.eta, excess)
     powers = np.full(len(phi), lowest)

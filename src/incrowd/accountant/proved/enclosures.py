@@ -27,7 +27,7 @@ from incrowd.accountant.proved.losses import (
     lowered,
     named_loss,
 )
-from incrowd.accountant.proved.reports import Report, report_bound
+from incrowd.accountant.proved.reports import ANYTHING, Report, report_bound
 
 POINTS = 60.0  # of the lattice in one standard deviation of the loss of a typical report
 START = 64  # intervals of m at first
@@ -142,7 +142,7 @@ class Goal:
             return one_bit(sent.bits[0][0], self.people, epsilon, self._cut(), self.clock)
         if number == 1 and sent.reports:
             report = sent.reports[0][0]
-            high = report_bound(report, self.people, epsilon, self.clock, goal=self.delta)
+            high = report_bound(report, self.people, epsilon, self.clock, self.delta)
             return arb(0), high
         lattice = self._lattice(sent)
         return self._below(sent, epsilon, lattice), self._above(sent, epsilon, lattice)
@@ -221,7 +221,7 @@ class Goal:
         return Curve(lattice.step, places, heights)
 
     def _height(self, report: Report, lattice: Lattice, place: int) -> arb:
-        return report_bound(report, self.people, place * arb(lattice.step), self.clock, fine=False)
+        return report_bound(report, self.people, place * arb(lattice.step), self.clock, ANYTHING)
 
     def _below(self, sent: Exposure, epsilon: arb, lattice: Lattice) -> arb:
         """delta of a crowd in which everybody else holds the same record, from below.

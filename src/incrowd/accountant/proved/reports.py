@@ -16,7 +16,7 @@ from flint import acb, arb, fmpq
 
 from incrowd.accountant.proved.balls import Clock
 
-NOTHING = arb(0)
+NOTHING, ANYTHING = arb(0), arb("inf")  # goals
 MOST_TERMS = 3_000_000  # of a sum over a contour
 
 Values = list[tuple[arb, arb, arb]]  # A, B, and their mass
@@ -140,26 +140,20 @@ FINER = (Grain(0.3, 200), Grain(0.12, 200), Grain(0.03, 160))  # few bits need m
 
 
 def report_bound(
-    report: Report,
-    people: int,
-    epsilon: arb,
-    clock: Clock,
-    *,
-    fine: bool = True,
-    goal: arb = NOTHING,
+    report: Report, people: int, epsilon: arb, clock: Clock, goal: arb = NOTHING
 ) -> arb:
     """A bound of delta of one report in a collection, for every crowd and both orders.
 
-    fine, goal: as for `seat_bound`. Lemma (docs/mathematics.md, "The smallest of all bounds"): of
+    goal: as for `seat_bound`. Lemma (docs/mathematics.md, "The smallest of all bounds"): of
     the empty seat, the blanket, and the local delta.
     """
     alone = local_delta(report.groups, epsilon)
     if alone <= 0:
         return arb(0)
-    seat = seat_bound(report, people, epsilon, clock, fine=fine, goal=goal).min(alone).min(arb(1))
+    seat = seat_bound(report, people, epsilon, clock, goal).min(alone).min(arb(1))
     blanket = Blanket(report, people, epsilon)
     worth = blanket.guess < math.log(max(float(seat.mid()), 1e-300)) + 0.5
-    return seat.min(blanket.bound(clock)) if worth and not seat <= goal else seat
+    return seat.min(blanket.bound(clock)) if worth else seat
 
 
 def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
@@ -270,18 +264,10 @@ class Contour(NamedTuple):
         return arb(self.grain.smoothing / self.theta)
 
 
-def seat_bound(
-    report: Report,
-    people: int,
-    epsilon: arb,
-    clock: Clock,
-    *,
-    fine: bool = True,
-    goal: arb = NOTHING,
-) -> arb:
+def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, goal: arb = NOTHING) -> arb:
     """A bound of delta for every crowd of one report of these questions.
 
-    fine: whether several ways of smoothing are tried, until the bound is at most the goal.
+    goal: other ways of smoothing are tried until the bound is at most this.
 
     Lemmas (docs/empty-seat.md): the theorem; "Both sums are above the integrals", whatever their
     steps; "Which classes": only those that no other class exceeds are tried; "Decisive values",
@@ -294,13 +280,11 @@ def seat_bound(
     highest = max(float(value.mid()) for law in laws for value in law.values)
     best = arb("inf")
     for cut in [math.inf, *(share * level for share in CUTS if share * level < highest)]:
-        best = best.min(_with_cut(laws, cut, cover, clock, fine, goal))
+        best = best.min(_with_cut(laws, cut, cover, clock, goal))
     return best
 
 
-def _with_cut(
-    laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, fine: bool, goal: arb
-) -> arb:
+def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, goal: arb) -> arb:
     """The bound with values above the cut as decisive ones.
 
     One theta, h, eta, and cut are used for all classes, as the theorem requires: a mixed crowd can
@@ -319,7 +303,7 @@ def _with_cut(
         if worst in places:
             break
         places.append(worst)
-    for grain in FINER if fine else ():
+    for grain in FINER:
         if best <= goal:
             break
         term, _ = _largest_term(seats, extra, Contour(theta, eta, grain), clock)
@@ -332,14 +316,15 @@ def _chosen(seats: Sequence[Seat], cover: Cover) -> tuple[float, arb]:
 
     On a grid of theta, and then on a finer one, since the largest class changes at a corner.
     """
-    labels = cover.labels()[1:]
+    labels = cover.labels()
     unlabeled = np.exp(cover.others * np.log1p(-float(cover.common.mid()) * labels))
     late = float(cover.local.mid()) * unlabeled
 
     def best(thetas: np.ndarray) -> tuple[int, int]:
-        terms = np.array([[seat.term(theta)[1:] for theta in thetas] for seat in seats])
+        terms = np.array([[seat.term(theta, labels) for theta in thetas] for seat in seats])
         with np.errstate(over="ignore"):
             bounds = late + np.exp(terms.max(axis=0))
+        bounds[:, 0] = math.inf  # eta is above 0
         row, column = np.unravel_index(np.argmin(bounds), bounds.shape)
         return int(row), int(column)
 
@@ -446,9 +431,9 @@ class Seat:
         cost = self._floats.log_moment(np.array([self.saddle]))[0]
         self.guess = float(cover.others * cost - 2 * math.log(self.saddle))
 
-    def term(self, theta: float) -> np.ndarray:
-        """The logarithm of the double integral up to each label, approximately."""
-        gamma, u = float(self.cover.common.mid()), self.cover.labels()
+    def term(self, theta: float, u: np.ndarray) -> np.ndarray:
+        """The logarithm of the double integral up to each label u, approximately."""
+        gamma = float(self.cover.common.mid())
         if float(self._floats.log_moment(np.array([theta]))[0]) > 1.0:  # far too large
             return np.full(len(u), math.inf)
         width = 1 / math.sqrt(self.cover.others * max(self._floats.variance(theta), 1e-300))
