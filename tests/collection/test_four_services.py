@@ -32,7 +32,13 @@ from incrowd.collection.taking import Taking
 from tests.conftest import slowly
 from tests.oracles import mixers
 from tests.oracles.four_services import BUNDLE, NAMES, FourServices
-from tests.oracles.wrong_services import hears_nothing, mixes_again, quick, see
+from tests.oracles.wrong_services import (
+    hears_nothing,
+    mixes_again,
+    quick,
+    see,
+    trusts_every_clock,
+)
 
 
 class Hurried(FourServices):
@@ -214,6 +220,7 @@ WRONG = {
     second_mixer_releases_small_strata: (Late, "fewer than a crowd"),
     collector_forgets: (Late, "lost|too early"),
     collector_destroys_early: (Late, "too early|keeps a key"),
+    trusts_every_clock: (Hurried, "too early|lost|a right request is refused: closed"),
     device_draws_again: (Hurried, "a right request is refused: code-used"),
 }
 QUICK = (inviter_forgets, second_mixer_forgets)

@@ -32,8 +32,11 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 from incrowd.collection import machine
-end, now = Path(sys.argv.pop(1)), machine.system
-machine.system = lambda: now() + timedelta(days=end.exists(), seconds=1)
+end, read = Path(sys.argv.pop(1)), machine.read_clocks
+def later():
+    now, passed = read(), timedelta(days=end.exists())
+    return now._replace(time=now.time + passed, seconds=now.seconds + passed.total_seconds())
+machine.read_clocks = later
 from incrowd.cli import main
 main()
 """

@@ -9,6 +9,7 @@ from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.mixing import EMPTY, Batch, MixedRelease
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.settings import SecondMixerSettings, load_second_mixer_settings
+from incrowd.collection.steady import CertainClock
 from incrowd.files import write_private
 from tests.messages.shared import file, with_variable
 from tests.oracles import mixers
@@ -43,7 +44,9 @@ def of_one_shuffler(folder):
 
 
 def looking(settings):
-    SecondKeeper(settings, BUNDLE, lambda: CLOSED + timedelta(1), lambda *_: False).look()
+    SecondKeeper(
+        settings, BUNDLE, CertainClock(lambda: CLOSED + timedelta(1)), lambda *_: False
+    ).look()
 
 
 def without_batch(folder):

@@ -19,6 +19,7 @@ from incrowd.collection.settings import (
     ShufflerSettings,
     load_shuffler_settings,
 )
+from incrowd.collection.steady import CertainClock
 from tests.messages.shared import command, file, with_variable
 from tests.oracles import mixers
 from tests.oracles.make_vectors import CONFIGURATION, INVITED, OPEN, PLAN, SHUFFLER
@@ -98,7 +99,7 @@ def changed_release(folder):
     bundle = made_bundle(wanted=None, codes=False)
     settings = installed(folder, bundle)
     store = setup.open_store(settings)
-    keeper = Keeper(store, settings, lambda: as_time(bundle.closes), lambda *_: False)
+    keeper = Keeper(store, settings, CertainClock(lambda: as_time(bundle.closes)), lambda *_: False)
     store.close(lambda _: ([(0,)], ()))
     with mock.patch("incrowd.collection.protocol.release.Header.check"):
         settings.releases.mkdir()
@@ -114,7 +115,20 @@ def full(_):
         raise OperationalError("INSERT", None, cause)
 
 
+def confirmed(time):
+    def call(folder):
+        installed(folder)
+        command("confirm-clock", time, folder / "shuffler")
+
+    return call
+
+
 CASES = {
+    "confirm-clock: no time": confirmed("tomorrow"),
+    "confirm-clock: another time": confirmed("2020-01-01T00:00:00Z"),
+    "confirm-clock: no service": lambda folder: command(
+        "confirm-clock", "2020-01-01T00:00:00Z", folder
+    ),
     "init: colluding": terms(codes=False),
     "init: one host": terms(collector="https://mix.example/count"),
     "init: a time": terms(opens="tomorrow"),

@@ -51,9 +51,11 @@ from incrowd.collection.settings import (
     InviterSettings,
     SecondMixerSettings,
 )
+from incrowd.collection.steady import CLOCK_FILE, SteadyClock
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 from incrowd.files import write_private
 from tests.oracles import mixers
+from tests.oracles.clocks import Clocks
 from tests.oracles.mixing import code, sealed
 from tests.oracles.simulation import IN, MEMORY, OUT, UNKNOWN, Faults, Inline, Killed
 
@@ -148,22 +150,22 @@ class Party:
 
     def __init__(self, folder, simulation):
         self.folder, self.simulation = folder, simulation
-        self.now, self.away, self.deaf = as_time(BUNDLE.opens), False, False
-        self.latest, self.store, self.is_over = self.now, None, False
+        self.clocks, self.away, self.deaf = Clocks(as_time(BUNDLE.opens)), False, False
+        self.store, self.is_over = None, False
 
-    def clock(self):
-        return self.now
-
-    def set(self, now):
-        self.now, self.latest = now, max(self.latest, now)
+    @property
+    def now(self):
+        return self.clocks.now
 
     def start(self):
         if self.store:
             self.store.engine.dispose()
+        self.clock = SteadyClock(self.folder / CLOCK_FILE, self.clocks.read)
         try:
             self.run()
-        except IncrowdError as error:  # its clock was wrong: everything is gone
-            assert self.latest >= as_time(BUNDLE.disposes), f"it cannot start again: {error}"
+        except IncrowdError as error:  # its clock was wrong for an hour: everything is gone
+            disposed = self.clocks.counted >= as_time(BUNDLE.disposes)
+            assert disposed, f"it cannot start again: {error}"
             self.is_over = self.away = True
         if self.store:
             self.simulation.faults.watch(self.store.engine)
@@ -320,7 +322,7 @@ class Collector(Party):
 
     def look(self):
         collecting.open_waiting(self.places, BUNDLE, self.private, 1)
-        collecting.forget(self.places, BUNDLE, self.now)
+        collecting.forget(self.places, BUNDLE, self.clock.confirmed())
 
     @property
     def secrets(self):
@@ -418,6 +420,7 @@ class FourServices(RuleBasedStateMachine):
         self.parties = {name: kind(self.folder / name, self) for name, kind in PARTIES.items()}
         for party in self.parties.values():
             party.start()
+            party.look()
 
     def spoiled(self, right):
         """Of some people, the envelopes cannot be opened."""
@@ -494,18 +497,29 @@ class FourServices(RuleBasedStateMachine):
     @rule(minutes=st.sampled_from([1, 90, 60 * 24]))
     def time_passes(self, minutes):
         for party in self.parties.values():
-            party.set(party.now + timedelta(minutes=minutes))
+            party.clocks.time_passes(minutes=minutes)
 
     @rule(moment=st.sampled_from(MOMENTS[:2]))
     def it_is_time(self, moment):
         for party in self.parties.values():
-            party.set(as_time(getattr(BUNDLE, moment)))
+            party.clocks.go_on_to(as_time(getattr(BUNDLE, moment)))
 
     @rule(name=st.sampled_from(NAMES), moment=st.sampled_from(MOMENTS), early=st.integers(0, 1))
     def a_clock_is_set(self, name, moment, early):
         """Over opening, closing and disposal, forward and back."""
         at = as_time(getattr(BUNDLE, moment)) - timedelta(seconds=early)
-        self.parties[name].set(at)
+        self.parties[name].clocks.show(at)
+
+    @rule(name=st.sampled_from(NAMES), moment=st.sampled_from(MOMENTS), noticed=st.booleans())
+    def a_clock_is_wrong_for_a_moment(self, name, moment, noticed):
+        """Its service may look meanwhile."""
+        party = self.parties[name]
+        right = party.now
+        party.clocks.show(as_time(getattr(BUNDLE, moment)))
+        if noticed:
+            self.services_look([name])
+        party.clocks.time_passes(seconds=2.5)
+        party.clocks.show(right)
 
     @rule(after=st.integers(0, 60))
     def a_kill_comes(self, after):
@@ -568,8 +582,9 @@ class FourServices(RuleBasedStateMachine):
             person.known, person.withdrawn = OUT, True
 
     def ever(self, moment):
+        """Whether it was that time by a clock that was right for an hour."""
         at = as_time(getattr(BUNDLE, moment))
-        return any(party.latest >= at for party in self.parties.values())
+        return any(party.clocks.counted >= at for party in self.parties.values())
 
     def sees_tokens(self, data):
         """Whatever becomes of the answer."""
@@ -612,7 +627,7 @@ class FourServices(RuleBasedStateMachine):
 
     def it_is_closing_time(self):
         for party in self.parties.values():
-            party.set(max(party.now, as_time(BUNDLE.closes)))
+            party.clocks.go_on_to(max(party.now, as_time(BUNDLE.closes)))
 
     def until(self, moment, after=timedelta(0)):
         at = max(as_time(getattr(BUNDLE, moment)) + after, *(p.now for p in self.parties.values()))
@@ -620,7 +635,7 @@ class FourServices(RuleBasedStateMachine):
             party.deaf, party.away = False, party.is_over
         for hours in range(0, 8, 2):
             for party in self.parties.values():
-                party.set(at + timedelta(hours=hours))
+                party.clocks.go_on_to(at + timedelta(hours=hours))
                 try:
                     if not party.is_over:
                         party.look()

@@ -14,6 +14,7 @@ from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.tokens import TokenRequest
 from incrowd.collection.settings import InviterSettings
+from incrowd.collection.steady import CertainClock
 from tests.oracles import mixers
 from tests.oracles.shuffler import Shuffler, said
 
@@ -52,7 +53,7 @@ class Inviter:
             self.store.engine.dispose()
         with mock.patch.object(PrivateTokenKey, "parse", PARSED):
             self.store = setup.open_store(self.settings)
-        clock = lambda: self.now  # noqa: E731
+        clock = CertainClock(lambda: self.now)
         self.app = app.application(self.store, self.settings, clock, self.deliver)
         self.keeper = self.app.state.keeper
 

@@ -18,6 +18,7 @@ from incrowd.collection.protocol.release import parse_release
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.upload import NO_CODE, Upload, new_code
 from incrowd.collection.settings import FirstMixerSettings, ShufflerSettings
+from incrowd.collection.steady import CertainClock
 from tests.oracles import make_vectors, mixers
 from tests.oracles.make_vectors import SHUFFLER
 
@@ -165,11 +166,18 @@ class Site:
         if self.store:
             self.store.engine.dispose()
         self.store = setup.open_store(self.settings)
-        clock = lambda: self.now  # noqa: E731
         self.app = app.application(
-            self.store, self.bundle, self.settings, clock, lambda *sent: self.collector(*sent)
+            self.store,
+            self.bundle,
+            self.settings,
+            self.clock(),
+            lambda *sent: self.collector(*sent),
         )
         self.keeper = self.app.state.keeper
+
+    def clock(self):
+        """Its time counts; `tests.oracles.simulation` has one that can be wrong."""
+        return CertainClock(lambda: self.now)
 
     def close(self):
         self.runner.close()

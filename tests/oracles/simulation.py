@@ -6,7 +6,6 @@ import tempfile
 from collections import Counter
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -17,8 +16,11 @@ from sqlalchemy import event, func, select
 from incrowd.collection import grouping
 from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.keys import StoreError
-from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.mixer.store.writing import DELETED, OPEN
+from incrowd.collection.protocol.bundle import MixersBundle, as_time
 from incrowd.collection.protocol.upload import Upload
+from incrowd.collection.steady import SteadyClock
+from tests.oracles.clocks import Clocks
 from tests.oracles.mixing import INVITED, OCTETS, Site, admission, sealed, upload
 
 IN, OUT, UNKNOWN = "in", "out", "unknown"
@@ -42,7 +44,14 @@ class Inline(Executor):
 
 
 class Alone(Site):
-    """A shuffler without a thread of its own."""
+    """A shuffler without a thread of its own, whose clock can be wrong."""
+
+    def __init__(self, folder, bundle, *given, **settings):
+        self.clocks = Clocks(as_time(bundle.opens))
+        super().__init__(folder, bundle, *given, **settings)
+
+    def clock(self):
+        return SteadyClock(self.settings.clock_file, self.clocks.read)
 
     def start(self):
         with mock.patch.object(grouping, "ThreadPoolExecutor", Inline):
@@ -56,6 +65,9 @@ class Simulation(RuleBasedStateMachine):
     unanswered = (None, 507)  # what tells a device nothing, and is explained
 
     def is_explained(self, status):
+        """By the clock it is too late, but the clock may be wrong: a device is told to wait."""
+        if status == 503 and self.site.clocks.now >= as_time(self.bundle.closes):
+            return True
         return status in self.unanswered and (status != 507 or self.faults.full)
 
     def given(self):
@@ -74,8 +86,9 @@ class Simulation(RuleBasedStateMachine):
         self.faults = self.new_faults()
         self.faults.watch(self.site.store.engine)
         self.uploads, self.known, self.kill = [], [], None
+        self.site.keeper.look()
         self.withdrawn = set()
-        self.least_ever = [0, 0]
+        self.was_enough = set()
 
     def teardown(self):
         try:
@@ -114,7 +127,7 @@ class Simulation(RuleBasedStateMachine):
             if answer == [204]:
                 self.known[number] = OUT
                 self.withdrawn.add(number)
-            elif answer != [410] and self.known[number] == IN:
+            elif answer not in ([410], [503]) and self.known[number] == IN:
                 self.known[number] = UNKNOWN
 
     @rule(what=st.sampled_from(["short", "bundle", "stratum", "key", "twice", "unknown"]))
@@ -162,14 +175,43 @@ class Simulation(RuleBasedStateMachine):
 
     @rule(hours=st.sampled_from([0, 1, 24 * 31]))
     def time_passes(self, hours):
-        self.site.now += timedelta(hours=hours)
+        self.site.clocks.time_passes(hours=hours)
+
+    @rule(
+        days=st.sampled_from([-31, -1, 31, 62]),
+        before=st.booleans(),
+        seconds=st.sampled_from([2.5, 3599.0]),
+        after=st.booleans(),
+    )
+    def the_clock_is_wrong_for_a_while(self, days, before, seconds, after):
+        """It is not noticed, or at the beginning, or at the end."""
+        self.site.clocks.jump(days=days)
+        self.look(1, before)
+        self.site.clocks.time_passes(seconds=seconds)
+        self.look(1, after)
+        self.site.clocks.jump(days=-days)
+
+    @rule(days=st.sampled_from([-31, 31]))
+    def the_clock_jumps(self, days):
+        self.site.clocks.jump(days=days)
+
+    @rule()
+    def the_machine_starts_again(self):
+        self.site.clocks.start_again()
+        self.restart()
 
     @rule(times=st.integers(1, 3))
     def the_shuffler_looks(self, times):
-        for _ in range(times):
+        self.look(times, True)
+
+    def look(self, times, looks):
+        for _ in range(times * looks):
+            enough = self.bundle.enough
+            states = self.site.store.strata()
+            self.was_enough |= {s.number for s in states if enough and s.people >= enough}
             with self.ended_by_kill(), suppress(StoreError, OSError):
                 self.site.keeper.look()
-            self.site.now += timedelta(hours=times > 1)
+            self.site.clocks.time_passes(hours=times > 1)
 
     @rule(after=st.integers(0, 40))
     def a_kill_comes(self, after):
@@ -194,11 +236,13 @@ class Simulation(RuleBasedStateMachine):
                 assert number not in self.withdrawn, "what was withdrawn is stored again"
                 self.known[number] = IN
             elif status is None or status >= 500:
-                assert status in self.unanswered, "no fault is unexplained"
-                if self.known[number] == OUT:
+                assert self.is_explained(status), "no fault is unexplained"
+                if self.known[number] == OUT and status != 503:
                     self.known[number] = UNKNOWN
             else:
-                assert status == 410, "a right upload is refused only when it is too late"
+                assert status in (410, 403), "a right upload is refused only when it is too late"
+                opens = as_time(self.bundle.opens)
+                assert status == 410 or self.site.clocks.now < opens, "a right upload is refused"
 
     def answers(self, sent):
         requests = [(m, "/upload", each.encoded(self.bundle), OCTETS) for m, each in sent]
@@ -234,6 +278,19 @@ class Simulation(RuleBasedStateMachine):
         right = {n: p * self.bundle.places for n, p in counts.items() if p} == rows
         assert right, "the counter is wrong"
 
+    @invariant()
+    def a_wrong_clock_closes_and_deletes_nothing(self):
+        """Unless it was wrong for an hour. Reached numbers do not wait for a clock."""
+        counted, two = self.site.clocks.counted, isinstance(self.bundle, MixersBundle)
+        with self.looking() as connection:
+            states = connection.execute(select(tables.strata.c.number, tables.strata.c.state)).all()
+        for number, state in states:
+            closed = counted >= as_time(self.bundle.closes) or number in self.was_enough
+            assert state == OPEN or closed, "it closed by a clock that may be wrong"
+            moment = self.bundle.closes if two else self.bundle.disposes
+            may_delete = counted >= as_time(moment)
+            assert state != DELETED or may_delete, "it deleted by a clock that may be wrong"
+
     def looking(self):
         """A connection to the database, for the test's own eyes."""
         return self.site.store.engine.connect()
@@ -244,10 +301,9 @@ class Simulation(RuleBasedStateMachine):
         """Everything works again, and time goes on; what came is compared with what left."""
         self.faults.full = self.site.collector.away = False
         self.site.collector.answers_get_lost = False
-        self.site.now = max(self.site.now, as_time(self.bundle.closes))
-        self.look_with_patience()
-        self.site.now = max(self.site.now, as_time(self.bundle.disposes))
-        self.look_with_patience()
+        for moment in (self.bundle.closes, self.bundle.disposes):
+            self.site.clocks.go_on_to(max(self.site.clocks.now, as_time(moment)))
+            self.look_with_patience()
         released = self.site.collector.releases()
         self.compare(released)
         assert not self.site.settings.secret_file.exists()
@@ -256,7 +312,7 @@ class Simulation(RuleBasedStateMachine):
 
     def look_with_patience(self):
         for _ in range(3):
-            self.site.now += timedelta(hours=2)
+            self.site.clocks.time_passes(hours=2)
             self.site.keeper.look()
 
     def compare(self, released):

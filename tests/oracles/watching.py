@@ -13,6 +13,7 @@ from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import CollectorSettings
+from incrowd.collection.steady import CertainClock
 from incrowd.plans.digests import canonical
 from tests.oracles.make_vectors import INVITED, RECEIVER
 
@@ -56,7 +57,7 @@ def served(places, talk, *, bundle=INVITED, now=BEFORE, shuffler=None, token=TOK
             bundle,
             RECEIVER,
             CollectorSettings(workers=1, token=token),
-            lambda: now,
+            CertainClock(lambda: now),
             told_by(shuffler, lambda: now, bundle),
         )
         async with (

@@ -11,6 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test as run
 
 from incrowd.collection.mixer.keeper import Keeper
 from incrowd.collection.mixer.store import tables
+from incrowd.collection.steady import SteadyClock
 
 # What a race breaks may not break, or draw as much, when the same events are run again.
 SEEN = AssertionError, ExceptionGroup, FlakyStrategyDefinition
@@ -57,6 +58,11 @@ def mixes_again():
         deliver(keeper, group)
 
     return mock.patch.object(Keeper, "_deliver", wrong)
+
+
+def trusts_every_clock():
+    """What a clock shows counts at once."""
+    return mock.patch.object(SteadyClock, "confirmed", SteadyClock.__call__)
 
 
 def hears_nothing():

@@ -49,6 +49,7 @@ COMMANDS = {
     ),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),
+    "confirm-clock": ("confirming:confirm_clock", "Confirm that a service's clock is right."),
     "open": ("open:open_sealed", "Open a release without a server."),
     "studio": ("studio:studio", "Open the studio."),
     "privacy": ("privacy:app", "Compute the privacy of noise in a crowd, by every analysis."),

@@ -35,15 +35,18 @@ def run_with_store(
 ) -> None:
     """Run a service until it is stopped. name: of the service. application: serves its store."""
     from incrowd.collection.machine import protect
+    from incrowd.collection.protocol.bundle import as_time
     from incrowd.collection.service import listening, log_discreetly, serve
+    from incrowd.collection.steady import waiting
 
     protect()
     log_discreetly()
     store = open_store(settings)
     with listening(name, settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]
-        text = f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"
-        serve(application(store), door, lambda: say(text))
+        lines = [f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"]
+        lines += waiting(settings.clock_file, as_time(store.bundle.closes))
+        serve(application(store), door, lambda: say("\n".join(lines)))
     store.engine.dispose()
 
 

@@ -107,7 +107,8 @@ def check(folder: Folder, json: AsJson = False) -> None:
     from incrowd.collection.machine import system
     from incrowd.collection.mixer.second.keeper import check_machine, keep_bundle
     from incrowd.collection.settings import load_second_mixer_settings
+    from incrowd.collection.steady import CertainClock
 
     settings = load_second_mixer_settings(folder)
     bundle = keep_bundle(settings, None, system())
-    print_findings(check_machine(settings, bundle, system), json)
+    print_findings(check_machine(settings, bundle, CertainClock(system)), json)

@@ -6,17 +6,45 @@ import ctypes
 import os
 import resource
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 Clock = Callable[[], datetime]
+SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # sleep included, if possible
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+TOGETHER = 1.0  # seconds within which two clocks are read
 
 
 def system() -> datetime:
     """Return the current time of this machine, in UTC."""
     return datetime.now(UTC)
+
+
+class ClockReading(NamedTuple):
+    """Two clocks at one moment. seconds: since boot. boot: an id, "" if it cannot be read."""
+
+    time: datetime
+    seconds: float
+    boot: str
+
+
+def read_clocks() -> ClockReading:
+    """Read both clocks, again if the process was interrupted in between."""
+    while True:
+        before, now = time.clock_gettime(SINCE_BOOT), system()
+        seconds = time.clock_gettime(SINCE_BOOT)
+        if seconds - before < TOGETHER:
+            return ClockReading(now, seconds, _boot_id())
+
+
+def _boot_id() -> str:
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
 
 
 UNSYNCHRONIZED = 0x40  # of adjtimex(2), STA_UNSYNC

@@ -24,7 +24,6 @@ from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
 from incrowd.collection.inviter.setup import install as install_inviter
 from incrowd.collection.inviter.setup import open_store as open_inviter
 from incrowd.collection.inviter.store import InviterStore
-from incrowd.collection.machine import Clock
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.app import application as mixer
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
@@ -42,6 +41,7 @@ from incrowd.collection.settings import (
     SecondMixerSettings,
     ShufflerSettings,
 )
+from incrowd.collection.steady import CertainClock
 from incrowd.files import write_private
 from incrowd.plans import Plan
 from incrowd.survey.toml import read_toml
@@ -98,10 +98,10 @@ def new_token(folder: Path) -> str:
     return token
 
 
-def _clock(folder: Path, bundle: Bundle) -> Clock:
+def _clock(folder: Path, bundle: Bundle) -> CertainClock:
     """Return a clock with the time of this machine, and with that of closing after all sent."""
     closes, end = as_time(bundle.closes), folder.parent / ALL_SENT
-    return lambda: closes if end.exists() else datetime.now(UTC)
+    return CertainClock(lambda: closes if end.exists() else datetime.now(UTC))
 
 
 def _terms(plan: Plan) -> dict[str, Any]:

@@ -16,10 +16,11 @@ from starlette.types import Receive, Scope
 
 from incrowd.collection.mixer.store.keys import BusyError, FullError, Secrets, StoreError
 from incrowd.collection.protocol import problem
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.problem import KINDS, Kind
 from incrowd.collection.service import answer, is_octets
 from incrowd.collection.settings import StoreSettings
+from incrowd.collection.steady import TimedClock
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
 LOG = logging.getLogger("incrowd.service")  # what failed, never for whom
@@ -32,6 +33,7 @@ ANY_PAGE: dict[str, Any] = {
     "max_age": 86_400,
 }
 OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every response
+UNCONFIRMED_RETRY = 60  # seconds, while the clock may be wrong
 Handler = Callable[[Request], Awaitable[Response]]
 Act = Callable[[bytes], Awaitable[Response]]
 
@@ -49,9 +51,15 @@ class Receiving:
     """Receives bodies of one length, as many at a time as fit into the memory of its settings."""
 
     def __init__(
-        self, store: Checked, bundle: Bundle, settings: StoreSettings, length: int
+        self,
+        store: Checked,
+        bundle: Bundle,
+        settings: StoreSettings,
+        length: int,
+        clock: TimedClock,
     ) -> None:
         self.store, self.bundle, self.settings, self.length = store, bundle, settings, length
+        self.clock, self._closes = clock, as_time(bundle.closes)
         self._announced = str(length).encode()
         self._room = max(1, settings.memory // length)
 
@@ -75,6 +83,18 @@ class Receiving:
             return refusal(error)
         finally:
             self._room += 1
+
+    def too_late(self, over: Kind) -> Response | None:
+        """Return the response to a request after closing; None before. over: its problem.
+
+        While the clock may be wrong, nobody is refused for good: the same bytes are sent again.
+        """
+        if self.store.secrets is not None:
+            if self.clock() < self._closes:
+                return None
+            if self.clock.confirmed() < self._closes:
+                return answer(KINDS["busy"], retry_after=UNCONFIRMED_RETRY)
+        return answer(over)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | Kind:
         """Return the bytes of a body, or a problem. Other lengths are refused unread."""

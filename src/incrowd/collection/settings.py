@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from incrowd.collection.machine import cores
+from incrowd.collection.steady import CLOCK_FILE
 from incrowd.errors import InWords, UsageError
 from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
@@ -120,6 +121,11 @@ class StoreSettings(ServiceSettings):
     def signing_file(self) -> Path:
         """The file of the private Ed25519 key."""
         return self.folder / "signing.key"
+
+    @property
+    def clock_file(self) -> Path:
+        """The file that states since when the clock of this machine has been steady."""
+        return self.folder / CLOCK_FILE
 
     @property
     def bundle_file(self) -> Path:
@@ -244,6 +250,11 @@ class SecondMixerSettings(ServiceSettings):
     def public_file(self) -> Path:
         """The file of the public keys, which go into the bundle."""
         return self.folder / "second_mixer_keys.toml"
+
+    @property
+    def clock_file(self) -> Path:
+        """The file that states since when the clock of this machine has been steady."""
+        return self.folder / CLOCK_FILE
 
     @property
     def bundle_file(self) -> Path:

@@ -32,6 +32,7 @@ from incrowd.collection.protocol.tokens import (
 )
 from incrowd.collection.protocol.upload import Upload
 from incrowd.collection.settings import SecondMixerSettings
+from incrowd.collection.steady import CertainClock
 from incrowd.collection.taking import Taking
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.files import private_folder, write_private
@@ -176,7 +177,7 @@ class Second:
         write_private(self.settings.secret_file, mixers.SECOND_CLASSICAL.secret)
         write_private(self.settings.signing_file, mixers.SECOND.private_bytes_raw())
         write_private(self.settings.bundle_file, OF.encoded)
-        self.keeper = SecondKeeper(self.settings, OF, lambda: self.now, self._deliver)
+        self.keeper = SecondKeeper(self.settings, OF, CertainClock(lambda: self.now), self._deliver)
 
     def _deliver(self, start, body):
         self.sent.append(start + body.read_bytes())

@@ -20,6 +20,7 @@ from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
+from incrowd.collection.steady import CertainClock
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import destroy
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
@@ -34,7 +35,7 @@ def served(places, talk, bundle=INVITED, now=BEFORE, **settings):
 
     async def conversation():
         made = CollectorSettings(**{"workers": 1} | settings)
-        service = application(places.root, bundle, RECEIVER, made, lambda: now)
+        service = application(places.root, bundle, RECEIVER, made, CertainClock(lambda: now))
         transport = httpx.ASGITransport(service)
         async with (
             service.router.lifespan_context(service),
@@ -84,7 +85,7 @@ def test_the_process_forgets_the_key_as_well(keyed, sealed, kept):
     private = PrivateKey(RECEIVER.kem, RECEIVER.secret)
     forgotten = weakref.ref(private)
     settings = CollectorSettings(workers=1)
-    service = application(keyed.root, INVITED, private, settings, lambda: BEFORE)
+    service = application(keyed.root, INVITED, private, settings, CertainClock(lambda: BEFORE))
     if kept:
         service.state.private = private
     del private

@@ -17,6 +17,7 @@ from incrowd.collection.collector.keeper import GRACE, open_waiting
 from incrowd.collection.folders import exclusive, unfinished
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import CollectorSettings
+from incrowd.collection.steady import CertainClock
 from incrowd.collection.taking import Taking
 from incrowd.errors import UsageError
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
@@ -53,7 +54,7 @@ def test_metrics_are_the_numbers_of_the_receipts_and_of_what_was_refused(keyed, 
 
     async def conversation():
         settings = CollectorSettings(workers=1)
-        service = application(keyed.root, INVITED, RECEIVER, settings, lambda: OPENS)
+        service = application(keyed.root, INVITED, RECEIVER, settings, CertainClock(lambda: OPENS))
         transport = httpx.ASGITransport(service)
         async with (
             service.router.lifespan_context(service),
@@ -139,7 +140,7 @@ def test_opening_stops_between_two_pieces_and_leaves_nothing(keyed, sealed, monk
 
     async def conversation():
         service = application(
-            keyed.root, INVITED, RECEIVER, CollectorSettings(workers=1), lambda: OPENS
+            keyed.root, INVITED, RECEIVER, CollectorSettings(workers=1), CertainClock(lambda: OPENS)
         )
         async with service.router.lifespan_context(service):
             while not seen:

@@ -29,6 +29,7 @@ from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.signed import prove_cheating, sign
 from incrowd.collection.protocol.tokens import SLOT, TokenReport, slot_text
 from incrowd.collection.settings import CollectorSettings
+from incrowd.collection.steady import CertainClock
 from incrowd.collection.taking import Taking
 from incrowd.errors import IncrowdError, ProtocolError
 from incrowd.plans.ledger import Ledger
@@ -440,7 +441,11 @@ def conversation(places, *requests):
 
     async def talk():
         service = application(
-            places.root, OF, mixers.COLLECTOR_KEY, CollectorSettings(workers=1), lambda: NOW
+            places.root,
+            OF,
+            mixers.COLLECTOR_KEY,
+            CollectorSettings(workers=1),
+            CertainClock(lambda: NOW),
         )
         transport = httpx.ASGITransport(service)
         async with (

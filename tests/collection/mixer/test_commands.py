@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +13,10 @@ from incrowd.cli.app import app
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.protocol.addresses import Link, short
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.settings import ShufflerSettings, load_shuffler_settings
+from incrowd.collection.steady import SteadyClock
 from incrowd.errors import UsageError
 from tests.collection.mixer.conftest import INVITED, upload
 from tests.oracles.make_vectors import CONFIGURATION, VECTORS
@@ -119,6 +121,18 @@ def test_check_finds_what_others_can_read(folder):
     assert not found["the store's key"].good, "it is on the disk of the database"
     assert {"swap", "clock", "disk"} <= found.keys()
     store.engine.dispose()
+
+
+def test_the_clock_is_confirmed_for_several_services_at_once(folder, tmp_path):
+    made, _ = folder
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "bundle.json").write_bytes((made / "bundle.json").read_bytes())
+    now = datetime.now(UTC)
+    said = command("confirm-clock", f"{now:{TIME}}", made, other)
+    assert said["folders"] == [str(made), str(other)]
+    for each in (made, other):
+        assert SteadyClock(each / "clock.json").confirmed() >= now
 
 
 def test_settings_of_the_environment_are_above_those_of_the_file(tmp_path, monkeypatch):

@@ -210,8 +210,12 @@ def test_a_process_that_is_told_to_stop_under_load_loses_nobody(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_process_whose_clock_jumps_loses_nobody(tmp_path):
-    """Forward past closing while people send, and back again: what is released stays released."""
+def test_a_process_whose_clock_jumps_loses_nobody_and_destroys_nothing(tmp_path):
+    """Past closing and disposal, while people send, and back, with a new process in between.
+
+    Nothing closes until a person confirms that the clock is right. What is released then stays
+    released, whatever the clock does.
+    """
     clock, folder = tmp_path / "clock", tmp_path / "shuffler"
     clock.write_text("+0d\n")
     collector, shuffler = Collector(), Shuffler(folder, clock)
@@ -221,37 +225,64 @@ def test_a_process_whose_clock_jumps_loses_nobody(tmp_path):
         closes=f"{soon:{TIME}}",
         disposes=f"{soon + timedelta(days=100):{TIME}}",
         codes=False,
+        strata=("north", "south"),
         addresses={"shuffler": "http://127.0.0.1:1", "collector": collector.address},
     )
     settings = ShufflerSettings(folder=folder)
     setup.install(settings, bundle, SHUFFLER)
     shuffler.start()
-    url = f"http://127.0.0.1:{shuffler.port}/upload"
 
-    def send(number, method="POST"):
-        content = upload(bundle, number).encoded(bundle)
+    def send(number, stratum=0, method="POST"):
+        content = upload(bundle, number, stratum).encoded(bundle)
+        url = f"http://127.0.0.1:{shuffler.port}/upload"
         return httpx.request(method, url, content=content, headers=OCTETS).status_code
+
+    def states():
+        store = setup.open_store(settings)
+        try:
+            return [(stratum.state, stratum.people) for stratum in store.strata()]
+        finally:
+            store.engine.dispose()
 
     try:
         assert [send(number) for number in range(WANTED)] == [201] * WANTED
+        assert (
+            send(WANTED, 1) == 201
+        )  # alone: its stratum is deleted when everything is disposed of
         clock.write_text("-4000d\n")  # before it opens
-        assert (send(1), send(WANTED)) == (403, 403)
+        assert (send(1), send(WANTED + 1)) == (403, 403)
+        before = [("open", WANTED), ("open", 1)]
+        for wrong in ("+10d\n", "+200d\n"):
+            clock.write_text(wrong)
+            time.sleep(2.5)  # it looks every 0.1 s
+            assert (send(1), send(1, method="DELETE")) == (503, 503)
+            assert shuffler.kill()[0] == -signal.SIGKILL
+            shuffler.start()
+            time.sleep(0.5)
+            assert (send(1), send(1, method="DELETE")) == (503, 503)
+            assert states() == before and settings.secret_file.exists() and not collector.heard
         clock.write_text("+0d\n")
-        assert (send(1), send(WANTED)) == (200, 201)
+        assert (send(1), send(WANTED + 1)) == (200, 201)
         clock.write_text("+10d\n")  # after closing
+        now = f"{datetime.now(UTC) + timedelta(days=10):{TIME}}"
+        words = [sys.executable, "-c", COMMAND, "confirm-clock", now, str(folder)]
+        subprocess.run(words, env=os.environ | faked(clock), check=True)
         deadline = time.monotonic() + 60
         while len(collector.heard) < 2 and time.monotonic() < deadline:  # the first answer is lost
             clock.write_text("+11d\n" if collector.heard else "+10d\n")
             time.sleep(0.1)
         clock.write_text("+0d\n")
-        assert (send(1), send(WANTED + 1), send(1, "DELETE")) == (410, 410, 410)
+        answers = send(1), send(WANTED + 2), send(1, method="DELETE")
+        assert answers == (410, 410, 410) and states()[1] == ("open", 1)
     finally:
-        shuffler.kill()
+        _, lines = shuffler.kill()
         collector.shutdown()
         collector.server_close()
+    assert "WARNING incrowd.clock: the clock jumped by +86" in lines
     assert len(set(collector.heard)) == 1, "a release is repeated with other bytes"
     signed, reports = parse_release(collector.heard[0], bundle)
-    sent = {each for n in range(WANTED + 1) for each in upload(bundle, n).sealed}
+    numbers = [*range(WANTED), WANTED + 1]
+    sent = {each for n in numbers for each in upload(bundle, n).sealed}
     assert signed.header.people == WANTED + 1 and set(reports) == sent
 
 

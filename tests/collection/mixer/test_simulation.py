@@ -20,7 +20,13 @@ from tests.conftest import slowly
 from tests.oracles.mixing import MERGED, two_mixers
 from tests.oracles.simulation import Simulation
 from tests.oracles.simulation_on_postgresql import OnPostgres
-from tests.oracles.wrong_services import hears_nothing, mixes_again, quick, see
+from tests.oracles.wrong_services import (
+    hears_nothing,
+    mixes_again,
+    quick,
+    see,
+    trusts_every_clock,
+)
 
 
 class OpenSimulation(Simulation):
@@ -152,6 +158,7 @@ WRONG = {
     withdrawn_in_two_steps: "the counter is wrong",
     hears_nothing: "too few were released",
     some_are_dropped: "a report is there twice",
+    trusts_every_clock: "by a clock that may be wrong",
 }
 
 

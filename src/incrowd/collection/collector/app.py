@@ -27,12 +27,12 @@ from incrowd.collection.collector.opening import kinds_of
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
 from incrowd.collection.collector.receipt import Receipt, load_receipt, note_later
-from incrowd.collection.machine import Clock, system
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.service import exposition, gauge, no_such
 from incrowd.collection.settings import CollectorSettings
+from incrowd.collection.steady import SteadyClock, TimedClock
 from incrowd.collection.taking import Taking
 from incrowd.errors import IncrowdError, InWords, ReportsError
 
@@ -121,7 +121,7 @@ def application(
     bundle: Bundle,
     private: PrivateKey,
     settings: CollectorSettings,
-    clock: Clock = system,
+    clock: TimedClock | None = None,
     people: PeopleCount | None = None,
 ) -> Starlette:
     """Return the collector of one bundle, whose files are in a folder.
@@ -130,10 +130,13 @@ def application(
     header; a repetition gets the same response. With two mixers, so does POST /invitations with
     the inviter's statement. GET /health, /ready, /metrics. Releases are opened
     while the application runs; one that is interrupted is opened at the next start. With a token
-    in the settings, there is a dashboard. people: the count that the
-    shuffler reports; by default it is requested from the address in the bundle.
+    in the settings, there is a dashboard. clock: by default that of this machine, which has to be
+    steady. people: the count that the shuffler reports; by default it is requested from the address
+    in the bundle.
     """
-    service = _Service(Places(folder), bundle, private, settings, clock)
+    places = Places(folder)
+    clock = clock or SteadyClock(places.clock)
+    service = _Service(places, bundle, private, settings, clock)
     gate = Gate(bundle, service.places)
     progress = Progress(bundle, gate, people or PeopleCount(bundle, clock), clock)
     shown = Dashboard(progress, gate, settings.token).routes if settings.token else []
@@ -164,7 +167,7 @@ class _Service:
         bundle: Bundle,
         private: PrivateKey,
         settings: CollectorSettings,
-        clock: Clock,
+        clock: TimedClock,
     ) -> None:
         self.places, self.bundle, self.settings, self.clock = places, bundle, settings, clock
         self.private: PrivateKey | None = private
@@ -205,7 +208,7 @@ class _Service:
         with self.measured.opening():
             for folder in open_waiting(*given, self.go_on):
                 _log.info("opened %s", folder)
-        if forget(self.places, self.bundle, self.clock()):
+        if forget(self.places, self.bundle, self.clock.confirmed()):
             self.private = None
             _log.info("all releases are open; the private key was destroyed")
 

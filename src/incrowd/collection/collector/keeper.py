@@ -17,6 +17,7 @@ from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed
+from incrowd.collection.steady import steadiness
 from incrowd.collection.taking import Shelf
 from incrowd.errors import IncrowdError
 from incrowd.files import destroy
@@ -103,6 +104,7 @@ def check_machine(places: Places, bundle: Bundle, now: datetime) -> list[Finding
         modes((places.root, places.private)),
         memory(),
         clock(),
+        steadiness(places.clock),
         _room(places, bundle),
         _releases(places, bundle),
         _invitations(places, bundle),

@@ -10,6 +10,7 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, release_kind
 from incrowd.collection.protocol.sealed import X25519, Kem, KeyConfiguration, PrivateKey
 from incrowd.collection.protocol.signed import Signed
+from incrowd.collection.steady import CLOCK_FILE
 from incrowd.collection.taking import Shelf
 from incrowd.errors import UsageError
 from incrowd.files import write_private
@@ -32,6 +33,11 @@ class Places:
     def public(self) -> Path:
         """The key configuration, which goes into the bundle."""
         return self.root / "collector_key.txt"
+
+    @property
+    def clock(self) -> Path:
+        """Since when the clock of this machine has been steady."""
+        return self.root / CLOCK_FILE
 
     @property
     def bundle(self) -> Path:

@@ -19,14 +19,14 @@ from incrowd.collection.grouping import Grouped
 from incrowd.collection.inviter.keeper import INVITATIONS, InviterKeeper
 from incrowd.collection.inviter.signing import PrivateTokenKey, sign_blinded
 from incrowd.collection.inviter.store import Decision, InviterStore
-from incrowd.collection.machine import Clock, cores
-from incrowd.collection.machine import system as system_clock
+from incrowd.collection.machine import cores
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import TokenRequest, request_length
 from incrowd.collection.receiving import ANY_PAGE, Receiving, guarded, working
 from incrowd.collection.service import OCTETS, answer, no_such
 from incrowd.collection.settings import InviterSettings
+from incrowd.collection.steady import SteadyClock, TimedClock
 
 MOST = 1000  # requests in one transaction
 
@@ -34,13 +34,15 @@ MOST = 1000  # requests in one transaction
 def application(
     store: InviterStore,
     settings: InviterSettings,
-    clock: Clock = system_clock,
+    clock: TimedClock | None = None,
     deliver: Courier | None = None,
 ) -> Starlette:
     """Return the inviter of one bundle. It also closes, and delivers its statement.
 
-    deliver: sends the statement to the collector; by default it is posted to the bundle's address.
+    clock: by default that of this machine, which has to be steady. deliver: sends the statement to
+    the collector; by default it is posted to the bundle's address.
     """
+    clock = clock or SteadyClock(settings.clock_file)
     deliver = deliver or courier(store.bundle.collector_address + INVITATIONS)
     keeper = InviterKeeper(store, settings, clock, deliver)
     desk = TokenDesk(store, settings, clock)
@@ -64,11 +66,10 @@ class TokenDesk(Receiving):
 
     store: InviterStore
 
-    def __init__(self, store: InviterStore, settings: InviterSettings, clock: Clock) -> None:
-        super().__init__(store, store.bundle, settings, request_length(store.bundle))
-        self.clock, self.grouped = clock, Grouped(store.take, MOST)
+    def __init__(self, store: InviterStore, settings: InviterSettings, clock: TimedClock) -> None:
+        super().__init__(store, store.bundle, settings, request_length(store.bundle), clock)
+        self.grouped = Grouped(store.take, MOST)
         self._signers = ThreadPoolExecutor(cores(), "incrowd-signer")
-        self._opens, self._closes = as_time(store.bundle.opens), as_time(store.bundle.closes)
 
     async def tokens(self, request: Request) -> Response:
         """Sign the values of a request, after its code is durably used."""
@@ -76,11 +77,13 @@ class TokenDesk(Receiving):
         return await self.received(request.scope, request.receive, self._sign, over)
 
     async def _sign(self, body: bytes) -> Response:
-        request, now = TokenRequest.parse(body, self.store.bundle), self.clock()
-        if now < self._opens:
+        request = TokenRequest.parse(body, self.store.bundle)
+        if self.clock() < as_time(self.bundle.opens):
             return answer(KINDS["not-open"])
         keys = self.store.keys
-        if now >= self._closes or keys is None:
+        if late := self.too_late(KINDS["closed"]):
+            return late
+        if keys is None:
             return answer(KINDS["closed"])
         decision = await self.grouped.accept(self.store.prepare(request))
         if decision is not Decision.SIGN:

@@ -9,11 +9,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.delivery import Courier, Pauses
 from incrowd.collection.inviter.store import CLOSED, DISPOSED, OPEN, InviterStore
-from incrowd.collection.machine import Clock
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.mixing import Invitations
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.settings import InviterSettings
+from incrowd.collection.steady import TimedClock
 from incrowd.files import destroy
 from incrowd.reports.locking import locked
 
@@ -24,7 +24,7 @@ class InviterKeeper:
     """Does the work that is due, in one process at a time of those that share the folder."""
 
     def __init__(
-        self, store: InviterStore, settings: InviterSettings, clock: Clock, courier: Courier
+        self, store: InviterStore, settings: InviterSettings, clock: TimedClock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
         self._pauses = Pauses[str]()
@@ -35,7 +35,7 @@ class InviterKeeper:
 
         Raises UsageError if another process is doing it.
         """
-        now, bundle = self.clock(), self.store.bundle
+        now, bundle = self.clock.confirmed(), self.store.bundle
         with locked(self.settings.folder / "keeper", patience=0.0):
             if self.store.state() == OPEN and now >= as_time(bundle.closes):
                 self._close()
@@ -44,7 +44,7 @@ class InviterKeeper:
             self._end()
             if now >= as_time(bundle.disposes) and self.store.state() != DISPOSED:
                 self.store.dispose()
-            if self.store.state() == CLOSED and self._pauses.is_due(INVITATIONS, now):
+            if self.store.state() == CLOSED and self._pauses.is_due(INVITATIONS, self.clock()):
                 self._deliver()
 
     def _close(self) -> None:

@@ -15,6 +15,7 @@ from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_sec
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.settings import InviterSettings
+from incrowd.collection.steady import steadiness
 from incrowd.errors import InWords, UsageError
 from incrowd.files import PRIVATE, private_folder, write_private
 
@@ -90,6 +91,7 @@ def check(settings: InviterSettings, store: InviterStore) -> list[Finding]:
         lambda: secret_place(settings),
         memory,
         clock,
+        lambda: steadiness(settings.clock_file),
         lambda: room(settings.folder, needed),
         lambda: database_logs(store.engine),
         lambda: _left(settings, store),

@@ -25,7 +25,6 @@ from incrowd.collection import service
 from incrowd.collection.delivery import Courier, courier
 from incrowd.collection.grouping import Grouped
 from incrowd.collection.machine import Clock
-from incrowd.collection.machine import system as system_clock
 from incrowd.collection.mixer.keeper import Keeper
 from incrowd.collection.mixer.onward import onward
 from incrowd.collection.mixer.store.store import MOST_ROWS, Store, StratumState
@@ -37,6 +36,7 @@ from incrowd.collection.protocol.upload import Upload, parse_upload, upload_leng
 from incrowd.collection.receiving import ANY_PAGE, OPEN_TO_PAGES, Receiving, guarded, working
 from incrowd.collection.service import answer, exposition, no_such
 from incrowd.collection.settings import MixerSettings
+from incrowd.collection.steady import SteadyClock, TimedClock
 
 # Published during a collection: so little that no number shows who sent when.
 
@@ -92,13 +92,15 @@ def application(
     store: Store,
     bundle: Bundle,
     settings: MixerSettings,
-    clock: Clock = system_clock,
+    clock: TimedClock | None = None,
     deliver: Courier | None = None,
 ) -> Starlette:
     """Return the mixer of one bundle. It also closes, releases and delivers strata when due.
 
-    deliver: passes on what was signed; by default it is posted to the bundle's address.
+    clock: by default that of this machine, which has to be steady. deliver: passes on what was
+    signed; by default it is posted to the bundle's address.
     """
+    clock = clock or SteadyClock(settings.clock_file)
     keeper = Keeper(store, settings, clock, deliver or courier(onward(bundle).address))
     desk = Desk(store, bundle, settings, clock)
     app = Mixer(
@@ -142,11 +144,12 @@ class Desk(Receiving):
 
     store: Store
 
-    def __init__(self, store: Store, bundle: Bundle, settings: MixerSettings, clock: Clock) -> None:
-        super().__init__(store, bundle, settings, upload_length(bundle))
-        self.clock, self.counted = clock, Counted(store, clock)
+    def __init__(
+        self, store: Store, bundle: Bundle, settings: MixerSettings, clock: TimedClock
+    ) -> None:
+        super().__init__(store, bundle, settings, upload_length(bundle), clock)
+        self.counted = Counted(store, clock)
         self.grouped = Grouped(store.take, max(1, MOST_ROWS // bundle.places))
-        self._opens, self._closes = as_time(bundle.opens), as_time(bundle.closes)
 
     async def upload(self, scope: Scope, receive: Receive) -> Response:
         """Store or withdraw an upload."""
@@ -157,11 +160,11 @@ class Desk(Receiving):
         return answer(KINDS["method"])
 
     async def _take(self, body: bytes) -> Response:
-        upload, now = parse_upload(body, self.bundle), self.clock()
-        if now < self._opens:
+        upload = parse_upload(body, self.bundle)
+        if self.clock() < as_time(self.bundle.opens):
             return answer(KINDS["not-open"])
-        if self._is_closed(now):
-            return answer(KINDS["closed"])
+        if late := self.too_late(KINDS["closed"]):
+            return late
         if not self._is_admitted(upload):
             return answer(KINDS["token"])
         outcome = await self.grouped.accept(upload)
@@ -169,8 +172,8 @@ class Desk(Receiving):
 
     async def _withdraw(self, body: bytes) -> Response:
         upload = parse_upload(body, self.bundle)
-        if self._is_closed(self.clock()):
-            return answer(KINDS["not-found"])
+        if late := self.too_late(KINDS["not-found"]):
+            return late
         if not self._is_admitted(upload):
             return answer(KINDS["token"])
         [prepared] = self.store.prepare(upload)
@@ -184,9 +187,6 @@ class Desk(Receiving):
         thread would not make it faster.
         """
         return not isinstance(self.bundle, MixersBundle) or has_entry(upload, self.bundle)
-
-    def _is_closed(self, now: datetime) -> bool:
-        return now >= self._closes or self.store.secrets is None
 
     async def count(self, _: Request) -> Response:
         """Return the people in each stratum, rounded down to a multiple of the reserve, hourly."""

@@ -19,7 +19,6 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.delivery import Courier, Pauses
-from incrowd.collection.machine import Clock
 from incrowd.collection.mixer.onward import Passed, onward
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Decision, Store, StratumState
@@ -33,6 +32,7 @@ from incrowd.collection.mixer.store.writing import (
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import MixerSettings
+from incrowd.collection.steady import TimedClock
 from incrowd.errors import InWords
 from incrowd.files import BEGUN, NewFile, destroy, new_file, private_folder, settle
 from incrowd.plans.strata import Group, releases
@@ -100,7 +100,7 @@ class Keeper:
     """Does the work that is due, in one process at a time of those that share the folder."""
 
     def __init__(
-        self, store: Store, settings: MixerSettings, clock: Clock, courier: Courier
+        self, store: Store, settings: MixerSettings, clock: TimedClock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
         self._pauses = Pauses[Group]()
@@ -124,7 +124,7 @@ class Keeper:
                 self._clear()
 
     def _close(self, rule: Rule) -> None:
-        now, bundle = self.clock(), self.store.bundle
+        now, bundle = self.clock.confirmed(), self.store.bundle
         self.store.close(lambda strata: rule(strata, now, bundle))
 
     def _make(self, group: Group) -> None:

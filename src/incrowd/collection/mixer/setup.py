@@ -22,6 +22,7 @@ from incrowd.collection.settings import (
     ShufflerSettings,
     StoreSettings,
 )
+from incrowd.collection.steady import steadiness
 from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, private_folder, write_private
 
@@ -137,6 +138,7 @@ def check(settings: MixerSettings, store: Store) -> list[Finding]:
         lambda: secret_place(settings),
         memory,
         clock,
+        lambda: steadiness(settings.clock_file),
         lambda: _room(settings, store),
         lambda: database_logs(store.engine),
         lambda: _left(settings, store),

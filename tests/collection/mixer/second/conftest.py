@@ -14,6 +14,7 @@ from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.protocol.tokens import open_envelope
 from incrowd.collection.settings import SecondMixerSettings
+from incrowd.collection.steady import CertainClock
 from incrowd.collection.taking import Taking
 from incrowd.files import write_private
 from tests.oracles import mixers
@@ -83,7 +84,9 @@ class Mixer:
     keys: list = field(default_factory=list)
 
     def __post_init__(self):
-        self.keeper = SecondKeeper(self.settings, BUNDLE, lambda: self.now, self.deliver)
+        self.keeper = SecondKeeper(
+            self.settings, BUNDLE, CertainClock(lambda: self.now), self.deliver
+        )
 
     def deliver(self, start, body):
         self.sent.append((start, body.read_bytes()))

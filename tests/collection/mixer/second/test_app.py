@@ -13,6 +13,7 @@ import pytest
 from incrowd.collection.delivery import acknowledgement
 from incrowd.collection.mixer.second.app import application
 from incrowd.collection.protocol.signed import sign
+from incrowd.collection.steady import CertainClock
 from tests.collection.mixer.second.conftest import (
     BUNDLE,
     CLOSED,
@@ -64,7 +65,10 @@ class Client:
 def service(mixer):
     """A client, while the service runs."""
     app = application(
-        mixer.settings.model_copy(update={"pause": 0.05}), BUNDLE, lambda: mixer.now, mixer.deliver
+        mixer.settings.model_copy(update={"pause": 0.05}),
+        BUNDLE,
+        CertainClock(lambda: mixer.now),
+        mixer.deliver,
     )
     with Client(app) as client:
         yield client
@@ -175,7 +179,7 @@ def test_metrics_do_not_change_with_a_single_report(service, batch, many, shown)
 
 def test_a_service_that_stops_begins_anew(mixer, batch):
     settings = mixer.settings
-    app = application(settings, BUNDLE, lambda: mixer.now, mixer.deliver)
+    app = application(settings, BUNDLE, CertainClock(lambda: mixer.now), mixer.deliver)
     with Client(app) as client:
         post(client, batch)
     later = Mixer(settings)

@@ -9,6 +9,7 @@ from incrowd.collection.folders import unfinished
 from incrowd.collection.mixer.second import keeper as keeping
 from incrowd.collection.mixer.second import releasing
 from incrowd.collection.protocol.signed import prove_cheating
+from incrowd.collection.steady import CertainClock
 from incrowd.errors import ProtocolError, ReportsError
 from tests.collection.mixer.second.conftest import (
     BUNDLE,
@@ -34,7 +35,7 @@ def again(mixer):
 
 
 def findings(mixer):
-    found = keeping.check_machine(mixer.settings, BUNDLE, lambda: mixer.now)
+    found = keeping.check_machine(mixer.settings, BUNDLE, CertainClock(lambda: mixer.now))
     return {each.subject: (each.good, each.text) for each in found}
 
 

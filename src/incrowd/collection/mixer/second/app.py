@@ -17,12 +17,12 @@ from starlette.routing import Route
 from incrowd.collection import service
 from incrowd.collection.arriving import Arriving
 from incrowd.collection.delivery import Courier, courier
-from incrowd.collection.machine import Clock, system
 from incrowd.collection.mixer.second.keeper import SecondKeeper, releases_in
 from incrowd.collection.protocol.bundle import MixersBundle
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.service import answer, exposition, gauge, no_such
 from incrowd.collection.settings import SecondMixerSettings
+from incrowd.collection.steady import SteadyClock, TimedClock
 from incrowd.collection.taking import Taking
 from incrowd.errors import IncrowdError, InWords, ReportsError
 
@@ -33,16 +33,17 @@ LOG = logging.getLogger("incrowd.second_mixer")
 def application(
     settings: SecondMixerSettings,
     bundle: MixersBundle,
-    clock: Clock = system,
+    clock: TimedClock | None = None,
     deliver: Courier | None = None,
 ) -> Starlette:
     """Return the second mixer of one bundle.
 
     POST /batch stores the batch on disk and responds with the SHA-256 of its signature and header;
     a repetition gets the same response. GET /health, /ready, /metrics. While the application runs,
-    it opens the batch and delivers the releases. deliver: by default, a release is posted to the
-    collector's address in the bundle.
+    it opens the batch and delivers the releases. clock: by default that of this machine, which has
+    to be steady. deliver: by default, a release is posted to the collector's address in the bundle.
     """
+    clock = clock or SteadyClock(settings.clock_file)
     desk = _Desk(settings, bundle, clock, deliver or courier(bundle.collector_address + RELEASE))
     return Starlette(
         routes=[
@@ -60,7 +61,11 @@ class _Desk:
     """The state of an application: whether it stops, and whether the last work failed."""
 
     def __init__(
-        self, settings: SecondMixerSettings, bundle: MixersBundle, clock: Clock, deliver: Courier
+        self,
+        settings: SecondMixerSettings,
+        bundle: MixersBundle,
+        clock: TimedClock,
+        deliver: Courier,
     ) -> None:
         self.settings, self.bundle = settings, bundle
         self.keeper = SecondKeeper(settings, bundle, clock, deliver, self.go_on)

@@ -23,13 +23,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.delivery import Courier, Pauses
 from incrowd.collection.folders import OTHER_KEY, adopt_bundle, load_key, unfinished
-from incrowd.collection.machine import Clock, Finding, clock, memory, modes, room
+from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.second.releasing import GoOn, Keys, make_releases
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.mixing import Batch, MixedRelease
 from incrowd.collection.protocol.sealed import X25519, X_WING, PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import SecondMixerSettings
+from incrowd.collection.steady import TimedClock, steadiness
 from incrowd.collection.taking import Shelf
 from incrowd.errors import InWords, ReportsError, UsageError
 from incrowd.files import destroy, private_folder, settle_names, write_private
@@ -130,7 +131,7 @@ class SecondKeeper:
 
     settings: SecondMixerSettings
     bundle: MixersBundle
-    clock: Clock
+    clock: TimedClock
     courier: Courier
     go_on: GoOn = lambda: None
     dropped: Counter[str] = field(default_factory=Counter)
@@ -145,7 +146,7 @@ class SecondKeeper:
     def is_over(self) -> bool:
         """Whether `disposes` has come, or everything was destroyed when it had."""
         destroyed = not self.settings.secret_file.exists() and not self.shelf.received()
-        return destroyed or self.clock() >= as_time(self.bundle.disposes)
+        return destroyed or self.clock.confirmed() >= as_time(self.bundle.disposes)
 
     def look(self) -> None:
         """Do all that is due. After an error of incrowd or OSError, the next call continues."""
@@ -217,7 +218,7 @@ class SecondKeeper:
 
 
 def check_machine(
-    settings: SecondMixerSettings, bundle: MixersBundle, time: Clock
+    settings: SecondMixerSettings, bundle: MixersBundle, time: TimedClock
 ) -> list[Finding]:
     """Check the machine of a second mixer; return the findings in a fixed order."""
     keeper = SecondKeeper(settings, bundle, time, lambda start, body: False)
@@ -227,6 +228,7 @@ def check_machine(
         lambda: _key(settings),
         memory,
         clock,
+        lambda: steadiness(settings.clock_file),
         lambda: _room(settings, bundle),
         lambda: _progress(keeper),
         lambda: _cheating(keeper),

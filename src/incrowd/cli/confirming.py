@@ -1,0 +1,51 @@
+"""The command `confirm-clock`: let services act on the time of this machine at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.console import print_json, say
+from incrowd.cli.options import AsJson
+from incrowd.errors import InWords, UsageError
+
+
+def confirm_clock(
+    time: Annotated[str, typer.Argument(metavar="TIME", help="The time on another clock, in UTC.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER...", help="Folders of services.")
+    ],
+    json: AsJson = False,
+) -> None:
+    """Confirm that a service's clock is right.
+
+    Without this, a service closes, deletes and destroys keys because of the time alone only after
+    the clock of its machine has been steady for an hour. TIME is what another clock shows, at most
+    two minutes from that of this machine. Run it as the user of the service, which may run
+    meanwhile.
+
+    \b
+    Example:
+      incrowd confirm-clock 2027-03-31T20:05:00Z shuffler
+    """
+    from incrowd.collection.protocol.bundle import TIME, as_time
+    from incrowd.collection.steady import CLOCK_FILE, confirm
+
+    try:
+        stated = as_time(time)
+    except ValueError:
+        allowed = "write it as 2027-03-31T20:05:00Z, in UTC"
+        raise UsageError.of("time", time, allowed) from None
+    for folder in folders:
+        if not (folder / "bundle.json").exists():
+            allowed = "name the folder of a service"
+            raise UsageError.of("folder", InWords(f"{folder} contains no bundle.json"), allowed)
+    for folder in folders:
+        confirmed = confirm(folder / CLOCK_FILE, stated)
+    shown = confirmed.strftime(TIME)
+    if json:
+        print_json({"time": shown, "folders": list(map(str, folders))})
+        return
+    say(f"confirmed that it is {shown}; what depends on the time alone no longer waits")
