@@ -10,6 +10,7 @@ from scipy import stats
 
 import incrowd
 from incrowd.errors import PlanError, TableError
+from tests.oracles.one_bit_crowds import worst_delta
 
 PEOPLE, IDS = 4000, ["a", "b", "c", "d", "e"]
 RARE = 1e-6  # a p-value below rejects: the rate of false alarms of each test
@@ -216,3 +217,15 @@ def test_a_fixed_message_of_parities(path):
     assert free <= fixed < 1.1 * free  # noises as if each message leaked by itself
     with pytest.raises(incrowd.SurveyError, match="parities do not show its answers"):
         survey(message=[pairs, *bits[1:], {"questions": IDS}])
+
+
+def test_parities_whose_questions_have_no_bits_of_their_own():
+    """Each question is in a table of cells: one parity and two cells differ at most. Their laws,
+    composed by another program, have nearly all of the promised delta."""
+    pairs = {"questions": ["a", "b"], "cells": True, "parities": True}
+    questions = [{"id": id, "type": "yesno"} for id in "ab"]
+    messages = [pairs, {"questions": ["a", "b"], "cells": True}]
+    plan = incrowd.plan(survey(question=questions, tables=None, message=messages))
+    assert incrowd.verify(plan).plan_holds
+    noise = [message.noise.q for message in plan.messages]
+    assert 0.9e-6 < worst_delta(list(zip(noise, [1, 2], strict=True)), PEOPLE, 1.0) <= 1e-6

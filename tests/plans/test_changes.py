@@ -50,6 +50,27 @@ def test_all_differences_and_no_more(count, times):
     assert not exceeded(apart, counted)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("count", "bits"), [(2, 0), (2, 1), (3, 0), (3, 2), (4, 0), (5, 3)])
+def test_parities_of_questions_of_which_only_some_have_single_bits(count, bits, times):
+    """Other messages, such as a table of cells, hold the rest: against all pairs of records."""
+    survey = survey_of(count)
+    pairs, *single = messages_of(survey, 2**30, 2**28)
+    [family] = families([pairs, *single[:bits]])
+    counted = [(parity, sum(rest)) for parity, *rest in family.differences(times)]
+    records = list(itertools.product((0, 1), repeat=count))
+    each = {
+        (unlike(parities(x), parities(y)), unlike(x[:bits], y[:bits]))
+        for x, y in itertools.product(records, repeat=2)
+    }
+    several = itertools.product(each, repeat=times)
+    there = {tuple(map(sum, zip(*some, strict=True))) for some in several}
+    assert all(exceeded(one, counted) for one in there)
+    assert set(counted) <= there
+    assert not any(exceeded(one, [*{*counted} - {one}]) for one in counted)
+    assert len(set(counted)) == len(counted)
+
+
 def test_changes_of_half_the_answers_alone_would_be_too_few():
     """Two of four questions, which change most parities: 4 and 2 bits, but 3 answers change 3
     and 3."""
@@ -79,7 +100,7 @@ def test_single_bits_count_with_the_parities_of_their_questions():
     found = families([joint, *bits, crossed, again, pairs])
     assert found[0].messages == (pairs, bits[1], bits[0])
     assert [family.messages for family in found[1:]] == [(joint,), (bits[2],), (crossed,), (again,)]
-    assert list(found[0].differences(1)) == [(2, 1, 1), (0, 1, 1)]
+    assert list(found[0].differences(1)) == [(2, 1, 1)]  # if all three change: no parity, (0, 1, 1)
     assert [list(family.differences(2)) for family in found[1:]] == [[(2,)], [(2,)], [(4,)], [(2,)]]
 
 

@@ -12,6 +12,8 @@ from incrowd.plans.message import Cells, Message
 
 MOST = 24  # ways in which all messages together can differ; more are merged into fewer worse ones
 
+Differences = tuple[int, ...]  # how many bits of each message of a family differ
+
 
 class Family(NamedTuple):
     """Messages about the same answers, which cannot all differ as much as each of them can.
@@ -27,8 +29,8 @@ class Family(NamedTuple):
         """Whether the number of changed answers decides which messages differ most."""
         return self.messages[0].parities
 
-    def differences(self, times: int, most: int = MOST) -> Iterator[tuple[int, ...]]:
-        """Yield how many bits of each message can differ: all tuples that no other exceeds.
+    def differences(self, times: int, most: int = MOST) -> list[Differences]:
+        """Return how many bits of each message can differ: all tuples that no other exceeds.
 
         times: the number of rows and rounds, in each of which other answers can change. most: the
         most tuples; if there are more, one tuple replaces several and is at least as large as each.
@@ -39,8 +41,12 @@ class Family(NamedTuple):
         bits change.
         """
         if not self.alternating:
-            yield (self.messages[0].repeats * times,)
-            return
+            return [(self.messages[0].repeats * times,)]
+        tuples = dict.fromkeys(self._of_parities(times, most))
+        return [one for one in tuples if not any(_exceeds(other, one) for other in tuples)]
+
+    def _of_parities(self, times: int, most: int) -> Iterator[Differences]:
+        """Yield tuples of which some may exceed others."""
         questions, bits = len(self.messages[0].ids), self.messages[1:]
         first, last = -(-questions * times // 2), questions * times
         step = -(-(last - first + 1) // most)
@@ -52,6 +58,11 @@ class Family(NamedTuple):
             full, rest = divmod(changed, times)
             singles = [times] * full + [rest] + [0] * len(bits)
             yield (pairs, *singles[: len(bits)])
+
+
+def _exceeds(one: Differences, other: Differences) -> bool:
+    """Whether one tuple is at least as large as another in every place, and not equal to it."""
+    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
 def families(messages: Sequence[Message]) -> list[Family]:
