@@ -115,6 +115,11 @@ class Order:
             Report(self.stray * c / others, self.rest / others, 1),
         )
 
+    def variance(self, same: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """The variance of the tilted T if `same` others hold x and `other` hold x'."""
+        mine, stray = self.reports
+        return np.asarray(same * mine.hit * mine.miss + other * stray.hit * stray.miss)
+
     @property
     def log_totals(self) -> tuple[float, float]:
         """ln E[c^report] of these reports before the tilt."""
@@ -173,11 +178,22 @@ def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:
     `upper` is never below delta: it includes the probability of all cuts and a bound of all
     rounding (about 1e-10 of delta in a crowd of 10^9). `lower` is reduced by the same.
     """
-    bounds = np.empty((2, len(same)))
-    for first in range(0, len(same), ROWS):
-        rows = slice(first, first + ROWS)
-        bounds[:, rows] = _block(order, same[rows].astype(float), other[rows].astype(float))
+    bounds, same, other = np.empty((2, len(same))), same.astype(float), other.astype(float)
+    for rows in _alike(order, same, other):
+        bounds[:, rows] = _block(order, same[rows], other[rows])
     return Deltas(*bounds)
+
+
+def _alike(order: Order, same: np.ndarray, other: np.ndarray) -> Iterator[np.ndarray]:
+    """The numbers of crowds whose tilted variances are within a factor of 2, at most `ROWS` each.
+
+    One grid has enough points for the widest law and enough frequencies for the narrowest; so the
+    grid of such crowds has some hundred frequencies at most, however large the crowds are.
+    """
+    octaves = np.floor(np.log2(np.maximum(order.variance(same, other), 1.0)))
+    for octave in np.unique(octaves):
+        alike = np.flatnonzero(octaves == octave)
+        yield from np.split(alike, range(ROWS, len(alike), ROWS))
 
 
 def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -207,7 +223,7 @@ def _drops(
     s is counted from `same`, the number of ones without noise.
     """
     same_report, stray = order.reports
-    variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
+    variance = order.variance(same, other)
     mean = other * stray.hit - same * same_report.hit
     center = np.rint(mean)
     grid = Grid.of(float(variance.min()), float(variance.max()))
@@ -527,11 +543,8 @@ def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[Order]:
 
 def _corners(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
     """The corners near the mean of a tilt; crowds with similar variances are computed together."""
-    same_report, stray = order.reports
-    variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
-    octave = np.floor(np.log2(np.maximum(variance, 1.0)))
     corners = Corners(*np.empty((2, len(same), PLACES)))
-    for rows in (octave == one for one in np.unique(octave)):
+    for rows in _alike(order, same, other):
         corners.excess[rows], corners.height[rows] = _corner_block(order, same[rows], other[rows])
     return corners
 
@@ -575,7 +588,7 @@ def _scale(order: Order, same: np.ndarray, other: np.ndarray, places: np.ndarray
 def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
     """The probabilities by inverse transform, as in `_drops`; places are counted from `same`."""
     same_report, stray = order.reports
-    variance = same * same_report.hit * same_report.miss + other * stray.hit * stray.miss
+    variance = order.variance(same, other)
     narrowest, widest = float(variance.min()), float(variance.max())
     mean = other * stray.hit - same * same_report.hit
     center = np.rint(mean)
