@@ -2,6 +2,7 @@
 
 import copy
 
+import pyarrow as pa
 import pytest
 
 import incrowd
@@ -200,3 +201,25 @@ def test_later_rounds_are_known_to_repeat_it(weekly):
     assert repeats(content)
     other = incrowd.plan(asked(WIDE | {"options": list("abd")}, epsilon=3.0), earlier=asked_before)
     assert not repeats(other)
+
+
+def responses(plan):
+    """What 100 devices send: each has a key of its own, and they all have the same answer."""
+    answers = pa.table({"id": [str(i) for i in range(100)], "m": [0.5] * 100})
+    key = incrowd.DeviceKey(bytes(32))
+    (reports,) = incrowd.randomize(plan, answers, id="id", device_key=key)
+    return sorted(reports.packed.tolist())
+
+
+def test_a_plan_with_minus_zero_repeats_the_responses_of_the_plan_with_its_digest():
+    """Canonical JSON has one zero, and so have the names by which responses are drawn. Wrong: two
+    names, and so two draws of which a ledger charges one."""
+    question = {"id": "m", "type": "number", "edges": [0.0, 1.0], "memoized": True}
+    plan = incrowd.plan(asked(question, rounds=2))
+    text = plan.dumps()
+    edited = incrowd.Plan.loads(text.replace(" 0.0,\n", " -0.0,\n"))
+    assert " -0.0,\n" not in text and edited.digest == plan.digest
+    carried_out = plan.content if responses(edited) == responses(plan) else forgetful(plan.content)
+    promise = plan.guarantee
+    assert Published(carried_out, 3).delta(promise.epsilon) <= promise.delta
+    assert Published(forgetful(plan.content), 3).delta(promise.epsilon) > promise.delta

@@ -219,3 +219,47 @@ def test_every_edit_of_a_plan_is_seen(plain_plan):
     for old, new in [('"crowd": 300', '"crowd": 299'), ('"epsilon": 3.0', '"epsilon": 2.0')]:
         with pytest.raises(PlanError):
             incrowd.Plan.loads(plain_plan.dumps().replace(old, new))
+
+
+def spelled(value, number):
+    """The same JSON with every number replaced by `number` of it."""
+    if isinstance(value, dict):
+        return {key: spelled(inner, number) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [spelled(inner, number) for inner in value]
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return number(value) if plain else value
+
+
+OTHER_NUMBERS = {
+    "minus zero": lambda n: -0.0 if n == 0 and isinstance(n, float) else n,
+    "whole numbers": lambda n: int(n) if n == int(n) else n,
+}
+
+
+@pytest.mark.parametrize("spelling", OTHER_NUMBERS)
+def test_numbers_that_canonical_json_writes_alike_are_alike(spelling):
+    """In every place where a plan has a number: its own and those of earlier rounds."""
+    questions = [
+        {"id": "n", "type": "number", "edges": [0.0, 1.0], "shares": {"0 to <1": 0.0}},
+        {"id": "m", "type": "number", "edges": [0.0, 2.0]},
+        {"id": "a", "type": "amount", "edges": [-2.0, 0.0, 5.0]},
+        {
+            "id": "y",
+            "type": "yesno",
+            "randomizer": {"kind": "bit", "one_if_zero": 0.25, "one_if_one": 0.5},
+        },
+    ]
+    scores = {"scores": [0.0, 3.0], "predictor_scores": {"m": [0.0, 1.0]}}
+    models = [{"outcome": "n", "on": ["score(m)"], "family": "linear"} | scores]
+    raw = {"name": "s", "crowd": 1000, "privacy": {"epsilon": 2.0, "delta": 1e-3}}
+    survey = raw | {"question": questions, "regression": models}
+    first = plan(Survey.of(raw | {"question": questions, "name": "first"}))
+    made = plan(Survey.of(survey), earlier=incrowd.Ledger().with_plan(first, None).asked)
+    content = spelled(made.content, OTHER_NUMBERS[spelling])
+    assert json.dumps(content) != json.dumps(made.content)
+    read = Plan.loads(json.dumps({"digest": made.digest, "plan": content}))
+    assert repr(read.content) == repr(made.content)  # in which -0.0 and 0.0 differ
+    for one, other in zip(read.survey.questions, made.survey.questions, strict=True):
+        assert one.answers == other.answers
+    assert Survey.of(content["survey"]).questions[0].choices == ("0 to <1", "1 or more")

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import InWords, ReportsError
+from incrowd.survey.toml import Real
 
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 ID_DOMAIN = b"incrowd collection 1\x00"
@@ -42,7 +43,7 @@ class Claims(_Frozen):
     local_only: bool
     thinned: bool = False
     places: Annotated[int, Field(ge=1)]
-    tail: Annotated[float, Field(ge=0, lt=1)]
+    tail: Annotated[Real, Field(ge=0, lt=1)]
 
     @property
     def is_local(self) -> bool:

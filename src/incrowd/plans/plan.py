@@ -18,6 +18,7 @@ from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.merging import Merge, merged_questions
+from incrowd.survey.toml import Real
 from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd plan 1"
@@ -101,14 +102,14 @@ class Guarantee(_Frozen):
     """
 
     analysis: str = Field(min_length=1)
-    epsilon: float = Field(ge=0)
-    delta: float = Field(ge=0, lt=1)
-    certified_delta: float = Field(ge=0, le=1)
+    epsilon: Real = Field(ge=0)
+    delta: Real = Field(ge=0, lt=1)
+    certified_delta: Real = Field(ge=0, le=1)
     crowd: int = Field(ge=1)
     proved: bool
     assumptions: tuple[Assumption, ...] = Field(min_length=1)
     worst: tuple[WorstPair, ...] = Field(min_length=1)
-    local_epsilon: float = Field(ge=0, allow_inf_nan=False)
+    local_epsilon: Real = Field(ge=0)
     reduced_by: tuple[Reduction, ...] = Field(default=(), exclude_if=lambda reasons: not reasons)
     mixed_by: tuple[Mixing, ...] = Field(default=(), exclude_if=lambda kinds: not kinds)
 
@@ -143,7 +144,7 @@ class Collected(_Frozen):
     reports: tuple[Count, ...] = ()
     local_only: bool = False
     bundle: str | None = None
-    tail: float = Field(default=0.0, ge=0, lt=1)
+    tail: Real = Field(default=0.0, ge=0, lt=1)
 
 
 AS_PLANNED = Collected()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field
 
 from incrowd.errors import MISSING, Problem, likely
 from incrowd.survey.merging import merge_problems, merged_questions
 from incrowd.survey.question import AnyQuestion
-from incrowd.survey.toml import Frozen
+from incrowd.survey.toml import Frozen, Real
 
 Family = Literal["logistic", "linear"]
 Penalty = Literal["firth"]
@@ -52,10 +52,8 @@ class Formula(Frozen):
     on: tuple[str, ...] = Field(min_length=1)
     reference: dict[str, str] = Field(default_factory=dict, exclude_if=_none)
     family: str | None = Field(default=None, exclude_if=_none)
-    scores: tuple[FiniteFloat, ...] = Field(default=(), exclude_if=_none)
-    predictor_scores: dict[str, tuple[FiniteFloat, ...]] = Field(
-        default_factory=dict, exclude_if=_none
-    )
+    scores: tuple[Real, ...] = Field(default=(), exclude_if=_none)
+    predictor_scores: dict[str, tuple[Real, ...]] = Field(default_factory=dict, exclude_if=_none)
     merge: dict[str, dict[str, tuple[str, ...]] | tuple[tuple[str, ...], ...]] = Field(
         default_factory=dict, exclude_if=_none
     )

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, NamedTuple, Protocol, Self, TypeVar
 
-from pydantic import Field, FiniteFloat, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from incrowd.accountant.schema import Domain
 from incrowd.survey.randomizers import Randomizer
-from incrowd.survey.toml import Frozen, Mistake
+from incrowd.survey.toml import Frozen, Mistake, Real
 from incrowd.survey.words import Words
 
 NO_ANSWER = "no answer"
@@ -110,7 +110,7 @@ class AnyQuestion(Frozen):
     text: Words | None = Field(default=None, exclude_if=_is_none)
     help: Words | None = Field(default=None, exclude_if=_is_none)
     labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
-    shares: dict[str, FiniteFloat] | None = Field(default=None, exclude_if=_is_none)
+    shares: dict[str, Real] | None = Field(default=None, exclude_if=_is_none)
     _merged: tuple[Merged, ...] = PrivateAttr(default=())  # of an analysis: no part of any file
 
     def __hash__(self) -> int:

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, create_model, model_validator
 from incrowd.accountant.channels.base import Range
 from incrowd.accountant.channels.registry import CHANNELS, parameters
 from incrowd.errors import InWords
-from incrowd.survey.toml import Frozen, Mistake
+from incrowd.survey.toml import Frozen, Mistake, Real
 
 
 class Randomizer(Frozen):
@@ -71,7 +71,7 @@ def fields() -> type[Frozen]:
 
 @lru_cache(maxsize=16)
 def _fields(kinds: tuple[str, ...], numbers: tuple[tuple[str, Range], ...]) -> type[Frozen]:
-    optional: Mapping[str, Any] = {name: (float | None, _field(range)) for name, range in numbers}
+    optional: Mapping[str, Any] = {name: (Real | None, _field(range)) for name, range in numbers}
     return create_model(
         "Randomizer",
         __base__=Frozen,

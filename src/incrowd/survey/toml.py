@@ -6,9 +6,9 @@ import logging
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat
 
 from incrowd.errors import IncrowdError, SurveyError, UsageError, check_path, unreadable
 
@@ -17,6 +17,16 @@ class Frozen(BaseModel):
     """Plain frozen data, read from TOML; unknown keys are mistakes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
+
+
+def _with_one_zero(number: float) -> float:
+    """The number itself, or 0.0 for -0.0."""
+    return number + 0.0
+
+
+# Canonical JSON writes -0.0 as 0, so plans that differ only in this have the same digest. What is
+# derived from their numbers, such as the names of answers, must therefore be the same as well.
+Real = Annotated[FiniteFloat, AfterValidator(_with_one_zero)]
 
 
 class Mistake(ValueError):

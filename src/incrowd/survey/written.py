@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations
 from typing import Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field
 
 from incrowd.survey.codes import Codes
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.questions import Question
-from incrowd.survey.toml import Frozen
+from incrowd.survey.toml import Frozen, Real
 from incrowd.survey.words import LANGUAGE, Tag
 
 MOST_COPIES = 10_000
@@ -37,10 +37,10 @@ class Privacy(Frozen):
     reports are not mixed.
     """
 
-    epsilon: FiniteFloat = Field(gt=0, strict=True)
-    delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1, strict=True)
+    epsilon: Real = Field(gt=0, strict=True)
+    delta: Real = Field(default=1e-6, gt=0, lt=1, strict=True)
     analysis: str = Field(default="shuffle", min_length=1, strict=True)
-    local_epsilon: FiniteFloat | None = Field(
+    local_epsilon: Real | None = Field(
         default=None, gt=0, strict=True, exclude_if=lambda cap: cap is None
     )
 
@@ -107,7 +107,7 @@ class Written(Frozen):
     tables: Literal["any", "pairs"] | None = Field(
         default=None, exclude_if=lambda wanted: wanted is None
     )
-    explore: FiniteFloat | None = Field(
+    explore: Real | None = Field(
         default=None, gt=0, lt=1, strict=True, exclude_if=lambda share: share is None
     )
     weights: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)

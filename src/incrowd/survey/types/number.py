@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import ClassVar, Literal, TypeGuard
 
-from pydantic import Field, FiniteFloat, field_validator
+from pydantic import Field, field_validator
 
 from incrowd.survey.question import AnyQuestion, Column, Read, listed
+from incrowd.survey.toml import Real
 
 
 class WithEdges(AnyQuestion):
@@ -17,7 +18,7 @@ class WithEdges(AnyQuestion):
     named: ClassVar[bool] = False
     not_open: ClassVar[str] = "only named answers can be sent in the clear; use a choice of ranges"
 
-    edges: tuple[FiniteFloat, ...] = Field(min_length=2)
+    edges: tuple[Real, ...] = Field(min_length=2)
 
     @field_validator("edges")
     @classmethod
