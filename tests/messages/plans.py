@@ -160,6 +160,7 @@ CASES = {
     "an analysis that is none": plan(privacy={"epsilon": 1.0, "analysis": "guess"}),
     "earlier rounds that have spent everything": after(900, privacy=BLANKET | {"epsilon": 0.01}),
     "earlier rounds to which nobody came": after(1, privacy=BLANKET),
+    "earlier rounds in which many may collude": after(900, privacy=BLANKET, colluding=800),
     "a budget too small": plan(
         YESNO, options(1001), reports_per_person=1, privacy=BLANKET, crowd=10**6
     ),

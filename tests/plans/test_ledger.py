@@ -22,10 +22,12 @@ from incrowd.errors import (
     ReportsError,
     UsageError,
 )
-from incrowd.guarantees import guarantee_for, recertify
-from incrowd.plans.digests import sealed
+from incrowd.guarantees import guarantee_for, recertify, spent
+from incrowd.plans.digests import digest_of, sealed
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.plan import smallest_crowd
 from tests.conftest import cells_survey
+from tests.oracles.one_bit_crowds import worst_delta
 
 
 def one_bit(name, epsilon, crowd=5000, delta=1e-6, **more):
@@ -88,19 +90,19 @@ def test_a_round_to_which_few_came_is_not_covered_by_a_plan_that_counts_on_all(f
 
     noted = incrowd.note(path, first, of_people(first, 300))
     assert [asked.crowd for asked in noted.asked] == [300]
-    spent = guarantee_for(first, 300).epsilon
+    used = guarantee_for(first, 300).epsilon
     with pytest.raises(PrivacyError) as caught:
         incrowd.plan(one_bit("second", 1.0), earlier=noted.asked)
     said = re.search(
         r"have spent epsilon ([\d.]+) at delta 1e-06.*300, 5,000 planned", str(caught.value)
     )
-    assert float(said[1]) == pytest.approx(spent, rel=1e-3)
+    assert float(said[1]) == pytest.approx(used, rel=1e-3)
 
     second = incrowd.plan(one_bit("second", 5.0), earlier=noted.asked)
     assert second.guarantee.crowd == 300
     assert recertify(second).delta.upper <= 1e-6
     assert lower_bound(qs_of(first, second), 300, 5.0) <= 1e-6
-    assert lower_bound(qs_of(first, second), 300, spent * 0.9) > 1e-6  # the oracle can say no
+    assert lower_bound(qs_of(first, second), 300, used * 0.9) > 1e-6  # the oracle can say no
     incrowd.note(path, second, of_people(second, 300))
     assert [asked.crowd for asked in Ledger.load(path).asked] == [300, 300]
 
@@ -168,6 +170,76 @@ def test_a_plan_that_counts_on_more_than_came_is_not_noted(first, path):
     incrowd.note(path, first, of_people(first, 300))
     with pytest.raises(PlanError, match="relies on 5,000 people in 'first', but 300 took part"):
         incrowd.note(path, second, of_people(second, 300))
+
+
+@pytest.fixture(scope="module")
+def thousand():
+    return incrowd.plan(one_bit("thousand", 1.0, crowd=1000))
+
+
+@pytest.mark.parametrize("colluding, broken", [(300, 1.4194e-5), (800, 7.779e-3)])
+def test_who_colludes_later_may_have_been_in_the_earlier_round(thousand, colluding, broken):
+    """The earlier round alone has a delta above the one promised for both rounds, if the people who
+    collude by the new plan took part in it: a lower bound, by the law of one crowd."""
+    bits = [(q, 1) for q in qs_of(thousand)]
+    assert worst_delta(bits, 1000 - colluding, 1.05) == pytest.approx(broken, rel=1e-3)
+    assert worst_delta(bits, 1000, 1.05) < 1e-6  # what was counted before
+    survey = one_bit("second", 1.05, crowd=2000, colluding=colluding)
+    left = f"'thousand' 1,000, 1,000 planned, {1000 - colluding} if {colluding} of them collude"
+    with pytest.raises(PrivacyError, match=left):
+        incrowd.plan(survey, earlier=[thousand.asked])
+
+
+def test_a_plan_without_its_colluding_people_keeps_its_promise(thousand):
+    made = incrowd.plan(one_bit("second", 2.0, crowd=2000, colluding=300), earlier=[thousand.asked])
+    wrong = incrowd.plan(one_bit("second", 2.0, crowd=2000), earlier=[thousand.asked])
+    assert (made.guarantee.crowd, wrong.guarantee.crowd) == (700, 1000)
+    truths = [
+        worst_delta([(q, 1) for q in qs_of(thousand, plan)], 700, 2.0) for plan in (made, wrong)
+    ]
+    assert truths[0] <= recertify(made).delta.upper <= 1e-6 < truths[1]
+    assert incrowd.verify(made).holds
+    content = made.content
+    content["guarantee"]["crowd"] = 1000
+    data = {"plan": content, "digest": digest_of(content)}
+    with pytest.raises(PlanError, match=r"guarantee\.crowd is 1000"):
+        incrowd.Plan.loads(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    "earlier, later, crowd",
+    [
+        ({"colluding": 40}, {"colluding": 30}, 460),  # the earlier round counts on fewer itself
+        ({"colluding": 40}, {"colluding": 300}, 200),
+        ({"crowd": 1500, "rows_per_person": 3}, {"colluding": 300}, 200),  # of 500 people
+        ({"crowd": 1500, "rows_per_person": 3, "colluding": 50}, {"colluding": 300}, 200),
+        ({}, {"crowd": 8000, "rows_per_person": 4, "colluding": 300}, 200),
+        ({}, {"colluding": 700}, 1),  # nobody else is left
+        ({"privacy": {"analysis": "local"}}, {"colluding": 300}, 1700),  # no crowd hid anyone
+    ],
+)
+def test_the_smallest_crowd_is_without_whoever_colludes(earlier, later, crowd):
+    first = incrowd.plan(one_bit("first", 9.0, **{"crowd": 500} | earlier))
+    second = one_bit("second", 9.0, **{"crowd": 2000} | later)
+    assert smallest_crowd(second, [first.asked]) == crowd
+
+
+def test_what_a_ledger_has_spent_is_without_whoever_colludes(thousand):
+    """Also how many rounds are left. Wrong: with the 1,000 people of the earlier round."""
+    survey = one_bit("rounds", 3.0, crowd=2000, colluding=300, rounds=2)
+    made = incrowd.plan(survey, earlier=[thousand.asked])
+    ledger = Ledger().with_plan(thousand, 1000).with_plan(made, 2000)
+    spending = spent(ledger)
+    assert (spending.done, spending.left) == (1, 1)
+    bits = [(q, 1) for q in qs_of(thousand, made)]
+    assert (
+        worst_delta(bits, 700, spending.epsilon)
+        <= 1e-6
+        < worst_delta(bits, 700, 0.95 * spending.epsilon)
+    )
+    assert worst_delta(bits, 1000, 0.95 * spending.epsilon) < 1e-6
+    few = Ledger().with_plan(thousand, 1000).with_plan(made, 900)  # 600 without those who collude
+    assert spent(few).left == 0
 
 
 def test_where_nobody_hides_only_the_local_guarantee_is_left(first, path):

@@ -90,7 +90,7 @@ def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> 
         spent = _spent(privacy.analysis, before, crowd, privacy.delta)
     else:
         spent = f"epsilon {before.local_epsilon:.4g}, since a crowd of 1 hides nobody"
-    people = "; ".join(f"{each.survey.name!r} {_people(each)}" for each in earlier)
+    people = "; ".join(f"{each.survey.name!r} {_people(each, survey)}" for each in earlier)
     raise PrivacyError.of(
         "privacy",
         _request(survey),
@@ -99,11 +99,16 @@ def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> 
     )
 
 
-def _people(earlier: EarlierPlan) -> str:
-    """How many people took part in an earlier round, and how many were planned."""
+def _people(earlier: EarlierPlan, now: Survey) -> str:
+    """How many people took part in an earlier round, and how many were planned; also how many hide
+    each other, if more people collude now."""
     survey, counted = earlier.survey, earlier.collected.people
     people = survey.hidden(min(counted)) if counted else earlier.crowd
-    return f"{people:,}, {survey.honest:,} planned"
+    text = f"{people:,}, {survey.honest:,} planned"
+    if earlier.linked or now.colluding <= survey.colluding:
+        return text
+    hidden = earlier.crowd_without(now.colluding)
+    return f"{text}, {hidden:,} if {now.colluding:,} of them collude"
 
 
 def _spent(by: str, before: AnyContribution, crowd: int, delta: float) -> str:

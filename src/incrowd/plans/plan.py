@@ -153,8 +153,8 @@ AS_PLANNED = Collected()
 class EarlierPlan(_Frozen):
     """A round that people took part in before, by the plan with that digest.
 
-    crowd: honest people whose reports were accepted, at most as many as planned. collected: how the
-    reports were collected.
+    crowd: honest people whose reports were accepted, at most as many as planned; honest as this
+    plan assumes (`crowd_without`). collected: how the reports were collected.
     """
 
     digest: str
@@ -180,13 +180,23 @@ class EarlierPlan(_Frozen):
         """Whether its reports count as if they carried the names of their senders."""
         return self.collected.local_only
 
+    def crowd_without(self, colluding: int) -> int:
+        """Return the honest people if so many collude, or more as this plan assumes; at least one.
+
+        Those who collude in a later round may all have taken part in this one. Each had at most
+        `rows_per_person` rows, so that each is one person fewer in `crowd`.
+        """
+        return max(self.crowd - max(colluding - self.survey.colluding, 0), 1)
+
 
 def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
     """Return the honest people of a survey, or of an earlier round with fewer people.
 
-    Rounds without a shuffler do not count: there the crowd hides no one.
+    The survey's colluding people may all have taken part in an earlier round. Rounds without a
+    shuffler do not count: there the crowd hides no one. Proof: docs/mathematics.md#the-crowd.
     """
-    return min([survey.honest, *(asked.crowd for asked in earlier if not asked.linked)])
+    hidden = (asked.crowd_without(survey.colluding) for asked in earlier if not asked.linked)
+    return min([survey.honest, *hidden])
 
 
 class Outline(_Frozen):
