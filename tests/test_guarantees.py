@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.accountant.certificates import redrawn
-from incrowd.errors import PlanError, ReportsError
+from incrowd.accountant.certificates import certify, redrawn
+from incrowd.errors import PlanError, PrivacyError, ReportsError
 from incrowd.estimation.results import Received
 from incrowd.guarantees import against, guarantee_for, guarantee_of, spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.sent import sent_before
 from incrowd.presentation.receipts import UPLOADS
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence
 from incrowd.reports.collection import Collection
+from incrowd.survey.written import Privacy
 from tests.oracles import crowds
 from tests.oracles.releases import claims, digest, stated_release
 from tests.oracles.source import nodes_of
@@ -115,6 +117,15 @@ RESULTS = {
 }
 
 
+CHEATED = {"received": [replace(RECEIPT, contradicted=True)]}
+REDUCED = {  # why only the local guarantee is left: what a collection states, and its receipts
+    None: (stated_release(), {"received": [RECEIPT]}),
+    "one-party": (stated_release(local_only=True), {}),
+    "thinned-cells": (stated_release(mixers=2, thinned=True), {}),
+    "contradicted": (stated_release(), CHEATED),
+}
+
+
 @pytest.mark.parametrize("result", RESULTS)
 @pytest.mark.parametrize(
     ("came", "more", "reasons"),
@@ -122,7 +133,7 @@ RESULTS = {
         (None, {}, ()),
         (stated_release(), {}, ()),
         (stated_release(local_only=True), {}, ("one-party",)),
-        (stated_release(), {"received": [replace(RECEIPT, contradicted=True)]}, ("contradicted",)),
+        (stated_release(), CHEATED, ("contradicted",)),
         (stated_release(mixers=2), {}, ()),
         (stated_release(mixers=2, thinned=True), {}, ("thinned-cells",)),
     ],
@@ -140,6 +151,39 @@ def test_every_result_has_the_guarantee_that_holds(plan, result, came, more, rea
         assert found.epsilon > 3 * plan.guarantee.epsilon
     else:
         assert same_figures(found, plan)
+
+
+@pytest.mark.parametrize("reason", REDUCED)
+def test_a_ledger_charges_what_is_left_of_a_collection(plan, reason, tmp_path):
+    """Whatever `verify` says: if only the local guarantee is left, no crowd hides a report."""
+    came, more = REDUCED[reason]
+    each = [collection(plan, came)]
+    left = incrowd.verify(plan, each, **more).guarantee
+    incrowd.new_ledger(tmp_path / "ledger.json")
+    noted = incrowd.note(tmp_path / "ledger.json", plan, each, **more)
+    assert left.reduced_by == (() if reason is None else (reason,))
+    charged = sent_before(noted.asked)
+    assert charged.local_epsilon == pytest.approx(left.local_epsilon, rel=1e-12)
+    assert (not charged.reports) == (left.analysis == "local") == (reason is not None)
+
+
+def test_a_contradicted_release_leaves_nothing_for_a_later_round(tmp_path):
+    """With two releases of one stratum, one report can be singled out: its delta is
+    p - e^epsilon q. The program promised (1.5, 1e-6) for both rounds."""
+    first, path = quick(), tmp_path / "ledger.json"
+    incrowd.new_ledger(path)
+    noted = incrowd.note(path, first, [collection(first, stated_release())], **CHEATED)
+    q = first.messages[0].noise.q
+    singled = 1 - q - math.exp(1.5) * q
+    assert (
+        singled > 0.89
+        and certify("blanket", sent_before(noted.asked), PEOPLE, 1.5).delta.upper >= singled
+    )
+    privacy = {"epsilon": 1.5, "delta": 1e-6, "analysis": "blanket"}
+    survey = first.survey.model_copy(update={"privacy": Privacy(**privacy), "name": "later"})
+    with pytest.raises(PrivacyError, match="the earlier rounds alone have spent"):
+        incrowd.plan(survey, earlier=noted.asked)
+    assert incrowd.plan(survey, earlier=[first.asked]).guarantee.epsilon == 1.5  # not contradicted
 
 
 @pytest.mark.parametrize("result", RESULTS)

@@ -247,17 +247,39 @@ def _only_local(
     plan: Plan, claims: frozenset[Claims], repeated: bool, contradicted: bool
 ) -> Iterator[Reduction]:
     """Yield why only the local guarantee is left, whatever the crowd is."""
-    if any(each.local_only for each in claims):
-        yield "one-party"
-    if any(each.thinned for each in claims):
-        yield "thinned-cells"
+    yield from exposed_by(claims, contradicted)
     # No signature says that the same people were invited, so participation in rounds could be
     # matched with responses that stay the same. Releases of several bundles are several rounds.
     several = len({each.bundle for each in claims}) > 1
     if repeated or (claims and (repeats(plan) or (several and plan.memoized))):
         yield "permanent-responses"
-    if contradicted:
-        yield "contradicted"
+
+
+class Mixed(Protocol):
+    """What claims and receipts state about who mixed the reports; see `Claims`."""
+
+    @property
+    def local_only(self) -> bool:
+        """Whether one party mixes and collects."""
+
+    @property
+    def thinned(self) -> bool:
+        """Whether the collector's organization could pass on single reports of cells."""
+
+
+def exposed_by(stated: Iterable[Mixed], contradicted: bool) -> tuple[Reduction, ...]:
+    """Return why mixing does not protect reports, so that they count as if they carried names.
+
+    A ledger charges them so, and for a collection only the local guarantee is left. contradicted:
+    whether a mixer signed two different statements.
+    """
+    stated = tuple(stated)
+    reasons: dict[Reduction, bool] = {
+        "one-party": any(each.local_only for each in stated),
+        "thinned-cells": any(each.thinned for each in stated),
+        "contradicted": contradicted,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
 
 
 # Against whom a participant is protected, and how well.
@@ -488,8 +510,8 @@ def check_left(ledger: Ledger, plan: Plan) -> None:
     if rounds and not rounds.left:
         allowed = (
             f"after {rounds.done:,} of {rounds.rounds:,} rounds its guarantee covers no further "
-            "round, since fewer or other people took part than planned, or their reports were not "
-            "shuffled; make a new plan with earlier=LEDGER and a larger epsilon"
+            "round, since fewer or other people took part than planned, or mixing did not "
+            "protect their reports; make a new plan with earlier=LEDGER and a larger epsilon"
         )
         raise PlanError.of("plan", plan.digest, allowed)
 
@@ -510,7 +532,7 @@ def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
     round.
 
     All that were planned, unless one of its rounds was not as planned: fewer or other people took
-    part, the reports were not shuffled, or noise was drawn again.
+    part, mixing did not protect the reports, or noise was drawn again.
     """
     privacy, to_come = last.survey.privacy, last.survey.rounds - ledger.rounds_of(last.digest)
     others = [asked for asked in ledger.asked if asked.digest != last.digest]

@@ -61,6 +61,12 @@ def after(people, **changed):
     return lambda _: make_plan(survey(crowd=1000, **changed), earlier=[asked().asked_of(people)])
 
 
+def among_colluding(_):
+    """People who collude may have been in an earlier round with a shuffler."""
+    first = incrowd.plan(survey(crowd=1000, privacy=BLANKET))
+    make_plan(survey(crowd=1000, privacy=BLANKET, colluding=800), earlier=[first.asked])
+
+
 def other_survey(_):
     covered = asked().asked.model_copy(update={"survey": survey(crowd=1000, name="B")})
     noted(plan_of("bits").model_copy(update={"earlier": (covered,)}))
@@ -160,7 +166,7 @@ CASES = {
     "an analysis that is none": plan(privacy={"epsilon": 1.0, "analysis": "guess"}),
     "earlier rounds that have spent everything": after(900, privacy=BLANKET | {"epsilon": 0.01}),
     "earlier rounds to which nobody came": after(1, privacy=BLANKET),
-    "earlier rounds in which many may collude": after(900, privacy=BLANKET, colluding=800),
+    "earlier rounds in which many may collude": among_colluding,
     "a budget too small": plan(
         YESNO, options(1001), reports_per_person=1, privacy=BLANKET, crowd=10**6
     ),

@@ -262,7 +262,9 @@ def test_a_round_by_the_local_analysis_is_a_local_pair_of_later_plans():
     with pytest.raises(PrivacyError, match="have spent epsilon 2 at"):
         later([first.asked], 1.0)
     plan = later([first.asked], 3.0)
-    assert f"without a shuffler (P1) are charged {NAMED}" in assumption_text(plan.guarantee)
+    assert f"that mixing did not protect (P1) are charged {NAMED}" in assumption_text(
+        plan.guarantee
+    )
     noise = plan.messages[0].noise.q
     assert 1e-7 < with_named(q, noise, 1000, 3.0) <= plan.guarantee.certified_delta <= 1e-6
     blind = incrowd.plan(asked(MOOD, crowd=1000, rounds=1, epsilon=2.0))  # wrong: as shuffled
@@ -293,6 +295,8 @@ def received(**changes):
         ({"local_only": True}, (True, None, 0)),
         ({"received": [received(tail=1e-9)]}, (False, "b", 1e-9)),
         ({"received": [received(local_only=True, bundle="c")]}, (True, "c", 0)),
+        ({"received": [received(thinned=True)]}, (True, "b", 0)),
+        ({"received": [received(), received(contradicted=True)]}, (True, "b", 0)),
     ],
 )
 def test_the_ledger_says_how_reports_were_collected(path, facts, collected):
@@ -305,11 +309,11 @@ def test_the_ledger_says_how_reports_were_collected(path, facts, collected):
     alone, sent = found.local_only, sent_before(noted.asked)
     assert bool(sent.linked) == alone != bool(sent.reports)
     assert (sent.redraws > 0) == (found.tail > 0)
-    assert ("without a shuffler" in " ".join(ledger_lines(noted))) == alone
+    assert ("not protected by mixing" in " ".join(ledger_lines(noted))) == alone
     if alone:
         other = incrowd.plan(asked(RAPPOR, rounds=1, epsilon=9.0, by="local"))
         plan = other.model_copy(update={"earlier": (first.asked,)})
-        with pytest.raises(PlanError, match="relies on a shuffler in 'P1', but there was none"):
+        with pytest.raises(PlanError, match="relies on mixing in 'P1', which did not protect"):
             noted.with_plan(plan, 1000)
 
 

@@ -68,11 +68,6 @@ class Received:
     used: int | None = None
     tokens: tuple[int, ...] | None = None
 
-    @property
-    def is_local(self) -> bool:
-        """Whether only the local guarantee holds, whatever the crowd is."""
-        return self.local_only or self.thinned
-
 
 @dataclass(frozen=True)
 class NotMade:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd.errors import MISSING, InWords, ReportsError, UsageError
-from incrowd.guarantees import check_left
+from incrowd.guarantees import check_left, exposed_by
 from incrowd.plans import Plan
 from incrowd.plans.claims import Claims
 from incrowd.plans.ledger import Ledger
@@ -49,7 +49,8 @@ def note(
     and never more than planned. as_planned: use the planned crowd instead. local_only: one party
     saw the reports with their senders, or both mixed and opened them; later plans then charge them
     as if they carried names. received: the receipts, if the reports came over a network, which
-    state the same, any noise that was drawn again, and whether the number of people is signed.
+    state the same, any noise that was drawn again, and whether a mixer contradicted itself: its
+    reports are charged as if they carried names as well.
     Simultaneous writers wait for each other. Raises UsageError unless either reports or as_planned
     is given; ReportsError for reports of another plan, of too few messages, of two bundles, of a
     simulation, or that are already recorded; PlanError if the plan does not fit the ledger, or if
@@ -94,12 +95,13 @@ def _collected(
     if len(bundles) > 1 or len({each.bundle for each in states}) > 1:
         allowed = "each bundle is a separate round; name the reports of one bundle at a time"
         raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
+    contradicted = any(each.contradicted for each in received)
     messages = enumerate(plan.messages) if counted else ()
     parts = [(counted.messages[number], message) for number, message in messages if counted]
     return Collected(
         people=tuple(each.people(message) for each, message in parts),
         reports=tuple(each.accepted for each, _ in parts),
-        local_only=local_only or any(each.is_local for each in states),
+        local_only=local_only or bool(exposed_by(states, contradicted)),
         bundle=bundles[0] if bundles else None,
         tail=max((each.tail for each in states), default=0.0),
     )

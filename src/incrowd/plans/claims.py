@@ -45,11 +45,6 @@ class Claims(_Frozen):
     places: Annotated[int, Field(ge=1)]
     tail: Annotated[Real, Field(ge=0, lt=1)]
 
-    @property
-    def is_local(self) -> bool:
-        """Whether only the local guarantee holds, whatever the crowd is."""
-        return self.local_only or self.thinned
-
 
 class Release(_Frozen):
     """One release of a bundle.

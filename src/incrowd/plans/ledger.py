@@ -128,7 +128,7 @@ def _check_covered(plan: Plan, asked: EarlierPlan, covered: EarlierPlan | None) 
     if covered is None:
         why = f"it does not cover {name!r}"
     elif asked.linked and not covered.linked:
-        why = f"it relies on a shuffler in {name!r}, but there was none"
+        why = f"it relies on mixing in {name!r}, which did not protect the reports there"
     elif covered.crowd > asked.crowd and not covered.linked:
         why = f"it relies on {covered.crowd:,} people in {name!r}, but {asked.crowd:,} took part"
     elif (covered.survey, covered.messages) != (asked.survey, asked.messages):

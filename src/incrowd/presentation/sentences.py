@@ -247,8 +247,8 @@ _ASSUMPTIONS: dict[str, str] = {
     ),
     "earlier-permanent-linked": f"Permanent responses of earlier rounds ({{asked}}) {_LINKED}.",
     "earlier-linked": (
-        "Reports of earlier rounds without a shuffler ({asked}) are charged as if they carried "
-        "names."
+        "Reports of earlier rounds that mixing did not protect ({asked}) are charged as if they "
+        "carried names."
     ),
     "open": (
         "The guarantee does not cover {questions}, which {are} sent openly: people who answer "

@@ -219,4 +219,4 @@ def _participation(asked: EarlierPlan) -> str:
     text = f"{people:,} people{of if collected.people else ' as planned, not counted'}"
     if collected.bundle:
         text += f", over a network, bundle {collected.bundle}"
-    return f"{text}, without a shuffler: charged as if with names" if asked.linked else text
+    return f"{text}, not protected by mixing: charged as if with names" if asked.linked else text
