@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as Names
 from contextlib import suppress
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Literal, NamedTuple, Protocol
 
 from incrowd.accountant.analyses import LOCAL, Analysis, analysis, plannable
@@ -22,6 +22,7 @@ from incrowd.plans.claims import Claims, Release
 from incrowd.plans.ledger import (
     Ledger,
     Permanent,
+    Repeated,
     Rounds,
     Spent,
     all_rounds,
@@ -31,7 +32,14 @@ from incrowd.plans.ledger import (
     rounds_before,
     rounds_planned,
 )
-from incrowd.plans.plan import AskedIn, Assumption, Mixing, Reduction, smallest_crowd
+from incrowd.plans.plan import (
+    AskedIn,
+    Assumption,
+    Mixing,
+    PlanAssumption,
+    Reduction,
+    smallest_crowd,
+)
 from incrowd.plans.sent import sent, sent_before, sent_by
 from incrowd.survey import Survey
 
@@ -436,49 +444,75 @@ def assumptions(plans: Sequence[Rounds], by: AssumptionCode) -> tuple[Assumption
 
 
 def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
-    survey = plans[-1][0].survey
+    *before, now = plans
+    survey, repeating = now[0].survey, repeated(plans)
     if survey.rows_per_person > 1:
         yield Assumption(code="rows", number=survey.rows_per_person)
     if survey.rounds > 1:
         yield Assumption(code="rounds", number=survey.rounds)
-    hidden, exposed = repeated(plans)
-    if any(question.memoized for question in survey.questions):
-        yield _permanent(survey, bool(_repeats(plans[-1:], exposed)))
-    if asked := _repeats(plans[:-1], hidden):
-        yield Assumption(code="earlier-permanent-same-people", asked=asked)
-    if asked := _repeats(plans[:-1], exposed):
-        yield Assumption(code="earlier-permanent-linked", asked=asked)
-    linked = (rounds for rounds in plans[:-1] if any(release.linked for release in rounds))
-    if asked := tuple(AskedIn(survey=rounds[0].survey.name) for rounds in linked):
-        yield Assumption(code="earlier-linked", asked=asked)
+    yield from _permanent(now, repeating.exposed)
+    yield from _assumed_of(before, repeating)
     if survey.open:
         yield Assumption(code="open", questions=tuple(question.id for question in survey.open))
 
 
-def _permanent(survey: Survey, exposed: bool) -> Assumption:
-    """Return what is assumed of memoized responses. exposed: whether releases can show single
-    ones."""
-    if not analysis(survey.privacy.analysis).shuffled:
-        return Assumption(code="permanent-same-answers", number=survey.rounds)
-    if exposed:
-        return Assumption(code="permanent-linked", number=survey.rounds)
-    if survey.open and survey.rounds == 1:
-        return Assumption(code="permanent-one-release")
-    return Assumption(code="permanent-same-people", number=survey.rounds)
+def _permanent(now: Rounds, exposed: Names[Permanent]) -> Iterator[Assumption]:
+    """Yield what is assumed of a plan's own permanent responses. exposed: those that the difference
+    of two releases can show."""
+    survey, names = now[0].survey, _given([now])
+    if names and not analysis(survey.privacy.analysis).shuffled:
+        yield Assumption(code="permanent-same-answers", number=survey.rounds)
+        return
+    linked = tuple(name.question for name in names if name in exposed)
+    others = tuple(name.question for name in names if name not in exposed)
+    if linked:
+        which = linked if others else ()
+        yield Assumption(code="permanent-linked", number=survey.rounds, questions=which)
+    if others and survey.open and survey.rounds == 1:
+        yield Assumption(code="permanent-one-release")
+    elif others:
+        which = others if linked else ()
+        yield Assumption(code="permanent-same-people", number=survey.rounds, questions=which)
 
 
-def _repeats(plans: Sequence[Rounds], names: Names[Permanent]) -> tuple[AskedIn, ...]:
-    """Return the surveys and questions of the plans that gave some permanent responses."""
-    given = {
-        rounds[0].survey.name: tuple(
-            question.id
-            for message in rounds[0].messages
-            if not names.isdisjoint(permanent(rounds[0].survey, message))
-            for question in message.questions
-        )
-        for rounds in plans
+def _assumed_of(before: Sequence[Rounds], repeating: Repeated) -> Iterator[Assumption]:
+    """Yield what is assumed of the rounds that were carried out. repeating: the permanent responses
+    that occur in several releases which the guarantee covers."""
+    surveys, names = [rounds[0].survey for rounds in before], _given(before)
+    hidden, exposed = repeating
+    for rows in sorted({survey.rows_per_person for survey in surveys} - {1}):
+        several = [(survey.name, ()) for survey in surveys if survey.rows_per_person == rows]
+        yield Assumption(code="earlier-rows", number=rows, asked=_asked_in(several))
+    groups: dict[PlanAssumption, Names[Permanent]] = {
+        "earlier-permanent-one-release": {*names} - hidden - exposed,
+        "earlier-permanent-same-people": hidden,
+        "earlier-permanent-linked": exposed,
     }
-    return tuple(AskedIn(survey=name, questions=ids) for name, ids in given.items() if ids)
+    for code, group in groups.items():
+        if given := [(name.survey, (name.question,)) for name in names if name in group]:
+            yield Assumption(code=code, asked=_asked_in(given))
+    linked = [rounds[0].survey for rounds in before if any(release.linked for release in rounds)]
+    if linked:
+        asked = _asked_in((survey.name, ()) for survey in linked)
+        yield Assumption(code="earlier-linked", asked=asked)
+    if openly := [(s.name, tuple(question.id for question in s.open)) for s in surveys if s.open]:
+        yield Assumption(code="earlier-open", asked=_asked_in(openly))
+
+
+def _given(plans: Sequence[Rounds]) -> list[Permanent]:
+    """Return the permanent responses that plans give, each once."""
+    each = (
+        permanent(rounds[0].survey, message) for rounds in plans for message in rounds[0].messages
+    )
+    return list(dict.fromkeys(chain.from_iterable(each)))
+
+
+def _asked_in(asked: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[AskedIn, ...]:
+    """Return each survey once, with all of its questions. asked: names and ids."""
+    together: dict[str, tuple[str, ...]] = {}
+    for name, ids in asked:
+        together[name] = tuple(dict.fromkeys((*together.get(name, ()), *ids)))
+    return tuple(AskedIn(survey=name, questions=ids) for name, ids in together.items())
 
 
 # Rounds: how much of a guarantee a ledger has spent, and what is left.
@@ -497,10 +531,13 @@ def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
     privacy, done = last.survey.privacy, ledger.rounds_of(last.digest)
     crowd = smallest_crowd(last.survey, ledger.asked)
     epsilon = _epsilon(privacy.analysis, sent_before(ledger.asked), crowd, privacy.delta)
-    left = _left(ledger, last, crowd)
-    return Spent(
-        last.survey.name, done, last.survey.rounds, left, epsilon, privacy.epsilon, privacy.delta
+    left, carried_out = _left(ledger, last, crowd), rounds_before(ledger.asked)
+    assumed = (
+        Assumption(code=analysis(privacy.analysis).assumption),
+        *_assumed_of(carried_out, repeated(carried_out)),
     )
+    figures = epsilon, privacy.epsilon, privacy.delta
+    return Spent(last.survey.name, done, last.survey.rounds, left, *figures, assumed)
 
 
 def check_left(ledger: Ledger, plan: Plan) -> None:

@@ -19,14 +19,16 @@ from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.errors import PlanError, PrivacyError, ReportsError, SurveyError
-from incrowd.guarantees import check_left, local_guarantee, spent
-from incrowd.plans.ledger import Ledger, repeats
-from incrowd.plans.plan import Collected
+from incrowd.guarantees import assumptions, check_left, local_guarantee, spent
+from incrowd.plans import EarlierPlan, JointReport
+from incrowd.plans.ledger import Ledger, repeats, rounds_before, rounds_planned
+from incrowd.plans.plan import Assumption, Collected
 from incrowd.plans.sent import sent_before, sent_by
 from incrowd.plans.strata import releases
-from incrowd.presentation.sentences import assumption_text
+from incrowd.presentation.sentences import assumption_sentence, assumption_text
 from incrowd.presentation.terminal_tables import ledger_lines
 from tests.conftest import RECEIPT, grouped
+from tests.oracles.one_bit_crowds import worst_delta
 
 TOWN = {"id": "town", "type": "choice", "options": ["A", "B", "C"], "open": True}
 ILL = {"id": "ill", "type": "yesno", "memoized": True}
@@ -244,6 +246,110 @@ def test_a_plan_that_hides_what_the_rounds_showed_is_not_noted(panel):
     with pytest.raises(PlanError, match="the same people gave all permanent"):
         known.with_plan(plan, 1000)
     assert Ledger().with_plan(panel, 1000).with_plan(panel, 1000).with_plan(plan, 1000)
+
+
+# --- what earlier rounds assume, a later plan assumes too ------------------------------------
+
+
+def quickly(*questions, **more):
+    return asked(*questions, **{"rounds": 1, "name": "P"} | more)
+
+
+def codes(assumptions):
+    found = [each.model_dump(exclude_defaults=True) for each in assumptions]
+    return {each.pop("code"): each for each in found}
+
+
+def test_an_open_answer_of_an_earlier_round_is_not_covered():
+    """The numbers of people in the strata show it with certainty: delta is 1 at any epsilon."""
+    home, moved = ({tuple(Counter(where).items()): 1.0} for where in MOVES)
+    assert excess(home, moved, 1.5) == 1
+    first = incrowd.plan(quickly(TOWN, MOOD, name="P1", epsilon=1.0))
+    later = incrowd.plan(quickly(MOOD, epsilon=1.5), earlier=[first.asked])
+    assert "does not cover what was sent openly in earlier rounds (P1: town)" in assumption_text(
+        later.guarantee
+    )
+    assert incrowd.verify(later).holds
+    kept = tuple(each for each in later.guarantee.assumptions if each.code != "earlier-open")
+    silent = later.guarantee.model_copy(update={"assumptions": kept})
+    assert not incrowd.verify(later.model_copy(update={"guarantee": silent})).plan_holds
+    known = Ledger().with_plan(first, None).with_plan(later, None)
+    assert "earlier-open" in codes(spent(known).assumptions)
+
+
+def test_the_rows_of_an_earlier_round_are_assumed():
+    """Whoever had three rows where two are assumed is protected less than is promised for both."""
+    first = incrowd.plan(quickly(MOOD, name="P1", rows_per_person=2, epsilon=1.0))
+    later = incrowd.plan(quickly(MOOD, epsilon=1.05), earlier=[first.asked])
+    q, people = first.messages[0].noise.q, first.guarantee.crowd
+    assert worst_delta([(q, 2)], people, 1.05) <= 1e-6 < worst_delta([(q, 3)], people, 1.05)
+    assert codes(later.guarantee.assumptions) == {
+        "whole-crowd": {},
+        "earlier-rows": {"number": 2, "asked": ({"survey": "P1"},)},
+    }
+    assert "more than 2 rows in the answers of P1" in assumption_text(later.guarantee)
+
+
+def carried_out(digest, *groups, **more):
+    """A round of a plan that nobody certified: a message for each group of questions."""
+    sent = [group for group in groups if group != (TOWN,)]
+    raw = {"name": "P", "crowd": 60, "privacy": {"epsilon": 1.0}}
+    raw |= {"question": [question for group in groups for question in group]}
+    raw |= {"message": [{"questions": [each["id"] for each in group]} for group in sent]}
+    survey = incrowd.Survey.of(raw | more)
+    messages = [
+        JointReport(
+            questions=[survey.question(question["id"]) for question in group],
+            noise_numerator=None if group[0].get("randomizer") else 2**30,
+        )
+        for group in sent
+    ]
+    return EarlierPlan(digest=digest, crowd=survey.honest, survey=survey, messages=messages)
+
+
+def assumed(earlier, *groups, **more):
+    now = carried_out("now", *groups, **more)
+    planned = rounds_planned(now.survey, now.messages)
+    return codes(assumptions([*rounds_before(earlier), planned], "whole-crowd"))
+
+
+def test_every_assumption_of_every_earlier_plan_is_one_of_a_later_plan():
+    """Also of two plans with one name, of which the last has nothing to assume."""
+    each = [
+        carried_out("a", (MOOD,), (TOWN,), name="P1"),
+        carried_out("b", (RAPPOR,), (MOOD,), (TOWN,), name="P1"),
+        carried_out("c", (MOOD,), name="P1"),
+        carried_out("d", (MOOD,), name="P2", rows_per_person=3),
+    ]
+    once = {"asked": ({"survey": "P1", "questions": ("ill",)},)}
+    union = {
+        "whole-crowd": {},
+        "earlier-permanent-one-release": once,
+        "earlier-open": {"asked": ({"survey": "P1", "questions": ("town",)},)},
+        "earlier-rows": {"number": 3, "asked": ({"survey": "P2"},)},
+    }
+    for earlier in (each, each[::-1]):
+        assert assumed(earlier, (MOOD,)) == union
+        assert union.pop("earlier-permanent-one-release") == once
+        shown = {"permanent-linked": {"number": 1}, "earlier-permanent-linked": once}
+        assert assumed(earlier, (RAPPOR,), name="P1") == union | shown
+        union["earlier-permanent-one-release"] = once
+
+
+def test_of_permanent_responses_of_which_some_are_shown_the_others_need_the_same_people():
+    """One question was asked before, over a network; of two rounds of the other one nothing shows
+    who took part."""
+    sad = RAPPOR | {"id": "sad"}
+    before = carried_out("a", (RAPPOR,))
+    networked = before.model_copy(update={"collected": Collected(bundle="b1")})
+    found = assumed([networked], (RAPPOR,), (sad,), rounds=2)
+    assert found["permanent-linked"] == {"number": 2, "questions": ("ill",)}
+    assert found["permanent-same-people"] == {"number": 2, "questions": ("sad",)}
+    text = assumption_sentence(
+        Assumption(code="permanent-same-people", number=2, questions=("sad",))
+    )
+    assert "responses to sad are repeated" in text and "the same people take part" in text
+    assert assumed([before], (RAPPOR,), (sad,), rounds=2)["permanent-same-people"] == {"number": 2}
 
 
 # --- rounds without a shuffler ---------------------------------------------------------------

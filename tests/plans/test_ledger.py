@@ -24,7 +24,7 @@ from incrowd.errors import (
 )
 from incrowd.guarantees import guarantee_for, recertify, spent
 from incrowd.plans.digests import digest_of, sealed
-from incrowd.plans.ledger import Ledger
+from incrowd.plans.ledger import Ledger, rounds_before
 from incrowd.plans.plan import smallest_crowd
 from tests.conftest import cells_survey
 from tests.oracles.one_bit_crowds import worst_delta
@@ -252,6 +252,25 @@ def test_where_nobody_hides_only_the_local_guarantee_is_left(first, path):
     assert incrowd.verify(made).plan_holds
     both = sum(2 * math.atanh(1 - 2 * q) for q in qs_of(first, made))  # ln(p / q) each
     assert made.guarantee.local_epsilon == pytest.approx(both) and both <= 9.0
+
+
+def test_rounds_with_one_digest_and_other_noise_are_charged_each():
+    """A digest of an earlier round is only a text. Wrong: all with the noise of the first."""
+    quiet, loud = (incrowd.plan(one_bit("x", each, crowd=400)) for each in (0.2, 2.0))
+    forged = loud.asked.model_copy(update={"digest": quiet.digest})
+    last = incrowd.plan(one_bit("last", 2.5, crowd=400), earlier=[quiet.asked, quiet.asked])
+    for earlier in ([quiet.asked, forged], [forged, quiet.asked]):
+        edited = last.model_copy(update={"earlier": tuple(earlier)})
+        edited = incrowd.Plan.loads(edited.dumps())
+        bits = [(q, 1) for q in qs_of(quiet, loud, last)]
+        truth = worst_delta(bits, 400, 2.5)
+        assert truth > 1e-6 and recertify(edited).delta.upper >= truth
+        assert not incrowd.verify(edited).plan_holds
+    honest = incrowd.plan(one_bit("last", 2.5, crowd=400), earlier=[quiet.asked, loud.asked])
+    again = incrowd.plan(one_bit("last", 2.5, crowd=400), earlier=[quiet.asked, forged])
+    assert again.messages == honest.messages
+    weekly = incrowd.plan(one_bit("weekly", 2.0, rounds=2))
+    assert len(rounds_before([weekly.asked, quiet.asked, weekly.asked])) == 2  # one plan, twice
 
 
 # --- the file ------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from incrowd.presentation.number_text import finite
 from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.sentences import (
+    assumption_sentence,
     guarantee_sentence,
     guarantee_symbols,
     warnings,
@@ -133,8 +134,11 @@ def ledger(record: Ledger, json: bool) -> None:
     """Show what people were asked, the privacy spent, and the planned rounds that are left."""
     spending = spent(record)
     if not json:
-        for line in [*ledger_lines(record), *([spent_line(spending)] if spending else [])]:
+        for line in ledger_lines(record):
             say(line)
+        if spending:
+            say(" ".join(map(assumption_sentence, spending.assumptions)))
+            say(spent_line(spending))
         return
     facts = [
         {
@@ -152,9 +156,10 @@ def ledger(record: Ledger, json: bool) -> None:
     ]
     result: dict[str, Any] = {"asked": facts}
     if spending:
-        result["spent"] = {"epsilon": spending.epsilon, "delta": spending.delta}
-    if spending and spending.rounds > 1:
-        result["rounds"] = spending._asdict()
+        figures = spending._asdict()
+        assumed = [each.model_dump(mode="json") for each in figures.pop("assumptions")]
+        about = {"epsilon": spending.epsilon, "delta": spending.delta, "assumptions": assumed}
+        result |= {"spent": about} | ({"rounds": figures} if spending.rounds > 1 else {})
     print_json(result)
 
 

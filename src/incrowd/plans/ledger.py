@@ -22,7 +22,7 @@ from incrowd.errors import (
 )
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
 from incrowd.plans.message import Message, place
-from incrowd.plans.plan import AS_PLANNED, Collected, EarlierPlan, Plan
+from incrowd.plans.plan import AS_PLANNED, Assumption, Collected, EarlierPlan, Plan
 from incrowd.survey import Survey
 
 FORMAT: Final = "incrowd ledger 1"
@@ -173,6 +173,7 @@ class Spent(NamedTuple):
 
     name: of the survey. done, rounds, left: rounds carried out, planned, still covered. epsilon:
     what everything in the ledger has spent at delta. promised: the epsilon of the plan.
+    assumptions: what that epsilon assumes of the rounds.
     """
 
     name: str
@@ -182,6 +183,7 @@ class Spent(NamedTuple):
     epsilon: float
     promised: float
     delta: float
+    assumptions: tuple[Assumption, ...]
 
 
 class Release(NamedTuple):
@@ -201,13 +203,21 @@ Rounds = Sequence[Release]  # of one plan, one at least
 
 
 def rounds_before(earlier: Iterable[EarlierPlan]) -> list[Rounds]:
-    """Return the rounds of each plan that was carried out."""
-    rounds: dict[str, list[Release]] = {}
+    """Return the rounds of each plan that was carried out.
+
+    A digest alone does not make them rounds of one plan, since it is not computed here: rounds with
+    other questions or noise are those of another plan.
+    """
+    plans: list[tuple[str, list[Release]]] = []
     for asked in earlier:
-        rounds.setdefault(asked.digest, []).append(
-            Release(asked.survey, asked.messages, asked.collected)
-        )
-    return list(rounds.values())
+        release = Release(asked.survey, asked.messages, asked.collected)
+        for digest, rounds in plans:
+            if digest == asked.digest and rounds[0][:2] == release[:2]:
+                rounds.append(release)
+                break
+        else:
+            plans.append((asked.digest, [release]))
+    return [rounds for _, rounds in plans]
 
 
 def rounds_planned(survey: Survey, messages: Sequence[Message]) -> Rounds:

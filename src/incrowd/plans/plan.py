@@ -59,9 +59,12 @@ PlanAssumption = Literal[
     "permanent-linked",  # they are charged as if they carried names; all else `number` times
     "permanent-same-people",  # they are covered while people and answers stay the same
     "permanent-same-answers",  # they are covered while answers stay the same
+    "earlier-rows",  # no person had more than `number` rows in the earlier rounds `asked`
+    "earlier-permanent-one-release",  # those of earlier rounds are covered in one release only
     "earlier-permanent-same-people",  # those of earlier rounds, while people and answers do
     "earlier-permanent-linked",  # those of earlier rounds are charged as if they carried names
     "earlier-linked",  # reports of the earlier rounds `asked` are charged as if they carried names
+    "earlier-open",  # questions of the earlier rounds `asked` were sent openly; not covered
     "open",  # `questions` are sent openly, and are not covered
 ]
 
@@ -76,8 +79,8 @@ class AskedIn(_Frozen):
 class Assumption(_Frozen):
     """One thing that a guarantee assumes: a code with its numbers and names.
 
-    number: of rows or rounds, where the code needs one. questions: of this plan. asked: of earlier
-    rounds.
+    number: of rows or rounds, where the code needs one. questions: of this plan; for permanent
+    responses, only if not all are meant. asked: of earlier rounds.
     """
 
     code: AssumptionCode | PlanAssumption

@@ -172,6 +172,7 @@ def assumption_sentence(assumption: Assumption, mixed_by: Sequence[Mixing] = ())
         times=f"{number:,} rounds" if number > 1 else "one round",
         asked=_asked(assumption),
         questions=" and ".join(assumption.questions),
+        which=f" to {with_and(assumption.questions)}" if assumption.questions else "",
         are="is" if len(assumption.questions) == 1 else "are",
         them="it" if len(assumption.questions) == 1 else "them",
     )
@@ -221,6 +222,7 @@ _ASSUMPTIONS: dict[str, str] = {
         "it."
     ),
     "rows": "No person has more than {number} rows in the answers.",
+    "earlier-rows": "No person had more than {number} rows in the answers of {asked}.",
     "rounds": (
         "The promise covers {number} rounds together, and that crowd takes part in each of them."
     ),
@@ -229,26 +231,35 @@ _ASSUMPTIONS: dict[str, str] = {
         "can be the response of one person who moved to another stratum."
     ),
     "permanent-linked": (
-        f"Permanent responses {_LINKED}. All rounds are covered for as long as a person's answers "
-        "to these questions stay the same; everything else is covered for {times}."
+        f"Permanent responses{{which}} {_LINKED}. All rounds are covered for as long as a person's "
+        "answers to these questions stay the same; everything else is covered for {times}."
     ),
     "permanent-same-people": (
-        "Permanent responses are repeated in every round. All rounds are covered for as long as "
-        "the same people take part and their answers to these questions stay the same; everything "
-        "else is covered for {times}."
+        "Permanent responses{which} are repeated in every round. All rounds are covered for as "
+        "long as the same people take part and their answers to these questions stay the same; "
+        "everything else is covered for {times}."
     ),
     "permanent-same-answers": (
         "Permanent responses are repeated in every round. All rounds are covered for as long as a "
         "person's answers to these questions stay the same; everything else is covered for {times}."
     ),
+    "earlier-permanent-one-release": (
+        "Permanent responses of earlier rounds ({asked}) are covered in one release only."
+    ),
     "earlier-permanent-same-people": (
         "Permanent responses of earlier rounds ({asked}) are covered for as long as the same "
         "people took part in all of these rounds and their answers stayed the same."
     ),
-    "earlier-permanent-linked": f"Permanent responses of earlier rounds ({{asked}}) {_LINKED}.",
+    "earlier-permanent-linked": (
+        f"Permanent responses of earlier rounds ({{asked}}) {_LINKED}. They are covered for as "
+        "long as a person's answers to these questions stayed the same."
+    ),
     "earlier-linked": (
         "Reports of earlier rounds that mixing did not protect ({asked}) are charged as if they "
         "carried names."
+    ),
+    "earlier-open": (
+        "The guarantee does not cover what was sent openly in earlier rounds ({asked})."
     ),
     "open": (
         "The guarantee does not cover {questions}, which {are} sent openly: people who answer "

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.plans import EarlierPlan, Plan
-from incrowd.plans.ledger import Ledger, Spent, repeated, rounds_before
+from incrowd.plans.ledger import Ledger, Spent
 from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way, error_ratio
 from incrowd.presentation.number_text import bound, short_percent
@@ -191,12 +191,6 @@ def ledger_lines(ledger: Ledger) -> Iterator[str]:
         yield f"{number}. {plan.survey.name}: {ids} ({_participation(plan)})"
     if not ledger.asked:
         yield "no survey has been recorded yet"
-    for exposed in sorted(repeated(rounds_before(ledger.asked)).exposed):
-        yield (
-            f"permanent responses of {exposed.survey} to {exposed.question} are charged as if they "
-            "carried names: it is not certain that the same people took part in all rounds, and "
-            "the difference between two rounds can be one person's response"
-        )
 
 
 def spent_line(spent: Spent) -> str:
