@@ -3,7 +3,7 @@
 from incrowd.collection.inviter import setup
 from incrowd.collection.inviter.init import MixersTerms
 from incrowd.collection.inviter.store import InviterStore
-from incrowd.collection.mixer.store.tables import opened
+from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.protocol.tokens import Pending, TokenRequest, request_length
 from incrowd.collection.settings import InviterSettings, load_inviter_settings
 from tests.messages.shared import command, file, with_variable
@@ -29,7 +29,7 @@ def with_tokens(text):
 
 
 def another_bundle(folder):
-    InviterStore(opened(installed(folder).url), None, None, mixers.bundle(period="later"))
+    InviterStore(opened(installed(folder).url), mixers.bundle(period="later"))
 
 
 def late(forgotten):

@@ -1,17 +1,20 @@
 """What is said of a shuffler's folder, its store and the file about a collection."""
 
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 from unittest import mock
 
 from sqlalchemy.exc import OperationalError
 
 from incrowd.collection.invitations import new_invitations
+from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.mixer.keeper import Keeper
+from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import Secrets, database_errors, load_secret
 from incrowd.collection.mixer.store.store import Store
-from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.service import listening
 from incrowd.collection.settings import (
@@ -75,7 +78,50 @@ def twice(folder):
 
 
 def another_bundle(folder):
-    Store(opened(installed(folder).url), None, OPEN)
+    Store(opened(installed(folder).url), OPEN)
+
+
+def of_another_kind(folder):
+    """A shuffler that is given the database of an inviter."""
+    url = f"sqlite:///{folder}/other.sqlite"
+    InviterStore.create(url, SECRETS, INVITED)
+    Store(opened(url), INVITED)
+
+
+def created_in(url):
+    return lambda folder: Store.create(url.format(folder=folder), SECRETS, INVITED)
+
+
+def damaged(change):
+    """A store whose file was changed before it is opened."""
+
+    def call(folder):
+        settings = installed(folder)
+        change(settings.folder / "store.sqlite")
+        setup.open_store(settings)
+
+    return call
+
+
+def of_version_two(path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE incrowd_store SET version = 2")
+
+
+def without_tables(folder):
+    with closing(sqlite3.connect(folder / "other.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE others (a)")
+    return f"sqlite:///{folder}/other.sqlite"
+
+
+def deleted_while_open(folder):
+    settings = installed(folder)
+    store = setup.open_store(settings)
+    (settings.folder / "store.sqlite").unlink()
+    try:
+        store.check(1)
+    finally:
+        store.engine.dispose()
 
 
 def without_secret(folder):
@@ -159,6 +205,16 @@ CASES = {
         folder, content=INVITED.encoded
     ),
     "store: another bundle": another_bundle,
+    "store: another kind of store": of_another_kind,
+    "store: another key": damaged(lambda path: (path.parent / "store.key").write_bytes(bytes(32))),
+    "store: a later version": damaged(of_version_two),
+    "store: missing": damaged(Path.unlink),
+    "store: empty": damaged(lambda path: path.write_bytes(b"")),
+    "store: no database": damaged(lambda path: path.write_bytes(b"no database " * 1000)),
+    "store: without tables": lambda folder: Store(opened(without_tables(folder)), INVITED),
+    "store: deleted while open": deleted_while_open,
+    "store: in memory": created_in("sqlite://"),
+    "store: in no folder": created_in("sqlite:///{folder}/none/store.sqlite"),
     "store: secret": without_secret,
     "store: secret is gone": taking_without_secret,
     "store: reports that collide for ever": colliding_for_ever,

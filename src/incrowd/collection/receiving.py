@@ -43,8 +43,8 @@ class Checked(Protocol):
 
     secrets: Secrets | None
 
-    def check(self) -> None:
-        """Raise StoreError unless it can be written."""
+    def check(self, size: int) -> None:
+        """Raise StoreError unless it can store this many bytes."""
 
 
 class Receiving:
@@ -128,7 +128,7 @@ class Receiving:
     async def ready(self, _: Request) -> Response:
         """Report whether the store can be written; 503 if not."""
         try:
-            await asyncio.to_thread(self.store.check)
+            await asyncio.to_thread(self.store.check, self.length)
         except StoreError as error:
             LOG.error("not ready: %s", error)
             return Response("no\n", 503, media_type="text/plain")

@@ -11,9 +11,9 @@ from sqlalchemy.exc import OperationalError
 
 from incrowd.collection.mixer.app import Counted
 from incrowd.collection.mixer.store import tables
+from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import StratumState
-from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.upload import Upload
@@ -315,7 +315,7 @@ def test_it_is_not_ready_without_its_database(site, monkeypatch, caplog):
     def away():
         raise OperationalError("SELECT 'secret'", None, OSError("connection refused"))
 
-    monkeypatch.setattr(site.store.engine, "begin", away)
+    monkeypatch.setattr(site.store.engine, "connect", away)
     answer = site.request("GET", "/ready")
     assert (answer.status_code, answer.text) == (503, "no\n")
     assert "check that it is running" in caplog.text and "secret" not in caplog.text

@@ -568,7 +568,7 @@ def test_setup_that_was_interrupted_is_repeated(tmp_path):
     setup.create(settings, mixers.FIRST)
     file.write_bytes(MIXERS.encoded)
     with (
-        mock.patch.object(setup, "opened", side_effect=KeyboardInterrupt),
+        mock.patch.object(Store, "create", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         setup.take_bundle(settings, file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,13 +10,13 @@ from incrowd.collection.inviter.signing import PrivateTokenKey, SigningError
 from incrowd.collection.inviter.store import OPEN, InviterStore
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.setup import database_logs, secret_place
+from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
-from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import steadiness
 from incrowd.errors import InWords, UsageError
-from incrowd.files import PRIVATE, private_folder, write_private
+from incrowd.files import private_folder, write_private
 
 ROW_BYTES = 100  # of a code, with its place in the table and in its log
 
@@ -41,17 +40,14 @@ def install(settings: InviterSettings, bundle: MixersBundle, keys: InviterKeys) 
     lines = [f"{key.encoded.hex()}\n" for key in keys.tokens]
     write_private(settings.tokens_file, "".join(lines).encode())
     new_secret(settings.secret_file)
-    secrets = load_secret(settings.secret_file)
-    InviterStore(opened(settings.url), secrets, keys.tokens, bundle).engine.dispose()
-    if settings.database is None:
-        os.chmod(Path(settings.url.removeprefix("sqlite:///")), PRIVATE)
+    InviterStore.create(settings.url, load_secret(settings.secret_file), bundle)
     write_private(settings.bundle_file, bundle.encoded)
 
 
 def open_store(settings: InviterSettings) -> InviterStore:
     """Return the store in a folder; without its keys after closing.
 
-    Raises StoreError if there is no store or a key is missing or another bundle's, and
+    Raises StoreError if the database or a key is missing or another one, and
     ProtocolError if the bundle was changed.
     """
     try:
@@ -61,9 +57,9 @@ def open_store(settings: InviterSettings) -> InviterStore:
     if not isinstance(bundle, MixersBundle):
         allowed = "it contains no bundle with two mixers; make one with `incrowd inviter init`"
         raise StoreError.of("folder", str(settings.folder), allowed)
-    store = InviterStore(opened(settings.url), None, None, bundle)
+    store = InviterStore(opened(settings.url), bundle)
     if store.state() == OPEN:
-        store.secrets = load_secret(settings.secret_file)
+        store.unlock(load_secret(settings.secret_file))
         store.keys = _load_keys(settings.tokens_file, bundle)
     return store
 

@@ -9,7 +9,6 @@ from enum import Enum
 from sqlalchemy import (
     Column,
     Connection,
-    Engine,
     Integer,
     LargeBinary,
     MetaData,
@@ -24,9 +23,9 @@ from sqlalchemy import (
 )
 
 from incrowd.collection.inviter.signing import PrivateTokenKey
-from incrowd.collection.mixer.store import tables
+from incrowd.collection.mixer.store.database import Database, forget
 from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors
-from incrowd.collection.protocol.bundle import MixersBundle
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import TokenRequest
 from incrowd.errors import InWords
 
@@ -39,8 +38,7 @@ metadata = MetaData()
 states = Table(
     "state",
     metadata,
-    Column("bundle", LargeBinary, primary_key=True),
-    Column("state", Text, nullable=False),
+    Column("state", Text, primary_key=True),
     Column("start", LargeBinary),
 )
 # tag: of the code. request: the id of the request that got tokens. answers: how often.
@@ -115,30 +113,21 @@ def _of_one(request: PreparedRequest, code: CodeState | None) -> Decision:
     return Decision.SIGN if request.in_range else Decision.TOKEN
 
 
-class InviterStore(tables.Database):
-    """A database with its key, and the private keys of tokens.
+class InviterStore(Database):
+    """The store of an inviter, with the private keys of tokens.
 
-    secrets, keys: None after they were destroyed. keys: of the entry, then of each message.
+    keys: of the entry, then of each message; None while the store is not unlocked, and after they
+    were destroyed.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        secrets: Secrets | None,
-        keys: Sequence[PrivateTokenKey] | None,
-        bundle: MixersBundle,
-    ) -> None:
-        """Open or create it. Raises StoreError if it is another bundle's or cannot be used."""
-        self.engine, self.secrets, self.keys, self.bundle = engine, secrets, keys, bundle
-        with database_errors():
-            metadata.create_all(engine)
-        with self._writing() as connection:
-            digest = connection.scalar(select(states.c.bundle))
-            if digest is None:
-                connection.execute(insert(states).values(bundle=bundle.digest, state=OPEN))
-            elif bytes(digest) != bundle.digest:
-                allowed = f"should be for {bundle.digest.hex()}; use another database"
-                raise StoreError.of("database", InWords("belongs to another bundle"), allowed)
+    kind = "an inviter"
+    metadata = metadata
+    bundle: MixersBundle
+    keys: Sequence[PrivateTokenKey] | None = None
+
+    @classmethod
+    def _begin_with(cls, connection: Connection, bundle: Bundle) -> None:
+        connection.execute(insert(states).values(state=OPEN))
 
     def _secrets(self) -> Secrets:
         if self.secrets is None:
@@ -192,11 +181,6 @@ class InviterStore(tables.Database):
                 connection.execute(update(codes).where(these), values)
             return decisions
 
-    def check(self) -> None:
-        """Raise StoreError unless the database can be written."""
-        with self._writing() as connection:
-            connection.execute(update(codes).where(codes.c.answers < 0).values(answers=0))
-
     # --- closing ---------------------------------------------------------------------------------
 
     def state(self) -> str:
@@ -236,7 +220,7 @@ class InviterStore(tables.Database):
         with self._writing() as connection:
             connection.execute(delete(codes))
         with database_errors():
-            tables.forget(self.engine, (codes,))
+            forget(self.engine, (codes,))
 
     # --- transactions ----------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from sqlalchemy import Engine, text
 
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.keeper import is_over
+from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
 from incrowd.collection.mixer.store.store import Store
-from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, ShufflerBundle
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.collection.settings import (
@@ -24,7 +23,8 @@ from incrowd.collection.settings import (
 )
 from incrowd.collection.steady import steadiness
 from incrowd.errors import UsageError
-from incrowd.files import PRIVATE, private_folder, write_private
+from incrowd.files import private_folder, write_private
+from incrowd.reports.locking import locked
 
 
 def install(settings: MixerSettings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
@@ -57,40 +57,41 @@ def take_bundle(settings: FirstMixerSettings, file: Path) -> None:
     """
     try:
         content = file.read_bytes()
-        if settings.bundle_file.exists() and settings.bundle_file.read_bytes() == content:
-            return
         private = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
     except OSError as error:
         allowed = f"it cannot be read: {error.strerror}; name the bundle.json of the inviter"
         raise UsageError.of("bundle", str(error.filename), allowed) from None
-    public = private.public_key().public_bytes_raw()
-    if settings.bundle_file.exists():
-        allowed = "the folder belongs to another bundle; name another folder"
-        raise UsageError.of("bundle", str(file), allowed)
-    bundle = Bundle.parse(content)
+    with locked(settings.bundle_file):  # other processes may start at the same time
+        if not settings.bundle_file.exists():
+            _fill(settings, _checked(content, settings, private))
+        elif settings.bundle_file.read_bytes() != content:
+            allowed = "the folder belongs to another bundle; name another folder"
+            raise UsageError.of("bundle", str(file), allowed)
+
+
+def _checked(content: bytes, settings: FirstMixerSettings, private: Ed25519PrivateKey) -> Bundle:
+    bundle, public = Bundle.parse(content), private.public_key().public_bytes_raw().hex()
     _check_kind(bundle, settings)
     assert isinstance(bundle, MixersBundle)
-    if bundle.first.key != public.hex():
-        allowed = f"should be {public.hex()}, the key of this folder; send it to the inviter"
+    if bundle.first.key != public:
+        allowed = f"should be {public}, the key of this folder; send it to the inviter"
         raise UsageError.of("bundle.first.key", bundle.first.key, allowed)
-    _fill(settings, bundle)
+    return bundle
 
 
 def _fill(settings: MixerSettings, bundle: Bundle) -> None:
     """Create the store and its key. The bundle is written last, so this can be repeated."""
     if not settings.secret_file.exists():
         new_secret(settings.secret_file)
-    Store(opened(settings.url), load_secret(settings.secret_file), bundle).engine.dispose()
-    if settings.database is None:
-        os.chmod(Path(settings.url.removeprefix("sqlite:///")), PRIVATE)
+    Store.create(settings.url, load_secret(settings.secret_file), bundle)
     write_private(settings.bundle_file, bundle.encoded)
 
 
 def open_store(settings: MixerSettings) -> Store:
     """Return the store in a folder; without its key after the last release was acknowledged.
 
-    Raises StoreError if there is no store or its key is missing, ProtocolError if the bundle was
-    changed, and UsageError if it is for another kind of mixer.
+    Raises StoreError if the database or a key is missing or another one, ProtocolError if the
+    bundle was changed, and UsageError if it is for another kind of mixer.
     """
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
@@ -98,9 +99,9 @@ def open_store(settings: MixerSettings) -> Store:
         allowed = f"it does not contain a bundle; {_REMEDIES[type(settings)]}"
         raise StoreError.of("folder", str(settings.folder), allowed) from None
     _check_kind(bundle, settings)
-    store = Store(opened(settings.url), None, bundle)
-    if settings.secret_file.exists() or not is_over(store.strata()):
-        store.secrets = load_secret(settings.secret_file)
+    store = Store(opened(settings.url), bundle)
+    if not is_over(store.strata()):
+        store.unlock(load_secret(settings.secret_file))
     return store
 
 

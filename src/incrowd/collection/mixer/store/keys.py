@@ -30,6 +30,7 @@ from incrowd.files import write_private
 
 
 FULL = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "53100"}  # codes of SQLite and PostgreSQL
+DAMAGED = {"SQLITE_CORRUPT", "SQLITE_NOTADB", "XX001", "XX002"}
 BUSY = {"SQLITE_BUSY", "SQLITE_LOCKED", "40001", "40P01", "55P03", "57014"}
 
 
@@ -39,6 +40,10 @@ class StoreError(IncrowdError):
 
 class FullError(StoreError):
     """The disk is full; nothing was stored."""
+
+
+class DamagedError(StoreError):
+    """The database is not complete."""
 
 
 class BusyError(StoreError):
@@ -51,7 +56,7 @@ def database_errors() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        failure = InWords(f"fails with {_state(error) or type(error).__name__}")
+        failure = InWords(f"fails with {state_of(error) or type(error).__name__}")
         kind = _kind(error)
     else:
         return
@@ -59,11 +64,12 @@ def database_errors() -> Iterator[None]:
 
 
 def _kind(error: SQLAlchemyError) -> type[StoreError]:
-    state = _state(error)
-    return FullError if state in FULL else BusyError if state in BUSY else StoreError
+    state = state_of(error)
+    kinds = ((FullError, FULL), (BusyError, BUSY), (DamagedError, DAMAGED))
+    return next((kind for kind, states in kinds if state in states), StoreError)
 
 
-def _state(error: SQLAlchemyError) -> str:
+def state_of(error: SQLAlchemyError) -> str:
     """Return the database's name of an error."""
     cause = error.orig if isinstance(error, DBAPIError) else None
     name = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
@@ -73,6 +79,7 @@ def _state(error: SQLAlchemyError) -> str:
 _ALLOWED = {
     FullError: "free space on its disk, or wait",
     BusyError: "try again",
+    DamagedError: "it is damaged; stop the service, and restore the database from an intact copy",
     StoreError: "check that it is running and that its address is right",
 }
 
@@ -86,8 +93,12 @@ LABEL = b"incrowd store 1 "
 
 @dataclass(frozen=True)
 class Secrets:
-    """The keys derived from the store's key, one for each use (HKDF-SHA256)."""
+    """The keys derived from the store's key, one for each use (HKDF-SHA256).
 
+    mark: identifies the key, and reveals nothing of it or of the others.
+    """
+
+    mark: bytes
     _tag: bytes = field(repr=False)
     _code: bytes = field(repr=False)
     _upload: bytes = field(repr=False)
@@ -99,8 +110,9 @@ class Secrets:
         if len(key) != KEY_BYTES:
             allowed = f"should have {KEY_BYTES}; without the right key nothing can be read"
             raise StoreError.of("secret", InWords(f"has {len(key)} bytes"), allowed)
-        tag, code, upload = (_derived(key, label) for label in (b"tag", b"code", b"upload"))
-        return cls(tag, code, upload, AESGCM(_derived(key, b"box")))
+        labels = b"mark", b"tag", b"code", b"upload"
+        mark, tag, code, upload = (_derived(key, label) for label in labels)
+        return cls(mark, tag, code, upload, AESGCM(_derived(key, b"box")))
 
     def tag(self, sealed: bytes) -> bytes:
         """Return HMAC-SHA256 of a sealed report; senders cannot choose its order or value."""

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from incrowd.collection.mixer.store import tables, writing
+from incrowd.collection.mixer.store.database import Database, forget
 from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors, marks
 from incrowd.collection.mixer.store.writing import (
     ACKNOWLEDGED,
@@ -43,33 +44,18 @@ class StratumState:
 Decision = tuple[Sequence[Group], Group]
 
 
-class Store(tables.Database):
-    """A database with its key.
+class Store(Database):
+    """The store of a shuffler or of the first of two mixers."""
 
-    secrets: None after the key was destroyed; then no upload can be accepted.
-    """
+    kind = "a mixer"
+    metadata = tables.metadata
 
-    def __init__(self, engine: Engine, secrets: Secrets | None, bundle: Bundle) -> None:
-        """Open or create it. Raises StoreError if it is another bundle's or cannot be used."""
-        self.engine, self.secrets, self.bundle = engine, secrets, bundle
-        with database_errors():
-            tables.metadata.create_all(engine)
-        with self._writing() as connection:
-            self._check_bundle(connection)
-
-    def _check_bundle(self, connection: Connection) -> None:
-        digest = connection.scalar(select(tables.bundles.c.digest))
-        if digest is None:
-            connection.execute(insert(tables.bundles).values(digest=self.bundle.digest))
-            numbers = range(len(self.bundle.strata))
-            rows = [{"number": n, "state": OPEN} for n in numbers]
-            connection.execute(insert(tables.strata), rows)
-            connection.execute(
-                insert(tables.counts), [{"stratum": n, "people": 0} for n in numbers]
-            )
-        elif bytes(digest) != self.bundle.digest:
-            allowed = f"should be for {self.bundle.digest.hex()}; use another database"
-            raise StoreError.of("database", InWords("belongs to another bundle"), allowed)
+    @classmethod
+    def _begin_with(cls, connection: Connection, bundle: Bundle) -> None:
+        numbers = range(len(bundle.strata))
+        states = [{"number": n, "state": OPEN} for n in numbers]
+        connection.execute(insert(tables.strata), states)
+        connection.execute(insert(tables.counts), [{"stratum": n, "people": 0} for n in numbers])
 
     # --- uploads ---------------------------------------------------------------------------------
 
@@ -140,13 +126,6 @@ class Store(tables.Database):
         """Return the number of codes."""
         with self._reading() as connection:
             return connection.scalar(select(func.count()).select_from(tables.codes)) or 0
-
-    # --- whether it works ------------------------------------------------------------------------
-
-    def check(self) -> None:
-        """Raise StoreError unless the database can be written."""
-        with self._writing() as connection:
-            self._set(connection, (), state=OPEN)
 
     # --- closing ---------------------------------------------------------------------------------
 
@@ -223,7 +202,7 @@ class Store(tables.Database):
             connection.execute(delete(tables.withdrawn))
             connection.execute(update(tables.counts).values(people=0))
         with database_errors():
-            tables.forget(self.engine, (tables.reports, tables.codes, tables.withdrawn))
+            forget(self.engine, (tables.reports, tables.codes, tables.withdrawn))
 
     # --- transactions ----------------------------------------------------------------------------
 
