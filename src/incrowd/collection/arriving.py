@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
 from incrowd.collection.protocol.problem import KINDS, Kind, kind_of
+from incrowd.collection.seldom import SeldomLog
 from incrowd.collection.service import OCTETS, answer, is_octets
 from incrowd.collection.taking import Taking
 from incrowd.errors import ProtocolError
@@ -35,6 +36,10 @@ class Arriving:
     note: Callable[[Kind], object] = lambda kind: None
     refused: Counter[str] = field(default_factory=Counter)
 
+    def __post_init__(self) -> None:
+        """Log seldom, since anybody can send something that is refused."""
+        self.seldom = SeldomLog(self.log)
+
     async def receive(self, request: Request, taking: Taking[Any]) -> Response:
         """Store a statement, with what follows it, as it arrives; answer its acknowledgment."""
         headers = dict(request.headers.raw)
@@ -49,7 +54,8 @@ class Arriving:
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             name = taking.shelf.kind.name
-            self.log.error("a message could not be stored (%s): %s", name, error.strerror)
+            text = f"a message could not be stored ({name}): {error.strerror}"
+            self.seldom(logging.ERROR, error.strerror or "", text)
             return _answer(KINDS["full" if full else "fault"])
         self.stored()
         return PlainTextResponse(acknowledged)
@@ -64,7 +70,7 @@ class Arriving:
         kind = kind_of(error)
         self.refused[kind.name] += 1
         await asyncio.to_thread(self.note, kind)
-        self.log.warning("refused: %s", error)
+        self.seldom(logging.WARNING, kind.name, f"refused: {error}")
         return _answer(kind, str(error))
 
 

@@ -18,6 +18,7 @@ from incrowd.collection.mixer.store.keys import BusyError, FullError, Secrets, S
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.problem import KINDS, Kind
+from incrowd.collection.seldom import SeldomLog
 from incrowd.collection.service import answer, is_octets
 from incrowd.collection.settings import StoreSettings
 from incrowd.collection.steady import TimedClock
@@ -60,6 +61,7 @@ class Receiving:
     ) -> None:
         self.store, self.bundle, self.settings, self.length = store, bundle, settings, length
         self.clock, self._closes = clock, as_time(bundle.closes)
+        self.log = SeldomLog(LOG)
         self._announced = str(length).encode()
         self._room = max(1, settings.memory // length)
 
@@ -78,9 +80,9 @@ class Receiving:
             body = await self._body(dict(scope["headers"]), receive)
             return answer(body) if isinstance(body, Kind) else await act(body)
         except StoreError as error:  # the key may have been destroyed while the body waited
-            return answer(over) if self.store.secrets is None else refusal(error)
+            return answer(over) if self.store.secrets is None else self._refusal(error)
         except Exception as error:
-            return refusal(error)
+            return self._refusal(error)
         finally:
             self._room += 1
 
@@ -130,33 +132,32 @@ class Receiving:
         try:
             await asyncio.to_thread(self.store.check, self.length)
         except StoreError as error:
-            LOG.error("not ready: %s", error)
+            self.log(logging.ERROR, "not ready", f"not ready: {error}")
             return Response("no\n", 503, media_type="text/plain")
         return Response("ready\n", media_type="text/plain")
 
+    def guarded(self, handler: Handler) -> Handler:
+        """Return a handler that turns every error into a response and never logs a traceback."""
 
-def guarded(handler: Handler) -> Handler:
-    """Return a handler that turns every error into a response and never logs a traceback."""
+        async def guarded(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Exception as error:
+                return self._refusal(error)
 
-    async def guarded(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except Exception as error:
-            return refusal(error)
+        return guarded
 
-    return guarded
-
-
-def refusal(error: Exception) -> Response:
-    """Return the response to an error; those that are not the sender's are logged."""
-    if isinstance(error, ProtocolError):
-        return answer(problem.kind_of(error))
-    if isinstance(error, FullError):
-        return answer(KINDS["full"])
-    if isinstance(error, BusyError):
-        return answer(KINDS["busy"])
-    LOG.error("a request failed: %s", _log_text(error))
-    return answer(KINDS["fault"])
+    def _refusal(self, error: Exception) -> Response:
+        """Return the response to an error; those that are not the sender's are logged, seldom."""
+        if isinstance(error, ProtocolError):
+            return answer(problem.kind_of(error))
+        if isinstance(error, FullError):
+            return answer(KINDS["full"])
+        if isinstance(error, BusyError):
+            return answer(KINDS["busy"])
+        text = f"a request failed: {_log_text(error)}"
+        self.log(logging.ERROR, type(error).__name__, text)
+        return answer(KINDS["fault"])
 
 
 def working(

@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import socket
+import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -79,15 +80,24 @@ def gauge(name: str, help: str, value: float) -> Metric:
     return GaugeMetricFamily(name, help, value=value)
 
 
-# HTTP/1.1 with time limits: a connection is closed if the head of a request arrives too slowly.
+# HTTP/1.1 with time limits: a connection is closed if the head of a request arrives too slowly, or
+# if an answer is read too slowly.
 #
-# uvicorn waits for a head without limit, stores any number of headers, accepts requests without a
-# host, and does not notice that the sender of several requests has disconnected. Use a proxy in
-# front of a service all the same; nothing here depends on it.
+# uvicorn waits for a head and for the reader of an answer without limit, stores any number of
+# headers, accepts requests without a host, of other versions and protocols, and with two types, and
+# does not notice that the sender of several requests has disconnected. Use a proxy in front of a
+# service all the same; nothing here depends on it.
 
 
 HEAD_SECONDS = 10.0  # from the first byte, or from the answer before it, to the end of a head
 HEAD_BYTES = 1 << 16
+WRITE_SECONDS = 30.0  # in which a reader has to take WRITE_BYTES of an answer, or all that is left
+WRITE_BYTES = 1 << 15
+AT_ONCE = struct.pack("ii", 1, 0)  # of SO_LINGER: drop what was not sent
+ONCE = {  # headers that say one thing; with two of them, services and proxies could disagree
+    *(b"host", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding"),
+    *(b"authorization", b"expect", b"origin", b"access-control-request-method"),
+}
 
 
 class BadHead(Exception):
@@ -95,7 +105,7 @@ class BadHead(Exception):
 
 
 class Impatient(HttpToolsProtocol):
-    """Closes a connection whose request head is too slow or too long.
+    """Closes a connection whose request head is too slow or too long, or whose reader is too slow.
 
     Bytes that arrive after a response (the rest of a refused body) are counted like a head. Bodies
     that are read have their own time limit, where they are read.
@@ -104,18 +114,26 @@ class Impatient(HttpToolsProtocol):
     _due: asyncio.TimerHandle | None = None
     _bytes = 0  # received while a head was incomplete
     _head = 0  # bytes of the head itself, which can arrive together with other data
+    _raw = b""  # what was received with the current head
+    _in_head = False
     _answering: RequestResponseCycle | None = None
+    _unread: asyncio.TimerHandle | None = None
+    _left = 0  # bytes that were not read when that timer began
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer: the peer may send nothing."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that all that is not read is noticed
         self._begin()
 
     def data_received(self, data: bytes) -> None:
         """Receive part of a head or of a body."""
         if self._due is None and (self.cycle is None or self.cycle.response_complete):
             self._begin()
+        self._raw += data
         super().data_received(data)
+        if not self._in_head:
+            self._raw = b""
         if self._due is not None:
             self._bytes += len(data)
             if self._bytes > HEAD_BYTES:
@@ -123,7 +141,7 @@ class Impatient(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Start a head."""
-        self._head = 0
+        self._head, self._in_head = 0, True
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -137,16 +155,49 @@ class Impatient(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Check the complete head: no host, or two, gives 400 (RFC 9112, section 3.2)."""
+        """Check the complete head; another one than the protocol promises gives 400.
+
+        The parser also accepts other versions and protocols, and several spaces.
+        """
         self._end()
-        hosts = sum(name == b"host" for name, _ in self.headers)
-        if hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+        self._in_head = False
+        line = b"%s %s HTTP/1.1\r\n" % (self.parser.get_method(), self.url)
+        if line not in self._raw or not is_unambiguous(self.headers):
             raise BadHead
         super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        """Start the timer: the peer does not read."""
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """Stop it: the peer has read everything."""
+        super().resume_writing()
+        self._stop_watching()
+
+    def _watch(self) -> None:
+        self._left = self.transport.get_write_buffer_size()
+        self._unread = self.loop.call_later(WRITE_SECONDS, self._read_enough)
+
+    def _read_enough(self) -> None:
+        """Close the connection unless its reader goes on; the kernel drops the rest."""
+        if self._left - self.transport.get_write_buffer_size() < WRITE_BYTES:
+            line = self.transport.get_extra_info("socket")
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+            self.transport.abort()
+        else:
+            self._watch()
+
+    def _stop_watching(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the last request and any request before it."""
         self._end()
+        self._stop_watching()
         super().connection_lost(exc)
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True
@@ -170,6 +221,17 @@ class Impatient(HttpToolsProtocol):
         if self._due is not None:
             self._due.cancel()
             self._due = None
+
+
+def is_unambiguous(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Return whether a request has one host (RFC 9112, section 3.2), and no doubled header.
+
+    Bodies are at most in chunks: no other coding would be undone (section 6.1).
+    """
+    given = [(name, value) for name, value in headers if name in ONCE]
+    only = dict(given)
+    is_plain = only.get(b"transfer-encoding", b"chunked").lower() == b"chunked"
+    return len(only) == len(given) and len(only.get(b"host", b"a b").split()) < 2 and is_plain
 
 
 GARBAGE = 100_000  # new objects that trigger a search for reference cycles

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import select
 import socket
 import struct
 import subprocess
@@ -11,6 +12,7 @@ import time
 import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from incrowd.collection import service
 from incrowd.collection.service import HEAD_BYTES
 from tests.collection.mixer.conftest import BYTES, HEAD, INVITED, LENGTH, START, served, upload
 
@@ -34,18 +36,138 @@ def status(port, request):
             return ""
 
 
-@pytest.mark.parametrize(
-    ("head", "expected"),
-    [
-        (b"GET /health HTTP/1.1\r\n\r\n", "400"),
-        (GET + b"Host: s\r\n\r\n", "400"),
-        (b"GET /health HTTP/1.0\r\n\r\n", "200"),
-        (GET + b"\r\n", "200"),
-    ],
-    ids=["no host", "two hosts", "HTTP/1.0 without one", "one host"],
-)
-def test_a_request_has_one_host(port, head, expected):
-    assert status(port, head) == expected
+def of_version(line):
+    """A request whose first line ends so."""
+    return b"GET /health" + line + b"\r\nHost: s\r\n\r\n"
+
+
+def given(*headers):
+    return GET + b"".join(header + b"\r\n" for header in headers) + b"\r\n"
+
+
+MALFORMED = {
+    "no host": b"GET /health HTTP/1.1\r\n\r\n",
+    "two hosts": given(b"Host: s"),
+    "two words as host": b"GET /health HTTP/1.1\r\nHost: a b\r\n\r\n",
+    "HTTP/1.0": of_version(b" HTTP/1.0"),
+    "HTTP/1.0 without a host": b"GET /health HTTP/1.0\r\n\r\n",
+    "HTTP/1.2": of_version(b" HTTP/1.2"),
+    "HTTP/2.0": of_version(b" HTTP/2.0"),
+    "HTTP/0.9": of_version(b" HTTP/0.9"),
+    "no version": of_version(b""),
+    "another protocol": of_version(b" RTSP/1.1"),
+    "two spaces": of_version(b"  HTTP/1.1"),
+    "two types": given(b"Content-Type: application/octet-stream", b"Content-Type: text/plain"),
+    "one type twice": given(*[b"Content-Type: application/octet-stream"] * 2),
+    "two codings": given(b"Content-Encoding: gzip", b"Content-Encoding: identity"),
+    "two lengths": given(b"Content-Length: 0", b"Content-Length: 1"),
+    "one length twice": given(b"Content-Length: 0", b"Content-Length: 0"),
+    "a length and chunks": given(b"Content-Length: 0", b"Transfer-Encoding: chunked"),
+    "chunks of another coding": given(b"Transfer-Encoding: gzip, chunked"),
+    "two passwords": given(b"Authorization: Bearer a", b"Authorization: Bearer b"),
+    "two origins": given(b"Origin: https://a.example", b"Origin: https://b.example"),
+    "a continued line": given(b"A: b", b" c"),
+    "a space before a colon": given(b"A : b"),
+    "a header without a name": given(b": b"),
+}
+REGULAR = {
+    "one host": given(),
+    "a host of any case": b"GET /health HTTP/1.1\r\nhOsT: s\r\n\r\n",
+    "two lines of one list": given(b"Accept: text/plain", b"Accept: */*"),
+    "empty lines before it": b"\r\n\r\n" + given(),
+    "a whole address": b"GET http://s/health HTTP/1.1\r\nHost: s\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_a_request_that_is_not_of_the_protocol_is_answered_with_400(port, what):
+    assert status(port, MALFORMED[what]) == "400"
+
+
+@pytest.mark.parametrize("what", REGULAR)
+def test_a_regular_request_is_served(port, what):
+    assert status(port, REGULAR[what]) == "200"
+
+
+def test_uvicorn_alone_would_serve_malformed_requests(tmp_path):
+    """The wrong variant: what the parser accepts, the service would."""
+    with served(tmp_path, HttpToolsProtocol) as port:
+        accepted = {what for what, head in MALFORMED.items() if status(port, head) == "200"}
+    assert {"HTTP/1.0", "HTTP/2.0", "another protocol", "two types"} <= accepted
+
+
+@pytest.mark.parametrize("cut", range(1, len(given()), 7))
+def test_the_next_request_may_come_in_any_pieces(port, cut):
+    """Also while the one before it is being answered."""
+    with socket.create_connection(("127.0.0.1", port), 5) as line:
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        line.sendall(UPLOAD + given()[:cut])
+        time.sleep(0.01)
+        line.sendall(given()[cut:])
+        heard = b""
+        while heard.count(b"HTTP/1.1 ") < 2 or not heard.endswith(b"ok\n"):
+            piece = line.recv(4096)
+            assert piece, heard
+            heard += piece
+    assert b"400" not in heard
+
+
+# --- readers -------------------------------------------------------------------------------------
+
+
+MANY = GET.replace(b"/health", b"/bundle") + b"\r\n"
+
+
+def asked(port, requests):
+    """A connection with a small buffer, over which bundles are requested."""
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.settimeout(5)
+    line.connect(("127.0.0.1", port))
+    with contextlib.suppress(TimeoutError):
+        line.settimeout(0.2)
+        line.sendall(requests)
+    return line
+
+
+def is_ended(line, patience):
+    """Whether the other side ends a connection, without reading from it."""
+    poll = select.poll()
+    poll.register(line, select.POLLERR | select.POLLHUP)
+    return bool(poll.poll(1000 * patience))
+
+
+@pytest.fixture
+def hurried(tmp_path, monkeypatch):
+    monkeypatch.setattr(service, "WRITE_SECONDS", 0.3)
+    with served(tmp_path) as port:
+        yield port
+
+
+def test_who_never_reads_the_answer_is_cut_off(hurried):
+    with asked(hurried, MANY * 3000) as line:
+        assert is_ended(line, 5)
+    assert status(hurried, given()) == "200"
+
+
+def test_uvicorn_alone_would_wait_for_ever_for_a_reader(tmp_path):
+    """The wrong variant."""
+    with served(tmp_path, HttpToolsProtocol) as port, asked(port, MANY * 3000) as line:
+        assert not is_ended(line, 1.5)
+
+
+def test_who_reads_slowly_gets_the_whole_answer(hurried, monkeypatch):
+    """For longer than the time in which something has to be read."""
+    monkeypatch.setattr(service, "WRITE_BYTES", 1)
+    with asked(hurried, MANY * 200) as line:
+        line.settimeout(5)
+        heard, begun = b"", time.monotonic()
+        while heard.count(b"HTTP/1.1 200 ") < 200:
+            heard += line.recv(1 << 16)
+            time.sleep(0.001)
+            if time.monotonic() - begun < 1:
+                time.sleep(0.05)
+    assert time.monotonic() - begun > 1
 
 
 @pytest.mark.parametrize("lines", [1, 40], ids=["one line", "many lines"])

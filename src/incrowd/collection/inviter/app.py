@@ -23,7 +23,7 @@ from incrowd.collection.machine import cores
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import TokenRequest, request_length
-from incrowd.collection.receiving import ANY_PAGE, Receiving, guarded, working
+from incrowd.collection.receiving import ANY_PAGE, Receiving, working
 from incrowd.collection.service import OCTETS, answer, no_such
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
@@ -48,10 +48,10 @@ def application(
     desk = TokenDesk(store, settings, clock)
     app = Starlette(
         routes=[
-            Route("/tokens", guarded(desk.tokens), methods=["POST"]),
-            Route("/bundle", guarded(desk.show_bundle), methods=["GET"]),
-            Route("/health", guarded(desk.health), methods=["GET"]),
-            Route("/ready", guarded(desk.ready), methods=["GET"]),
+            Route("/tokens", desk.guarded(desk.tokens), methods=["POST"]),
+            Route("/bundle", desk.guarded(desk.show_bundle), methods=["GET"]),
+            Route("/health", desk.guarded(desk.health), methods=["GET"]),
+            Route("/ready", desk.guarded(desk.ready), methods=["GET"]),
         ],
         middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
         exception_handlers={HTTPException: no_such},

@@ -33,7 +33,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import has_entry
 from incrowd.collection.protocol.upload import Upload, parse_upload, upload_length
-from incrowd.collection.receiving import ANY_PAGE, OPEN_TO_PAGES, Receiving, guarded, working
+from incrowd.collection.receiving import ANY_PAGE, OPEN_TO_PAGES, Receiving, working
 from incrowd.collection.service import answer, exposition, no_such
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
@@ -106,11 +106,11 @@ def application(
     app = Mixer(
         desk,
         routes=[
-            Route("/bundle", guarded(desk.show_bundle), methods=["GET"]),
-            Route("/count", guarded(desk.count), methods=["GET"]),
-            Route("/metrics", guarded(desk.metrics), methods=["GET"]),
-            Route("/health", guarded(desk.health), methods=["GET"]),
-            Route("/ready", guarded(desk.ready), methods=["GET"]),
+            Route("/bundle", desk.guarded(desk.show_bundle), methods=["GET"]),
+            Route("/count", desk.guarded(desk.count), methods=["GET"]),
+            Route("/metrics", desk.guarded(desk.metrics), methods=["GET"]),
+            Route("/health", desk.guarded(desk.health), methods=["GET"]),
+            Route("/ready", desk.guarded(desk.ready), methods=["GET"]),
         ],
         middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
         exception_handlers={HTTPException: no_such},
