@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import reduce, wraps
+from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from incrowd.accountant.certificates import Assessment
     from incrowd.accountant.channels.bit_flip import BitFlip
     from incrowd.accountant.schema import Contribution
-    from incrowd.survey import AnyQuestion
+    from incrowd.plans import Message
+    from incrowd.plans.plan import Assumption
+    from incrowd.survey import Survey
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
@@ -80,10 +82,13 @@ class Setting:
         self.bits = bits or 0
         self.survey = Survey.load(survey) if survey else None
         self.copies = int(self._value("copies", copies, self.survey, 1))
-        self.rows = self.survey.rows_per_person if self.survey else 1
-        rows = int(self._value("crowd", crowd, self.survey))
+        people = int(self._value("crowd", crowd, self.survey))
         collude = int(self._value("colluding", colluding, self.survey, 0))
-        self.crowd = rows // self.rows - collude
+        self.crowd = people - collude
+        if self.survey:
+            changes = {"crowd": people, "colluding": collude}
+            self.survey = self.survey.model_copy(update=changes)
+            self.crowd = self.survey.honest
 
     @staticmethod
     def _value(
@@ -101,31 +106,47 @@ class Setting:
         return self._value(name, value, self.survey and self.survey.privacy)
 
     def sent(self, channel: BitFlip) -> Contribution:
-        """What one person sends, with this noise wherever the survey fixes no other.
-
-        Covers all rounds of a survey and all rows of a person. Permanent responses travel in a
-        message of their own, and are the same in all rounds and copies.
-        """
-        from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
+        """What one person sends in all rounds of a survey and for all her rows, as in a plan."""
+        from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema, alternatives
+        from incrowd.plans.sent import sent
 
         if self.survey is None:
             return Contribution.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
-        questions = self.survey.randomized
-        permanent = [question for question in questions if question.memoized]
-        fresh = [question for question in questions if not question.memoized]
-        groups = ((fresh, self.copies * self.survey.rounds), (permanent, 1))
-        return reduce(Contribution.also, (self._of(*each, channel) for each in groups if each[0]))
+        (only,) = alternatives(sent(self.survey, self._messages(self.survey, channel)))
+        return only  # joint reports have no alternatives
 
-    def _of(self, questions: Sequence[AnyQuestion], times: int, channel: BitFlip) -> Contribution:
-        from incrowd.accountant.schema import Contribution, Part, Schema
-        from incrowd.plans.message import crowd_channel
+    def assumptions(self, by: str, channel: BitFlip) -> tuple[Assumption, ...]:
+        """What the figures of an analysis assume."""
+        from incrowd.accountant.analyses import analysis
+        from incrowd.guarantees import assumptions
+        from incrowd.plans.ledger import rounds_planned
+        from incrowd.plans.plan import Assumption
 
-        parts = [
-            Part(domain, crowd_channel(question) or channel)
-            for question in questions
-            for domain in question.domains
+        code = analysis(by).assumption
+        if self.survey is None:
+            return (Assumption(code=code),)
+        privacy = self.survey.privacy.model_copy(update={"analysis": by})
+        survey = self.survey.model_copy(update={"privacy": privacy})
+        return assumptions([rounds_planned(survey, self._messages(survey, channel))], code)
+
+    def _messages(self, survey: Survey, channel: BitFlip) -> list[Message]:
+        """One report of all questions, and one of those with permanent responses, with this noise
+        wherever the survey fixes no other."""
+        from incrowd.plans.message import JointReport
+
+        fresh, permanent = (
+            tuple(each for each in survey.randomized if each.memoized == kept)
+            for kept in (False, True)
+        )
+        return [
+            JointReport(
+                questions=questions,
+                noise_numerator=channel.numerator,
+                copies=self.copies,
+            )
+            for questions in (fresh, permanent)
+            if questions
         ]
-        return Contribution.of(Schema.of(parts), times * self.rows)
 
 
 def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
@@ -244,6 +265,7 @@ def curve(
     from incrowd.accountant.certificates import curves
     from incrowd.accountant.channels.bit_flip import BitFlip
     from incrowd.presentation import number_text
+    from incrowd.presentation.sentences import assumption_sentence
 
     if output.suffix.lower() not in (".html", ".csv"):
         raise UsageError.of("-o", str(output), "should end in .html or .csv")
@@ -268,6 +290,7 @@ def curve(
             title = f"{shown}, {setting.copies} copies"
             temporary.write_text(curve_page(title, epsilons, deltas), encoding="utf-8")
     say(f"wrote {output}")
+    say(" ".join(map(assumption_sentence, setting.assumptions(DEFAULT, channel))))
 
 
 def _show(
@@ -282,14 +305,16 @@ def _show(
     from incrowd.accountant.analyses import ANALYSES as REGISTERED
     from incrowd.accountant.certificates import assess
     from incrowd.presentation import number_text
-    from incrowd.presentation.sentences import analysis_assumption, worst_pair
+    from incrowd.presentation.sentences import assumption_sentence, worst_pair
     from incrowd.presentation.terminal_tables import table
 
     sent = setting.sent(channel)
     with working("computing"):
         requested = assess(analysis, sent, setting.crowd, epsilon)
+    assumed = setting.assumptions(analysis, channel)
     if json:
-        print_json(facts(requested, channel))
+        more = {"assumptions": [each.model_dump(mode="json") for each in assumed]}
+        print_json(facts(requested, channel) | more)
         return
     shown = number_text.noise(channel.q, 8)
     title = f"noise {shown}, crowd {setting.crowd:,}, copies {setting.copies}"
@@ -304,7 +329,7 @@ def _show(
             bounds = (number_text.bound(value, 6) for value in (order.delta, order.eta))
             say("the papers' own pair, {}: delta {}, eta {}".format(name, *bounds))
     say(f"{requested.analysis}: {worst_pair(requested.worst)}")
-    say(analysis_assumption(requested.assumption))
+    say(" ".join(map(assumption_sentence, assumed)))
 
 
 def _row(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.base import rounded_down
-from incrowd.accountant.codes import AssumptionCode, WorstPair
+from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.guarantees import (
     EACH,
@@ -177,11 +177,6 @@ def assumption_sentence(assumption: Assumption, mixed_by: Sequence[Mixing] = ())
         them="it" if len(assumption.questions) == 1 else "them",
     )
     return f"{text[:1].upper()}{text[1:]}"
-
-
-def analysis_assumption(code: AssumptionCode) -> str:
-    """The assumption of an analysis."""
-    return assumption_sentence(Assumption(code=code))
 
 
 _TWO = "the two mixers do not both work with the collector, the inviter admits real people only"
