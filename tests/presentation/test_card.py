@@ -67,7 +67,7 @@ class TestCard:
         text, plan = texts(carded("rounds")), second_round()
         assert f"Round <one> (900 people, plan {plan.earlier[0].digest[:12]}…)" in text
         assert "up to 50 may cooperate with the analyst: the other 950" in text
-        assert "the guarantee relies on only 900" in text and plan.guarantee.crowd == 900
+        assert "the guarantee relies on only 850" in text and plan.guarantee.crowd == 900 - 50
         assert "drug: the device draws the response once" in text
         assert "flipped with probability 0.35, then a 0 is sent as 1 with probability 0.25" in text
         assert "keeps a secret key" in text

@@ -135,8 +135,8 @@ class Setting:
         from incrowd.plans.message import JointReport
 
         fresh, permanent = (
-            tuple(each for each in survey.randomized if each.memoized == kept)
-            for kept in (False, True)
+            tuple(each for each in survey.randomized if each.memoized == memoized)
+            for memoized in (False, True)
         )
         return [
             JointReport(
