@@ -64,6 +64,13 @@ def twice(folder):
     return [one.send(ANSWERS[0]) for _ in range(2)]
 
 
+def sent_by_another_window(folder):
+    """Another window has finished while this one waited for the tokens of the same upload."""
+    memory = Memory(folder)
+    memory.note(OPEN)
+    memory.exchange(OPEN, b"old", b"new")
+
+
 def at_page(_):
     """The link of a survey page, given to `send`."""
     page = page_files(
@@ -198,6 +205,7 @@ CASES = {
     "withdrawn twice": refused(said("method"), Device.withdraw),
     "nothing to withdraw": lambda folder: made(Shuffler(OPEN), folder).withdraw(),
     "answered twice": twice,
+    "sent by another window": sent_by_another_window,
     "two rows": two_rows,
     "no code": lambda _: checked_code(INVITED, ""),
     "no stratum": lambda _: stratum_number(make_vectors.OPEN, None),

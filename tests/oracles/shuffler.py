@@ -31,12 +31,17 @@ def traveling(answer):
 
 @dataclass
 class Shuffler:
-    """faults: "lost" before it is handled, "unanswered" after; or an answer in its place."""
+    """faults: "lost" before it is handled, "unanswered" after; or an answer in its place.
+
+    unknown: codes that it refuses. gone: withdrawn uploads, by entry if there are invitations.
+    """
 
     bundle: object
     faults: list = field(default_factory=list)
     closed: bool = False
     stored: dict = field(default_factory=dict)
+    unknown: set = field(default_factory=set)
+    gone: dict = field(default_factory=dict)
     requests: list = field(default_factory=list)
 
     def __call__(self, request):
@@ -64,8 +69,12 @@ class Shuffler:
             return said("closed")
         if self.stored.get(upload.entry, None) == body or body in self.stored.values():
             return httpx.Response(200)
-        if self.bundle.codes and upload.entry in self.stored:
+        if body in self.gone.values():
+            return said("withdrawn")
+        if self.bundle.codes and upload.entry in self.stored | self.gone:
             return said("code-used")
+        if upload.entry in self.unknown:
+            return said("code-unknown")
         self.stored[upload.entry if self.bundle.codes else len(self.stored)] = body
         return httpx.Response(201)
 
@@ -73,6 +82,7 @@ class Shuffler:
         if self.closed:
             return said("not-found")
         self.stored = {key: data for key, data in self.stored.items() if data != body}
+        self.gone[upload.entry if self.bundle.codes else len(self.gone)] = body
         return httpx.Response(204)
 
     @property

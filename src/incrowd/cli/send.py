@@ -91,7 +91,8 @@ def send(
     """Send your answers to a collection's shuffler, sealed.
 
     The guarantee is shown first. The answers are randomized once, when they are sent, and never
-    stored. If the server does not respond, the same upload is sent again.
+    stored. If the server does not respond or refuses them, the same upload is sent again, and no
+    other. Withdrawing is final.
 
     \b
     Example:
@@ -115,14 +116,15 @@ def send(
     with ExitStack() as stack:
         if withdraw:
             device.withdraw()
-            final = device.bundle.mixers > 1
-            facts["outcome"] = "withdrawn-for-good" if final else "withdrawn"
+            facts["outcome"] = "withdrawn"
         elif show or answers is None:
             facts["outcome"] = "nothing was sent"
         elif each_row:
             key = stack.enter_context(stored_key(device_key))
             facts |= _crowd(device, answers, stratum, _codes(device, codes), id, key, at_once)
         else:
+            if device.is_sealed:
+                say(f"your answers are already sealed and are sent again; {answers} is not used")
             if not (yes or json) and sys.stdin.isatty():
                 typer.confirm("Send?", abort=True, err=True)
             key = stack.enter_context(stored_key(device_key))
@@ -186,7 +188,8 @@ def _one(
     keep: bool,
 ) -> dict[str, Any]:
     table = incrowd.load_answers(answers, device.bundle.plan.survey)
-    if not code and not device.link.code and device.bundle.codes and sys.stdin.isatty():
+    has_code = code or device.link.code or device.is_sealed
+    if not has_code and device.bundle.codes and sys.stdin.isatty():
         code = typer.prompt("Code of the invitation", err=True)
     return asdict(device.send(table, stratum=stratum, code=code, device_key=key, keep=keep))
 
@@ -248,8 +251,7 @@ def _codes(device: Device, path: Path | None) -> list[bytes]:
 _OUTCOMES = {
     "stored": "stored: the shuffler has your answers",
     "repeated": "the shuffler already had your answers",
-    "withdrawn": "withdrawn: your answers were not counted, and you may answer again",
-    "withdrawn-for-good": "withdrawn: your answers were not counted, and your invitation is used",
+    "withdrawn": "withdrawn: your answers are not counted, and you cannot answer again",
 }
 
 
@@ -262,8 +264,6 @@ def _report(facts: dict[str, Any], json: bool) -> None:
         for kind, people in facts["refused"].items():
             say(f"{people:,} were refused: {kind}")
     else:
-        if facts.get("resumed"):
-            say("an earlier upload was sent again; these answers were not used")
         say(_OUTCOMES.get(facts["outcome"], facts["outcome"]))
     if facts.get("refused"):
         raise typer.Exit(1)

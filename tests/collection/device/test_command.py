@@ -106,8 +106,31 @@ def test_a_person_looks_sends_and_withdraws(tmp_path):
         again = sent(tmp_path, link(CODE), answers, "--keep")
         assert "not used" in again.stderr and len(shuffler.stored) == 1
         back = sent(tmp_path, link(CODE), "--withdraw")
-        assert back.returncode == 0 and "withdrawn" in back.stderr
+        assert back.returncode == 0 and "you cannot answer again" in back.stderr
         assert shuffler.stored == {}
+        anew = sent(tmp_path, link(CODE), answers, "--json")
+        assert anew.returncode == 2 and "already answered" in anew.stderr
+        assert len(set(shuffler.bodies)) == 1
+
+
+def test_a_refused_person_is_told_that_her_answers_are_sealed_and_only_mends_the_code(tmp_path):
+    answers = written(tmp_path / "answers.csv", ANSWERS[:1])
+    others = written(tmp_path / "others.csv", ANSWERS[1:2])
+    with served() as (shuffler, link):
+        shuffler.unknown = {b"0" * 16}
+        first = sent(tmp_path, link("0" * 16), answers)
+        assert first.returncode == 1 and "stay sealed on this device" in first.stderr
+        again = sent(tmp_path, link("0" * 16), others)
+        assert again.returncode == 1
+        for words in ("already sealed", str(others), "is not used", "with the right one"):
+            assert words in again.stderr
+        right = sent(tmp_path, link(), others, "--code", CODE, "--json")
+        facts = json.loads(right.stdout)
+        assert (facts["outcome"], facts["resumed"]) == ("stored", True)
+        assert "is not used" in right.stderr
+        (body,) = shuffler.stored.values()
+        assert body[32:48] == CODE.encode()
+        assert len({each[:32] + each[48:] for each in shuffler.bodies}) == 1
 
 
 def test_json_says_what_is_promised_and_what_became_of_it(tmp_path):
@@ -119,7 +142,7 @@ def test_json_says_what_is_promised_and_what_became_of_it(tmp_path):
         assert found["bundle"] == shuffler.bundle.digest.hex()
         assert found["promise"]["epsilon"] >= shuffler.bundle.plan.guarantee.epsilon
         twice = sent(tmp_path, link(), answers, "--json")
-        assert twice.returncode == 2 and "may already be counted" in twice.stderr
+        assert twice.returncode == 2 and "already answered" in twice.stderr
     assert len(shuffler.stored) == 1
 
 

@@ -68,15 +68,20 @@ def test_what_is_kept_while_sending_is_sealed_and_private(home, answers):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
-def test_a_kept_upload_is_withdrawn_and_one_may_answer_again(home, answers):
+def test_withdrawing_is_final_and_only_the_digests_stay(home, answers):
     shuffler = Shuffler(INVITED)
     one = device(shuffler, home, code=CODE)
     one.send(answers, keep=True)
     assert len(shuffler.stored) == 1
     one.withdraw()
-    assert shuffler.stored == {} and files(home) == {next(iter(files(home))): b""}
-    assert one.send(answers).outcome == "stored"
-    assert len(set(shuffler.bodies)) == 2
+    assert shuffler.stored == {}
+    assert list(files(home).values()) == [
+        f"{INVITED.digest.hex()} {INVITED.plan.digest}\n".encode()
+    ]
+    for again in (one, device(shuffler, home, code="0" * 16)):
+        with pytest.raises(UsageError, match="even if they were withdrawn"):
+            again.send(answers)
+    assert len(set(shuffler.bodies)) == 1
 
 
 def test_without_keeping_nothing_can_be_withdrawn(home, answers):
@@ -117,7 +122,7 @@ def test_kept_uploads_go_when_their_collection_closes(home, answers):
 def test_nobody_answers_one_bundle_twice_on_a_device(home, answers):
     shuffler = Shuffler(OPEN)
     device(shuffler, home).send(answers)
-    with pytest.raises(UsageError, match="never randomized again"):
+    with pytest.raises(UsageError, match="randomized once and never anew"):
         device(shuffler, home).send(answers)
     assert len(shuffler.stored) == 1
 
@@ -202,3 +207,84 @@ def test_a_device_that_is_killed_while_it_sends_goes_on_with_the_same_bytes(home
     waiting = kept.read_bytes()
     assert device(shuffler, home).send(ANSWERS[1]).resumed
     assert shuffler.bodies == [waiting]
+
+
+class Paused:
+    """A process that stops at a step, until another one has done everything."""
+
+    def __init__(self, monkeypatch, step, meanwhile):
+        self.act, self.meanwhile = getattr(Memory, step), [meanwhile]
+        monkeypatch.setattr(Memory, step, lambda memory, *given: self(memory, *given))
+
+    def __call__(self, memory, *given):
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return self.act(memory, *given)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_two_windows_of_one_device_send_one_draw(home, monkeypatch, keep):
+    """The other window begins and ends after this one has drawn, and before it has stored."""
+    shuffler = Shuffler(OPEN)
+    one, other = device(shuffler, home), device(shuffler, home)
+    Paused(monkeypatch, "_locked", lambda: other.send(ANSWERS[1], keep=keep))
+    if keep:
+        assert one.send(ANSWERS[0]).resumed
+    else:
+        with pytest.raises(UsageError, match="already answered"):
+            one.send(ANSWERS[0])
+    assert len(set(shuffler.bodies)) == len(shuffler.stored) == 1
+
+
+def test_a_code_is_not_corrected_for_an_upload_that_another_window_has_sent(home, answers):
+    shuffler = Shuffler(INVITED)
+    shuffler.unknown = {b"0" * 16}
+    one = device(shuffler, home, code="0" * 16)
+    with pytest.raises(ProtocolError):
+        one.send(answers)
+    refused, _ = one.memory.once(INVITED, None)
+    assert device(shuffler, home).send(answers, code=CODE, keep=True).resumed
+    kept = one.memory.stored(INVITED)
+    assert one.memory.exchange(INVITED, refused, b"another") == kept == one.memory.stored(INVITED)
+    device(shuffler, home).send(answers)
+    with pytest.raises(UsageError, match="already answered"):
+        one.memory.exchange(INVITED, kept, b"another")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs fork")
+@pytest.mark.parametrize("step", ["keep", "_note"])
+@pytest.mark.parametrize("after", [False, True])
+def test_whoever_is_killed_while_storing_has_one_draw_at_most(home, step, after):
+    """Nothing has left a device that is killed before its draw is stored."""
+    shuffler = Shuffler(OPEN)
+    child = os.fork()
+    if child == 0:
+        act = getattr(Memory, step)
+
+        def killed(*given):
+            if after:
+                act(*given)
+            os._exit(9)
+
+        setattr(Memory, step, killed)
+        device(shuffler, home).send(ANSWERS[0])
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    is_stored = (step, after) != ("keep", False)
+    assert bool(list(home.glob("*.upload"))) == is_stored
+    assert device(shuffler, home).send(ANSWERS[1]).resumed == is_stored
+    assert len(set(shuffler.bodies)) == 1 and Memory(home).has(OPEN)
+
+
+def test_everything_is_on_disk_before_the_first_byte_leaves(home, answers):
+    shuffler, seen = Shuffler(OPEN), []
+    one, handled = device(shuffler, home), shuffler.handled
+
+    def watched(request):
+        if request.method == "POST":
+            seen.append((Memory(home).stored(OPEN) == request.read(), Memory(home).has(OPEN)))
+        return handled(request)
+
+    shuffler.handled = watched
+    one.send(answers)
+    assert seen == [(True, True)]

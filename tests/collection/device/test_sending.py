@@ -4,6 +4,8 @@ import httpx
 import pytest
 
 from incrowd.collection.device.connection import Patience, open_client
+from incrowd.collection.device.device import OVER
+from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import parse_upload, upload_length
 from incrowd.errors import AnswersError, ProtocolError, UsageError
 from tests.oracles.make_vectors import ANSWERS
@@ -103,21 +105,65 @@ def test_who_may_be_counted_is_told_so(home, answers, name):
     shuffler.faults.append(said(name))
     with pytest.raises(ProtocolError, match="your upload may already be counted"):
         one.send(answers)
+
+
+@pytest.mark.parametrize("name", ["closed", "withdrawn"])
+def test_what_is_over_is_deleted_and_never_drawn_anew(home, answers, name):
+    shuffler = Shuffler(INVITED)
+    one = device(shuffler, home, code=CODE)
+    shuffler.faults.append(said(name))
+    with pytest.raises(ProtocolError):
+        one.send(answers)
     assert not list(home.glob("*.upload"))
-    with pytest.raises(UsageError, match="may already be counted and are never randomized again"):
+    with pytest.raises(UsageError, match="randomized once and never anew"):
         one.send(answers)
     assert len(shuffler.bodies) == 1
 
 
-@pytest.mark.parametrize("name", ["code-unknown", "sealed", "length", "bundle", "stratum"])
-def test_what_was_refused_for_good_may_be_answered_again(home, answers, name):
+REFUSALS = [name for name, kind in KINDS.items() if name not in OVER]
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_was_refused_is_sent_again_as_the_same_bytes(home, name):
+    """Whatever the service says, and whatever the person answers then."""
     shuffler = Shuffler(INVITED)
-    one = device(shuffler, home, code=CODE)
+    one = device(shuffler, home, code=CODE, whole=1.0)
+    shuffler.faults += [said(name)] * 20
+    with pytest.raises(ProtocolError, match=name):
+        one.send(ANSWERS[0])
+    shuffler.faults.clear()
+    again = one.send(ANSWERS[1])
+    assert (again.outcome, again.resumed) == ("stored", True)
+    assert len(set(shuffler.bodies)) == 1
+
+
+@pytest.mark.parametrize("name", ["code-unknown", "code-used"])
+def test_a_refused_code_is_corrected_in_the_same_sealed_answers(home, name):
+    """The stored bytes come first: they may have been accepted, unseen, in the meantime."""
+    shuffler = Shuffler(INVITED)
+    one = device(shuffler, home, code="0" * 16)
     shuffler.faults.append(said(name))
     with pytest.raises(ProtocolError, match=name):
+        one.send(ANSWERS[0])
+    right = device(shuffler, home, code=CODE)
+    shuffler.faults.append(said(name))
+    assert right.send(ANSWERS[1]).resumed
+    codes = [body[32:48].decode() for body in shuffler.bodies]
+    assert codes == ["0" * 16, "0" * 16, CODE]
+    assert len({body[:32] + body[48:] for body in shuffler.bodies}) == 1
+    assert one.memory.stored(INVITED) is None and one.memory.has(INVITED)
+
+
+def test_an_accepted_upload_keeps_its_code_whatever_is_typed_later(home, answers):
+    """The answer got lost: with another code, it could be neither repeated nor withdrawn."""
+    shuffler = Shuffler(INVITED)
+    one = device(shuffler, home, code=CODE, whole=1.0)
+    shuffler.faults += ["unanswered"] * 9
+    with pytest.raises(ProtocolError):
         one.send(answers)
-    assert one.send(answers).outcome == "stored"
-    assert len(set(shuffler.bodies)) == 2
+    shuffler.faults.clear()
+    assert one.send(answers, code="0" * 16).outcome == "repeated"
+    assert len(set(shuffler.bodies)) == 1
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -126,7 +126,7 @@ def test_an_upload_with_fewer_envelopes_is_refused(home, answers):
 
 # --- a kill at every step ------------------------------------------------------------------------
 
-STEPS = ((Memory, "keep"), (Memory, "note"), (Memory, "drop"), (Connection, "ask"))
+STEPS = ((Memory, "keep"), (Memory, "_note"), (Memory, "drop"), (Connection, "ask"))
 
 
 class Killed(BaseException):
@@ -189,7 +189,7 @@ def test_a_device_that_stores_too_late_would_blind_anew(home):
 
     with (
         mock.patch.object(Memory, "keep", too_late),
-        mock.patch.object(Memory, "note"),
+        mock.patch.object(Memory, "_note"),
         pytest.raises(ProtocolError, match="invitation was already used"),
     ):
         run(home, 2, after=True)
@@ -214,26 +214,50 @@ def test_an_unknown_code_may_be_typed_again(home, answers):
     services = Services(CODES[1:])
     with pytest.raises(ProtocolError, match="check each character"):
         device(services, home, code=CODE).send(answers)
-    assert kept(home) == [] and not Memory(home).has(bundle())
-    assert device(services, home, code=CODES[1].decode()).send(answers).outcome == "stored"
+    assert kept(home) == [".pending"] and Memory(home).has(bundle())
+    assert device(services, home, code=CODES[1].decode()).send(ANSWERS[1]).resumed
+    requests = services.sent_to("/tokens")
+    assert [each[32:48] for each in requests] == [CODES[0], CODES[0], CODES[1]]
+    assert len({each[:32] + each[48:] for each in requests}) == 1, "the same blinded values"
 
 
-def test_a_code_of_another_device_is_final(home, answers):
+def test_a_code_of_another_device_gets_no_new_draw(home, answers):
     services = Services()
     services.codes[CODES[0]] = b"another request"
-    with pytest.raises(ProtocolError, match="invitation was already used"):
-        device(services, home, code=CODE).send(answers)
-    assert kept(home) == [] and Memory(home).has(bundle())
+    for _ in range(2):
+        with pytest.raises(ProtocolError, match="invitation was already used"):
+            device(services, home, code=CODE).send(answers)
+    assert len(set(services.sent_to("/tokens"))) == 1 and kept(home) == [".pending"]
+
+
+def test_two_windows_that_get_tokens_send_one_upload(home, answers):
+    """Each would put the same reports into envelopes of its own."""
+    services = Services()
+    one, other = (device(services, home, code=CODE) for _ in range(2))
+    honest = services.handled
+
+    def meanwhile(request):
+        if request.url.path == "/tokens" and services.handled is not honest:
+            services.handled = honest
+            other.send(ANSWERS[1], keep=True)
+        return honest(request)
+
+    services.handled = meanwhile
+    assert one.send(answers, keep=True).outcome == "repeated"
+    assert len(set(services.sent_to("/upload"))) == 1
+    assert len(set(services.sent_to("/tokens"))) == 1
 
 
 def test_a_mixer_that_refuses_the_upload_is_final(home, answers):
-    """The code gets no other tokens, so that nothing else could be sent."""
+    """The code gets no other tokens, so that nothing else is ever sent."""
     services = Services()
     one, honest = device(services, home, code=CODE), services.handled
     services.handled = lambda r: said("token") if r.url.path == "/upload" else honest(r)
     with pytest.raises(ProtocolError, match="a token is not valid"):
         one.send(answers)
-    assert kept(home) == [] and Memory(home).has(bundle())
+    services.handled = honest
+    assert kept(home) == [".upload"]
+    assert one.send(ANSWERS[1]).resumed and len(set(services.sent_to("/upload"))) == 1
 
 
 def test_withdrawing_is_final(home, answers):
@@ -243,7 +267,7 @@ def test_withdrawing_is_final(home, answers):
     assert len(services.stored) == 1 and kept(home) == [".upload"]
     one.withdraw()
     assert services.stored == {} and kept(home) == []
-    with pytest.raises(UsageError, match="never randomized again"):
+    with pytest.raises(UsageError, match="randomized once and never anew"):
         one.send(answers)
 
 
@@ -251,7 +275,7 @@ def test_a_late_upload_that_was_withdrawn_does_not_ask_for_new_answers(home, ans
     services = Services()
     one, honest = device(services, home, code=CODE), services.handled
     services.handled = lambda r: said("withdrawn") if r.url.path == "/upload" else honest(r)
-    with pytest.raises(ProtocolError, match="cannot be used again"):
+    with pytest.raises(ProtocolError, match="never randomized a second time"):
         one.send(answers)
 
 
@@ -264,7 +288,7 @@ def test_a_damaged_file_is_not_sent(home, answers):
     services.faults.clear()
     (file,) = home.glob("*.pending")
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(ProtocolError, match="answer with another invitation"):
+    with pytest.raises(ProtocolError, match="nothing else is ever sent"):
         one.send(answers)
     assert services.sent_to("/upload") == []
 

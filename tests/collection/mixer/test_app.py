@@ -126,7 +126,8 @@ def test_an_upload_can_be_taken_back_until_closing(site):
     assert site.store.strata()[0].people == 2, "only the same bytes take it back"
     assert [site.delete(one), site.delete(one)] == [204, 204]
     assert site.store.strata()[0].people == 1
-    assert site.post(Upload(one.entry, 1, sealed(INVITED, "again"))) == [201], "the code is free"
+    anew = Upload(one.entry, 1, sealed(INVITED, "again")).encoded(INVITED)
+    assert refused(site, anew) == "code-used", "a second draw is never accepted"
     site.now = site.now.replace(year=2027)
     assert kind(site.request("DELETE", "/upload", other.encoded(INVITED))) == "not-found"
 
@@ -169,13 +170,26 @@ def test_what_was_withdrawn_is_not_stored_when_it_arrives_late(tmp_path, made):
     late = [("POST", "/upload", first.encoded(made), OCTETS)] * 2
     assert [site.post(first), site.delete(first)] == [[201], 204]
     assert [kind(answer) for answer in site.together(late)] == ["withdrawn"] * 2
-    assert site.post(second) == [201], "other answers may be sent"
-    assert kind(site.together(late)[0]) == "withdrawn"
-    assert site.delete(second) == site.delete(never) == 204
+    if made.codes:
+        assert refused(site, second.encoded(made)) == "code-used", "withdrawing is final"
+        never = upload(made, 1, 0, 2)
+    else:
+        assert site.post(second) == [201], "somebody else's"
+        assert kind(site.together(late)[0]) == "withdrawn"
+        assert site.delete(second) == 204
+    assert site.delete(never) == 204
     site.start()
     assert kind(site.request("POST", "/upload", never.encoded(made))) == "withdrawn"
     assert site.store.strata()[0].people == 0
     site.close()
+
+
+def test_an_upload_that_is_withdrawn_before_it_arrives_uses_its_invitation(site):
+    """Otherwise a second draw could follow one that somebody has recorded on its way."""
+    first, second = upload(INVITED, 1, 0, 7), upload(INVITED, 2, 0, 7)
+    assert site.delete(first) == 204
+    assert refused(site, second.encoded(INVITED)) == "code-used"
+    assert kind(site.request("POST", "/upload", first.encoded(INVITED))) == "withdrawn"
 
 
 def test_withdrawals_take_one_row_for_each_invitation(site):

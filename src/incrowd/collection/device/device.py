@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from incrowd.collection.device import sending
 from incrowd.collection.device.connection import Connection
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import Memory, Sealed
 from incrowd.collection.device.promising import Line, Promise, promised, terms
-from incrowd.collection.device.sending import drawn, fetch, with_tokens
+from incrowd.collection.device.sending import Outcome, drawn, fetch, with_code, with_tokens
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
-from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import check_code, code_field
 from incrowd.encoding.records import EncodedAnswers
@@ -27,9 +26,10 @@ from incrowd.presentation.example import Example, examples
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.survey.words import look_alike_warnings
 
-UNCERTAIN = frozenset(
-    {"closed", "code-used", "not-found"}
-)  # the upload may be counted nevertheless
+# Refusals by problem type: the first end an upload, which is deleted. After every other one, the
+# same bytes are kept, and after the second kind they are sent with another code if there is one.
+OVER = frozenset({"closed", "withdrawn", "not-found"})
+OF_CODE = frozenset({"code-unknown", "code-used"})
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class UploadResult:
     sealed_reports: including dummies. bytes: its length, the same for everybody.
     """
 
-    outcome: sending.Outcome
+    outcome: Outcome
     resumed: bool
     sealed_reports: int
     bytes: int
@@ -110,35 +110,35 @@ class Device:
         permanent responses. keep: store the upload until the collection closes, so that it can be
         withdrawn.
 
-        The noise is drawn once. If an earlier upload for this bundle is stored, because it got no
-        response or can be withdrawn, its bytes are sent again and the answers are not used. With
-        two mixers, it is stored before its tokens are requested.
+        The noise is drawn once, and stored before anything is sent. If an earlier upload for this
+        bundle is stored, because it got no response, was refused, or can be withdrawn, its bytes
+        are sent again and the answers are not used. If its code was refused, it is sent with the
+        code that is given now.
         Raises AnswersError if the answers do not fit, UsageError if this device already answered,
         ProtocolError if a service refuses or does not respond, or signs tokens that are not valid.
         """
-        stored = self.memory.stored(self.bundle) or self._pending()
-        if stored is None:
-            self._check_first()
-            stored, resumed = self._drawn(answers, stratum, code, device_key), False
-            self.memory.keep(self.bundle, stored)
-        else:
-            resumed = True
-        self.memory.note(self.bundle)
+        typed = code or self.link.code
+        stored, resumed = self.memory.once(
+            self.bundle, lambda: self._drawn(answers, stratum, typed, device_key)
+        )
         try:
-            upload = self._with_tokens(stored)
-            outcome = sending.send(upload, self.bundle, self.connection)
+            length, outcome = self._sent(stored, typed)
         except ProtocolError as error:
             self._settle(error)
             raise
         if not keep:
             self.memory.drop(self.bundle)
-        return UploadResult(outcome, resumed, self.bundle.places, len(upload))
+        return UploadResult(outcome, resumed, self.bundle.places, length)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether answers for this bundle are stored, sealed: `send` sends them and no others."""
+        return self.memory.sealed(self.bundle) is not None
 
     def withdraw(self) -> None:
-        """Withdraw a stored upload before the collection closes.
+        """Withdraw a stored upload before the collection closes. Nobody can answer again then.
 
-        With one shuffler, the person may answer again; with two mixers, the invitation cannot be
-        used again. Raises UsageError if no upload is stored, ProtocolError as `send`.
+        Raises UsageError if no upload is stored, ProtocolError as `send`.
         """
         upload = self.memory.stored(self.bundle)
         if upload is None:
@@ -149,36 +149,32 @@ class Device:
         except ProtocolError as error:
             self._settle(error)
             raise
-        if self._is_final():
-            self.memory.drop(self.bundle)
-        else:
-            self.memory.forget(self.bundle)
+        self.memory.drop(self.bundle)
 
-    def _check_first(self) -> None:
-        if self.memory.has(self.bundle):
-            allowed = (
-                "your answers may already be counted and are never randomized again; "
-                "if another person answers on this device, name another folder"
-            )
-            raise UsageError.of("memory", InWords("this collection was already answered"), allowed)
+    def _sent(self, stored: Sealed, typed: str) -> tuple[int, Outcome]:
+        """Send what is stored; if its code is refused and another one was typed, with that one.
 
-    def _pending(self) -> Pending | None:
-        """Return a stored upload without tokens."""
-        bundle = self.bundle
-        return self.memory.pending(bundle) if isinstance(bundle, MixersBundle) else None
+        The stored code comes first: only the service knows whether it was already accepted.
+        """
+        try:
+            return self._sent_once(stored)
+        except ProtocolError as error:
+            if not typed or error.problems[0].field not in OF_CODE:
+                raise
+            corrected = with_code(stored, checked_code(self.bundle, typed), self.bundle)
+            if corrected == stored:
+                raise
+        return self._sent_once(self.memory.exchange(self.bundle, stored, corrected))
 
-    def _with_tokens(self, stored: bytes | Pending) -> bytes:
-        """Return an upload with its tokens, which is stored before anything of it is sent."""
-        if isinstance(stored, bytes):
-            return stored
-        assert isinstance(self.bundle, MixersBundle), "only its uploads are pending"
-        upload = with_tokens(stored, self.bundle, self.connection).encoded(self.bundle)
-        self.memory.keep(self.bundle, upload)
-        return upload
-
-    def _is_final(self) -> bool:
-        """Return whether there is an upload whose invitation gets no other tokens."""
-        return isinstance(self.bundle, MixersBundle) and self.memory.stored(self.bundle) is not None
+    def _sent_once(self, stored: Sealed) -> tuple[int, Outcome]:
+        """Send an upload, with tokens that are stored before anything of it is sent."""
+        upload = stored
+        if isinstance(upload, Pending):
+            assert isinstance(self.bundle, MixersBundle), "only its uploads are pending"
+            new = with_tokens(upload, self.bundle, self.connection).encoded(self.bundle)
+            upload = self.memory.exchange(self.bundle, upload, new)
+        assert isinstance(upload, bytes), "with its tokens, it is not pending"
+        return len(upload), sending.send(upload, self.bundle, self.connection)
 
     def _drawn(
         self,
@@ -186,13 +182,13 @@ class Device:
         stratum: str | None,
         code: str,
         key: DeviceKey | None,
-    ) -> bytes | Pending:
+    ) -> Sealed:
         """Return a new upload, for two mixers without its tokens."""
         plan, table = self.bundle.plan, _table(answers)
         if table.num_rows != 1:
             rows = InWords(f"{table.num_rows:,} rows")
             raise UsageError.of("answers", rows, "should be one row: the answers of one person")
-        field = checked_code(self.bundle, code or self.link.code)
+        field = checked_code(self.bundle, code)
         person = EncodedAnswers.of(plan.survey, table)
         new = drawn(
             self.bundle,
@@ -204,14 +200,9 @@ class Device:
         return new if isinstance(new, Pending) else new.encoded(self.bundle)
 
     def _settle(self, error: ProtocolError) -> None:
-        """Forget an upload that was finally refused; keep one that may still be accepted."""
-        kind = KINDS.get(error.problems[0].field)
-        if kind is None or kind.retry:
-            return
-        if kind.name in UNCERTAIN or self._is_final():
+        """Delete an upload that can never be accepted anymore."""
+        if error.problems[0].field in OVER:
             self.memory.drop(self.bundle)
-        else:
-            self.memory.forget(self.bundle)
 
 
 def _table(answers: pa.Table | Mapping[str, Any]) -> pa.Table:

@@ -1,7 +1,8 @@
 """The memory of a device: which bundles it answered, and an upload while it is needed.
 
-With two mixers, an upload is pending until it has its tokens. The memory contains digests and
-sealed uploads, with the code of an invitation, but no answers and no times.
+What was drawn for a bundle is the only thing that is ever sent for it. With two mixers, an upload
+is pending until it has its tokens. The memory contains digests and sealed uploads, with the code of
+an invitation, but no answers and no times.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,9 +18,9 @@ from pathlib import Path
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import parse_upload
-from incrowd.errors import UsageError, unreadable
-from incrowd.files import PRIVATE, private_folder, write_bytes
-from incrowd.reports.locking import rewrite
+from incrowd.errors import InWords, UsageError, unreadable
+from incrowd.files import PRIVATE, private_folder, write_bytes, write_text
+from incrowd.reports.locking import locked
 
 DIGITS = 64
 LINE = re.compile(rf"[0-9a-f]{{{DIGITS}}} [0-9a-f]{{{DIGITS}}}")
@@ -28,6 +29,7 @@ UPLOAD, PENDING = "upload", "pending"
 COMPACT = "%Y%m%dT%H%M%SZ"  # a time in a file name
 
 Answered = frozenset[tuple[str, str]]
+Sealed = bytes | Pending
 
 
 @dataclass(frozen=True)
@@ -64,23 +66,56 @@ class Memory:
 
     def note(self, bundle: Bundle) -> None:
         """Record that a bundle was answered. Raises UsageError if it cannot be written."""
-        self._rewritten(lambda answered: answered | {_line(bundle)})
+        with self._locked():
+            self._note(bundle)
 
-    def forget(self, bundle: Bundle) -> None:
-        """Forget a bundle whose upload was withdrawn or finally refused."""
-        if self.has(bundle):
-            self._rewritten(lambda answered: answered - {_line(bundle)})
-        self.drop(bundle)
+    def once(self, bundle: Bundle, draw: Callable[[], Sealed]) -> tuple[Sealed, bool]:
+        """Return what is stored for a bundle, and True; or what is now drawn for it, and False.
 
-    def _rewritten(self, change: Callable[[Answered], Answered]) -> None:
+        It is on disk when this returns, and its bundle is recorded. If processes draw at the same
+        time, only one draw is stored and returned to all of them. Raises UsageError if the bundle
+        was answered and nothing is stored anymore, and whatever `draw` raises; then nothing is
+        recorded.
+        """
+        is_first = self.sealed(bundle) is None and not self.has(bundle)
+        new = draw() if is_first else None
+        with self._locked():
+            found = self.sealed(bundle)
+            if found is None:
+                if new is None or self.has(bundle):
+                    raise _already_answered()
+                self.keep(bundle, found := new)
+            self._note(bundle)
+        return found, found is not new
+
+    def exchange(self, bundle: Bundle, old: Sealed, new: Sealed) -> Sealed:
+        """Store `new` in the place of `old`, and return what is then stored.
+
+        This is something else if another process was faster. Raises UsageError if nothing is stored
+        anymore.
+        """
+        with self._locked():
+            found = self.sealed(bundle)
+            if found is None:
+                raise _already_answered()
+            if found == old:
+                self.keep(bundle, found := new)
+        return found
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         self._make()
+        with locked(self._answered):
+            yield
 
-        def text(_: Path) -> str:
-            return "".join(f"{bundle} {plan}\n" for bundle, plan in sorted(change(self.answered())))
+    def _note(self, bundle: Bundle) -> None:
+        answered = self.answered()
+        if (line := _line(bundle)) not in answered:
+            lines = sorted(answered | {line})
+            text = "".join(f"{digest} {plan}\n" for digest, plan in lines)
+            write_text(self._answered, text, mode=PRIVATE)
 
-        rewrite(self._answered, text, mode=PRIVATE)
-
-    def keep(self, bundle: Bundle, upload: bytes | Pending) -> None:
+    def keep(self, bundle: Bundle, upload: Sealed) -> None:
         """Store an upload (mode 0600), so that the same bytes can be sent again or withdrawn, or
         one that has no tokens yet, which the upload replaces.
 
@@ -95,6 +130,16 @@ class Memory:
                 self._file(bundle, PENDING).unlink(missing_ok=True)
         except OSError as error:
             raise self._unwritten(error) from None
+
+    def sealed(self, bundle: Bundle) -> Sealed | None:
+        """Return the stored upload of a bundle, with or without tokens, or None.
+
+        Raises ProtocolError if it is damaged.
+        """
+        upload = self.stored(bundle)
+        if upload is None and isinstance(bundle, MixersBundle):
+            return self.pending(bundle)
+        return upload
 
     def stored(self, bundle: Bundle) -> bytes | None:
         """Return the stored upload of a bundle, or None. Raises ProtocolError if it is damaged."""
@@ -118,9 +163,10 @@ class Memory:
             raise self._unread(error) from None
 
     def drop(self, bundle: Bundle) -> None:
-        """Delete the stored upload of a bundle, with or without tokens."""
-        for kind in (UPLOAD, PENDING):
-            self._file(bundle, kind).unlink(missing_ok=True)
+        """Delete the stored upload of a bundle, with or without tokens. The record stays."""
+        with self._locked():
+            for kind in (UPLOAD, PENDING):
+                self._file(bundle, kind).unlink(missing_ok=True)
 
     def tidy(self, now: datetime) -> None:
         """Delete the uploads of all closed collections."""
@@ -169,6 +215,14 @@ class Memory:
     def _unwritten(self, error: OSError) -> Exception:
         allowed = f"it cannot be written: {error.strerror}; name another folder"
         return UsageError.of("memory", str(self.folder), allowed)
+
+
+def _already_answered() -> Exception:
+    allowed = (
+        "answers are randomized once and never anew, even if they were withdrawn or not accepted; "
+        "if another person answers on this device, name another folder"
+    )
+    return UsageError.of("memory", InWords("this collection was already answered"), allowed)
 
 
 def _line(bundle: Bundle) -> tuple[str, str]:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
@@ -15,6 +14,8 @@ from incrowd.collection.device.connection import Connection, Reply
 from incrowd.collection.protocol.addresses import Link, checked_address
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES
 from incrowd.collection.protocol.bundle import (
+    CODE_BYTES,
+    DIGEST_BYTES,
     MOST_BYTES,
     NONCE_BYTES,
     Bundle,
@@ -84,6 +85,20 @@ def drawn(
     return sealed_answers(bundle, person, code=code, stratum=stratum, memory=memory)
 
 
+def with_code(sealed: bytes | Pending, code: bytes, bundle: Bundle) -> bytes | Pending:
+    """Return the same sealed reports with another code, if it can still be changed.
+
+    An upload to the first of two mixers has no code.
+    """
+    if isinstance(sealed, Pending):
+        return replace(sealed, request=_recoded(sealed.request, code))
+    return _recoded(sealed, code) if isinstance(bundle, ShufflerBundle) else sealed
+
+
+def _recoded(data: bytes, code: bytes) -> bytes:
+    return data[:DIGEST_BYTES] + code + data[DIGEST_BYTES + CODE_BYTES :]
+
+
 def with_tokens(pending: Pending, bundle: MixersBundle, connection: Connection) -> Upload:
     """Request the tokens of an upload until the inviter answers; return the upload.
 
@@ -93,7 +108,7 @@ def with_tokens(pending: Pending, bundle: MixersBundle, connection: Connection) 
     most = max(PROBLEM_BYTES, SIGNATURE_BYTES * len(bundle.token_keys))
     reply = connection.ask("POST", f"{bundle.inviter.address}/tokens", pending.request, most=most)
     if reply.status != 200:
-        raise refused(reply)
+        raise refused(reply, f"{_FINAL}; {_SEALED}")
     order = permutation(bundle.places, Keystream.from_system()).tolist()
     try:
         return pending.upload(reply.body, bundle, order)
@@ -132,35 +147,40 @@ def plaintexts(
 
 
 _COUNTED = "your answers may already be counted"
+_SEALED = "your answers stay sealed on this device, and the same upload will be sent"
 # By problem type. The text of the peer is not shown: it may contain anything.
 _MEANT = {
     "closed": "nothing more should be sent",
-    "withdrawn": "to take part after all, give your answers again",
-    "code-used": "if you have not sent anything, ask the person who invited you",
-    "code-unknown": "check each character of the code on your invitation",
-    "not-open": "try again after it opens",
+    "withdrawn": "nothing more should be sent: answers are never randomized a second time",
+    "code-used": (
+        "if you have not sent anything, ask the person who invited you for another code, and send "
+        f"again with it; {_SEALED}"
+    ),
+    "code-unknown": (
+        "check each character of the code on your invitation, and send again with the right one; "
+        f"{_SEALED}"
+    ),
+    "not-open": f"try again after it opens; {_SEALED}",
     "not-found": f"{_COUNTED}; it should be withdrawn before the collection closes",
 }
-_FINAL = "nothing was stored; ask the people who run this collection"
-_LATER = "try again later; the same upload will be sent"
+_LATER = f"try again later; {_SEALED}"
 _ELSEWHERE = "nothing is sent to another address; ask the person who invited you for the right link"
+_FINAL = "ask the people who run this collection"
 
 
-_NOT_ANEW = {"withdrawn": "it is not counted, and its invitation cannot be used again"}
-
-
-def refused(reply: Reply, meanings: Mapping[str, str] = _MEANT) -> Exception:
+def refused(reply: Reply, final: str = _FINAL, later: str = _LATER) -> Exception:
     """Return the error for a refusal; its field is the problem type.
 
-    The field is `answer` for a response that is not a known problem.
+    The field is `answer` for a response that is not a known problem. final, later: what to do after
+    a refusal that is final or not, unless its type says more.
     """
     response = f"was answered with {reply.status}"
     if reply.kind:
         title = reply.kind.title.rstrip(".")
         response = f"{response} ({title[:1].lower()}{title[1:]})"
-    default = _LATER if reply.again else _ELSEWHERE if 300 <= reply.status < 400 else _FINAL
+    default = later if reply.again else _ELSEWHERE if 300 <= reply.status < 400 else final
     name = reply.kind.name if reply.kind else "answer"
-    return ProtocolError.of(name, InWords(response), meanings.get(name, default))
+    return ProtocolError.of(name, InWords(response), _MEANT.get(name, default))
 
 
 # The part of a page that names the service that invites; see collection/page/templates/index.html.
@@ -180,7 +200,7 @@ def fetch(link: Link, connection: Connection) -> Bundle:
         allowed = f"replace that address with {address}, and keep everything from # on"
         raise UsageError.of("link", problem, allowed)
     if reply.status != 200:
-        raise refused(reply)
+        raise refused(reply, f"nothing was sent; {_FINAL}", "nothing was sent; try again later")
     if not pinned:
         problem = InWords("is not the one in the link")
         allowed = (
@@ -220,16 +240,14 @@ def send(upload: bytes, bundle: Bundle, connection: Connection) -> Outcome:
         return "stored"
     if reply.status == 200:
         return "repeated"
-    is_final = isinstance(bundle, MixersBundle)
-    raise refused(reply, _MEANT | _NOT_ANEW if is_final else _MEANT)
+    raise refused(reply, f"{_FINAL}; {_SEALED}")
 
 
 def withdraw(upload: bytes, bundle: Bundle, connection: Connection) -> None:
-    """Withdraw an upload before the collection closes. With two mixers, its invitation cannot be
-    used again. Raises ProtocolError as `send`."""
+    """Withdraw an upload before the collection closes. Raises ProtocolError as `send`."""
     reply = _asked("DELETE", upload, bundle, connection)
     if reply.status != 204:
-        raise refused(reply)
+        raise refused(reply, f"{_COUNTED}; {_FINAL}", f"{_COUNTED}; withdraw again later")
 
 
 def _asked(method: str, upload: bytes, bundle: Bundle, connection: Connection) -> Reply:

@@ -168,7 +168,7 @@ class Pending:
         inverses = nonce + NONCE_BYTES
         inners = inverses + keys * SIGNATURE_BYTES
         if len(data) != inners + bundle.places * bundle.sealed_length:
-            allowed = "it was changed; restore it, or answer with another invitation"
+            allowed = "it was changed; restore it: nothing else is ever sent for its collection"
             raise ProtocolError.of("pending", InWords(f"has {len(data):,} bytes"), allowed)
         return cls(
             data[:start],

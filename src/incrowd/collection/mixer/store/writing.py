@@ -198,29 +198,33 @@ def store(
     )
     outcomes = decide(uploads, state)
     new = [u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is Outcome.STORED]
-    if not (_mark(connection, new, used=True) and _insert(connection, new)):
+    if not (_mark(connection, new) and _insert(connection, new)):
         return None
     count(connection, Counter(upload.stratum for upload in new))
     return outcomes
 
 
 def withdraw(connection: Connection, upload: Prepared) -> bool:
-    """Remove an upload, if it is stored, and free its code. Return False if its stratum is closed.
+    """Remove an upload, if it is stored. Return False if its stratum is closed.
 
-    The withdrawal is remembered either way, since the upload may still arrive. It is not remembered
-    for an unknown invitation: such an upload cannot be stored, and its sender could fill the disk.
+    Its code is used from then on: an upload with other noise would be a second report toward
+    whoever has only the local guarantee. The withdrawal is remembered either way, since the upload
+    may still arrive. It is not remembered for an unknown invitation: such an upload cannot be
+    stored, and its sender could fill the disk.
     """
     states = states_of(connection, {upload.stratum}, alone=True)
     if states[upload.stratum] != OPEN:
         return False
     used = _codes(connection, [upload])
+    is_known = upload.code is None or upload.code in used
+    if is_known:
+        _mark(connection, [upload])
     present = _present(connection, upload.rows)
     is_there = decide([upload], StoreState(states, used, present, {})) == [Outcome.REPEATED]
     if is_there:
         these = reports.c.tag.in_(TAGS[connection.dialect.name])
         connection.execute(delete(reports).where(these), as_tags(tag for tag, *_ in upload.rows))
-        _mark(connection, [upload], used=False)
-    if upload.code is None or upload.code in used:
+    if is_known:
         _remember(connection, upload)
     if is_there:
         count(connection, {upload.stratum: -1})
@@ -315,19 +319,18 @@ def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     return sum(inserted) == len(rows)
 
 
-def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> bool:
-    """Mark codes as used or not; return False if another transaction was faster with one."""
+def _mark(connection: Connection, uploads: Sequence[Prepared]) -> bool:
+    """Mark codes as used; return False if one already was."""
     tags = sorted(upload.code for upload in uploads if upload.code is not None)
     if not tags:
         return True
     given = MARKED[connection.dialect.name]
     statement = insert_into(connection, codes).from_select(list(codes.c.keys()), given)
-    changed = statement.excluded.used
     result = connection.execution_options(preserve_rowcount=True).execute(
         statement.on_conflict_do_update(
-            index_elements=["tag"], set_={"used": changed}, where=codes.c.used != changed
+            index_elements=["tag"], set_={"used": True}, where=~codes.c.used
         ),
-        as_tags(tags, int(used)),
+        as_tags(tags, 1),
     )
     return bool(result.rowcount == len(tags))
 
