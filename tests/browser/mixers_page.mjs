@@ -64,9 +64,9 @@ const stored = (page) =>
   page.evaluate(async () => {
     const request = indexedDB.open("incrowd-sending")
     await new Promise((resolve) => (request.onsuccess = resolve))
-    const count = request.result.transaction("answers").objectStore("answers").count()
-    await new Promise((resolve) => (count.onsuccess = resolve))
-    return count.result
+    const all = request.result.transaction("answers").objectStore("answers").getAll()
+    await new Promise((resolve) => (all.onsuccess = resolve))
+    return all.result.map((record) => Object.keys(record).sort())
   })
 
 /** Interrupted before the tokens, and before the upload; then sent, and taken back. */

@@ -71,7 +71,7 @@ async function shoot(page, name) {
   await page.emulateMedia({ colorScheme: "light" })
 }
 
-/** The whole way: mistakes first, then answers, examples, a dead network, sent, taken back, sent again. */
+/** The whole way: mistakes first, then answers, examples, a dead network, sent. */
 async function whole() {
   const page = await opened(browser, link(codes[0]))
   seen.bar = await page.evaluate(() => location.href)
@@ -119,15 +119,42 @@ async function whole() {
   seen.axeSent = await violations(page)
   await shoot(page, "sent-wide")
   seen.kept = await page.evaluate(async () => [localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length])
-  await press(page, ".done button")
-  await page.waitForSelector("#q1-0")
-  seen.withdrawn = await text(page, "#status")
-  await look(page)
-  await send(page, "#sent")
-  seen.freshNoise = !bodies.slice(0, -1).includes(bodies.at(-1))
+  seen.records = await records(page)
   seen.asked = page.asked
   seen.complaints = page.complaints.filter((each) => !each.includes("ERR_FAILED"))
   await page.context().close()
+}
+
+/** What the page stores in the browser: the fields of each record. */
+const records = (page) =>
+  page.evaluate(async () => {
+    const request = indexedDB.open("incrowd-sending")
+    await new Promise((resolve) => (request.onsuccess = resolve))
+    const all = request.result.transaction("answers").objectStore("answers").getAll()
+    await new Promise((resolve) => (all.onsuccess = resolve))
+    request.result.close()
+    return all.result.map((record) => Object.keys(record).sort())
+  })
+
+/** Sent and taken back; then the same person comes back, and another one with an invitation of her own. */
+async function takenBack() {
+  const visit = async (code) => {
+    await page.goto("about:blank")
+    await page.goto(link(code))
+    await page.waitForSelector("#review-title")
+  }
+  const page = await opened(browser, link(codes.at(-1)))
+  await outcome(page)
+  await page.click(".done button")
+  await page.waitForSelector(".done h2:not(#sent)")
+  seen.withdrawn = await text(page, "#status")
+  await visit(codes.at(-1))
+  seen.returning = [await text(page, "#review-title"), await page.locator("#all, #another").count()]
+  await visit(codes[1])
+  seen.another = [await text(page, "#review-title"), await page.locator("#another").count()]
+  seen.axeAnswered = await violations(page)
+  await page.click("#another")
+  seen.mayAnswer = await page.locator("#q1-0").isEnabled()
 }
 
 /** Answers with a pointer, fast, and gives what is said when it is sent. */
@@ -245,7 +272,7 @@ async function closed() {
   }
 }
 
-const steps = [unreachableAtFirst, failures, byHand, others, narrow, postQuantum, whole, closed]
+const steps = [unreachableAtFirst, failures, byHand, others, narrow, postQuantum, takenBack, whole, closed]
 for (const step of steps) {
   const begun = Date.now()
   await step()

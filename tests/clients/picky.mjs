@@ -1,6 +1,7 @@
 // People who look at examples until one says "no", and then send; writes the uploads behind each other. With `wrong`
 // the page is one that sends what it showed last.
 import { readFileSync, writeSync } from "node:fs"
+import { inMemory } from "./memory.mjs"
 
 const client = await import(process.argv[2])
 const { text, digest, people, outbox, wrong } = JSON.parse(readFileSync(0))
@@ -18,7 +19,7 @@ function showing() {
   return {
     ...client,
     async drawExample(_, answers) {
-      const encoded = new Map(plan.survey.question.map((question) => [question.id, client.encode(question, answers[question.id])]))
+      const encoded = client.encodeAll(plan, answers, client.systemWords)
       report = (await client.reportsOf(plan, plan.messages[0], encoded, client.systemWords, null))[0]
       return [[[{ question: "smokes", answers: [report[0] & 1 ? "yes" : "no"] }]]]
     },
@@ -30,12 +31,12 @@ function showing() {
 }
 
 for (const smokes of people) {
-  const box = new Outbox(wrong ? showing() : client, survey)
+  const box = await Outbox.opened(wrong ? showing() : client, survey, { storage: inMemory() })
   for (let looks = 0; looks < MOST; looks++) {
     const [[[{ answers }]]] = await box.example({ smokes })
     if (answers[0] === "no") break
   }
-  await box.send({ smokes }, {})
+  await box.send({ smokes }, {}, () => null)
 }
 const bytes = Buffer.concat(sent)
 for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at)

@@ -9,7 +9,7 @@ import { overhead } from "./seal.js"
 import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
 import { fewestSlots, separatePools, sharedPools, type Pools } from "./slots.js"
 
-const LONGEST = 2 ** 24
+export const LONGEST = 2 ** 24 // bytes
 const MOST = 65536 // strata, and reports of a person
 const KEYS: { readonly [format: string]: string } = {
   "incrowd bundle 1":

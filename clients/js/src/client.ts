@@ -1,5 +1,5 @@
-import { hasMixers, poolsOf, readBundle, uploadBytes, type Survey } from "./bundle.js"
-import { concat, twoBytes, utf8, type Bytes } from "./bytes.js"
+import { hasMixers, LONGEST, poolsOf, readBundle, uploadBytes, type Survey } from "./bundle.js"
+import { concat, sha256, toHex, twoBytes, utf8, type Bytes } from "./bytes.js"
 import { ask, PATIENCE, type Patience } from "./connection.js"
 import type { Answers } from "./encode.js"
 import { IncrowdError } from "./errors.js"
@@ -12,6 +12,11 @@ import { REPORT, seal } from "./seal.js"
 import { stratumOf } from "./strata.js"
 import { blindSlots, readDrawn, uploadOf } from "./tokens.js"
 
+/** A link, or an address with an invitation from paper. */
+export type Unpinned = Omit<Link, "digest"> & { readonly digest: string | null }
+
+const CODE_AT = 32 // the place of the invitation, after the digest
+
 export interface SealOptions {
   /** The invitation; by default that of the link. */
   readonly code?: string
@@ -23,17 +28,20 @@ export interface SealOptions {
 
 /**
  * Fetches the survey of a link. Its bundle is refused unless it is valid and its SHA-256 is the one in the link. Nothing
- * about the person is sent.
+ * about the person is sent. A `digest` of null accepts whichever bundle there is: a person then has to compare the
+ * `shortForm` of its digest with her invitation.
  */
-export async function fetchSurvey(link: string | Link, patience: Patience = PATIENCE): Promise<Survey> {
+export async function fetchSurvey(link: string | Unpinned, patience: Patience = PATIENCE): Promise<Survey> {
   const { address, digest, code } = typeof link === "string" ? parseLink(link) : link
-  const { body } = await ask("GET", `${address}/bundle`, null, patience)
-  return { ...(await readBundle(new Uint8Array(body), digest)), code }
+  const { body } = await ask("GET", `${address}/bundle`, null, patience, LONGEST)
+  return { ...(await readBundle(body, digest ?? toHex(await sha256(body)))), code }
 }
 
 /**
  * Draws the noise of one person, once, and seals the randomized answers for the collector, among dummies. Nothing is
- * sent yet. Store these bytes until the survey has accepted the upload, which `requestTokens` makes from them.
+ * sent yet. Store these bytes before you send anything, until the survey has accepted the upload that `requestTokens`
+ * makes from them. Never call it a second time for a person, whatever the survey answers and even if she withdraws:
+ * two draws reveal more about her than the promise says (docs/protocol.md, "What a device keeps").
  */
 export async function sealAnswers(survey: Survey, answers: Answers, options: SealOptions = {}): Promise<Bytes> {
   const { bundle, digest } = survey
@@ -57,15 +65,25 @@ export async function requestTokens(survey: Survey, sealed: Bytes, patience: Pat
   if (!hasMixers(bundle)) return sealed
   const mixed = { ...survey, bundle }
   const drawn = readDrawn(mixed, sealed)
-  const { body } = await ask("POST", `${bundle.inviter.address}/tokens`, drawn.request, patience)
-  return uploadOf(mixed, drawn, new Uint8Array(body))
+  const { body } = await ask("POST", `${bundle.inviter.address}/tokens`, drawn.request, patience, drawn.request.length)
+  return uploadOf(mixed, drawn, body)
+}
+
+/**
+ * Puts another invitation into what `sealAnswers` returned, for a person whose invitation was refused with `code-unknown`
+ * or `code-used`. Everything else stays the same. Store the result before you send it.
+ */
+export function withInvitation(survey: Survey, sealed: Bytes, code: string): Bytes {
+  const corrected = sealed.slice()
+  corrected.set(codeField(survey, code), CODE_AT)
+  return corrected
 }
 
 /** Sends an upload, repeatedly if necessary, until the shuffler or the first mixer has stored or refused it. */
 export const sendUpload = async (survey: Survey, upload: Bytes, patience: Patience = PATIENCE): Promise<void> =>
   void (await ask("POST", addressOf(survey, upload), upload, patience))
 
-/** Withdraws an upload before the survey closes. With two mixers, the person cannot answer again. */
+/** Withdraws an upload before the survey closes. This is final: the person cannot answer again. */
 export const withdrawUpload = async (survey: Survey, upload: Bytes, patience: Patience = PATIENCE): Promise<void> =>
   void (await ask("DELETE", addressOf(survey, upload), upload, patience))
 

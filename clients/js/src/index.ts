@@ -1,5 +1,5 @@
-export { fetchSurvey, requestTokens, sealAnswers, sendUpload, withdrawUpload, type SealOptions } from "./client.js"
-export { readBundle, type Bundle, type MixersBundle, type ShufflerBundle, type Survey, type Wording } from "./bundle.js"
+export { fetchSurvey, requestTokens, sealAnswers, sendUpload, withdrawUpload, withInvitation, type SealOptions } from "./client.js"
+export type { Bundle, MixersBundle, ShufflerBundle, Survey, Wording } from "./bundle.js"
 export { IncrowdError, type Fault, type Problem } from "./errors.js"
 export { drawExample, type Statement } from "./example.js"
 export { parseCode, parseLink, shortForm, type Link } from "./link.js"

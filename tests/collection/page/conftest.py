@@ -92,15 +92,18 @@ def seen(tmp_path_factory):
 
 
 def visit(folder, shots=None):
-    """58 people send with the program, two answer at the page; the last closes the survey."""
+    """58 people send with the program, two answer at the page, and the last closes the survey.
+
+    One more takes her answers back.
+    """
     with ExitStack() as running:
         door = running.enter_context(socket.create_server(("127.0.0.1", 0)))
         shuffler = f"http://127.0.0.1:{door.getsockname()[1]}"
         survey, ends = incrowd.Survey.of(SURVEY), {"wanted": PEOPLE, "local_only": True}
         bundle, signer = bundle_at(shuffler, survey, folder, **ends)
-        codes = running.enter_context(served(bundle, signer, folder, door, PEOPLE))
+        codes = running.enter_context(served(bundle, signer, folder, door, PEOPLE + 1))
         others = EncodedAnswers.of(bundle.plan.survey, pa.table(others_answers(PEOPLE - 2)))
-        fields = [code_field(code) for code in codes[2:]]
+        fields = [code_field(code) for code in codes[2:PEOPLE]]
         assert send_each(bundle, others, Connection(), codes=fields).stored == PEOPLE - 2
         files = page_files(asked_in(folder / "bundle.json", None), shipped())
         bad = files | {"combobox.js": files["combobox.js"] + b"\n"}

@@ -111,10 +111,10 @@ def visit(folder, shots=None):
 def without_storage(folder):
     """The sources of a page that keeps what it drew only while it is open."""
     shutil.copytree(files._HERE, folder)
-    outbox, right = folder / "static" / "outbox.js", "survey.bundle.inviter ? onDevice : nowhere"
+    outbox, right = folder / "static" / "outbox.js", "await storage.all(outbox.#digest)"
     text = outbox.read_text()
-    assert text.count(right) == 1
-    outbox.write_text(text.replace(right, "nowhere"))
+    assert text.count(right) == text.count("stored ?? drawn") == 1
+    outbox.write_text(text.replace(right, "[]").replace("stored ?? drawn", "drawn"))
     return folder
 
 
@@ -150,16 +150,17 @@ class TestSending:
         requests, uploads = (seen.bodies[key] for key in ("POST /tokens", "POST /upload"))
         assert len(requests) > 2 and len(set(requests)) == 1
         assert len(uploads) > 2 and len(set(uploads)) == 1
-        assert "not been sent yet" in seen.drawnBefore and seen.questions == 0
-        assert "noch nicht gesendet" in seen.german
+        assert "not been accepted yet" in seen.drawnBefore and seen.questions == 0
+        assert "noch nicht angenommen" in seen.german
         assert "same sealed answers" in seen.noTokens and "same sealed answers" in seen.noUpload
         assert seen.sent == "Your answers were sent"
 
     def test_a_page_that_stores_nothing_draws_again(self, seen):
         assert len(set(seen.forgotten)) == 2
 
-    def test_nothing_is_left_on_the_device(self, seen):
-        assert (seen.storedBefore, seen.storedAfter) == (1, 0)
+    def test_only_a_mark_is_left_on_the_device(self, seen):
+        assert seen.storedBefore == [["closes", "key", "sealed"]]
+        assert seen.storedAfter == [["closes", "key"]]
 
     def test_the_upload_is_admitted_and_opened(self, seen):
         bundle = seen.bundle
@@ -175,7 +176,7 @@ class TestSending:
             assert inside in (report.message, None)
 
     def test_taken_back_for_good(self, seen):
-        assert "cannot be used again" in seen.withdrawn
+        assert "cannot answer again" in seen.withdrawn
         assert set(seen.bodies["DELETE /upload"]) == set(seen.bodies["POST /upload"])
 
 

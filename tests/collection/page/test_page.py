@@ -11,7 +11,7 @@ from incrowd.collection.protocol.sealed import unseal
 from incrowd.collection.protocol.upload import parse_upload
 
 PEOPLE = 60
-AXE = ("axeAsking", "axeReviewing", "axeGerman", "axeSent", "axeFailed")
+AXE = ("axeAnswered", "axeAsking", "axeReviewing", "axeGerman", "axeSent", "axeFailed")
 ORIGINS = ("host", "shuffler")
 
 
@@ -95,17 +95,22 @@ class TestSending:
         assert seen.tries > 2 and seen.sameBytes and seen.locked
         assert "counted once" in seen.unreachable
 
-    def test_taken_back_and_answered_again(self, seen):
-        assert "taken back" in seen.withdrawn and seen.freshNoise
+    def test_taken_back_for_good(self, seen):
+        assert "taken back" in seen.withdrawn and "cannot answer again" in seen.withdrawn
+        before = "This survey was already answered on this device"
+        assert seen.returning == [before, 0], "no questions"
+        assert seen.another == [before, 1] and seen.mayAnswer, "on a shared computer"
         assert seen.last == "Your answers were sent"
 
     def test_a_mistyped_invitation_draws_no_new_noise(self, seen):
-        first, second = map(base64.b64decode, seen.mistyped)
-        assert first[:32] == second[:32] and first[48:] == second[48:]
-        assert (first[32:48], second[32:48]) == (b"0" * 16, b"0" * 12 + b"1" * 4)
+        """What is stored is sent first, as it is: it might have been accepted."""
+        *wrong, right = map(base64.b64decode, seen.mistyped)
+        assert {body[32:48] for body in wrong} == {b"0" * 16}
+        assert right[32:48] == b"0" * 12 + b"1" * 4
+        assert len({body[:32] + body[48:] for body in (*wrong, right)}) == 1
 
-    def test_nothing_is_kept_and_nobody_else_is_asked(self, seen):
-        assert seen.kept == [0, 0, "", 0]
+    def test_only_a_mark_is_kept_and_nobody_else_is_asked(self, seen):
+        assert seen.kept == [0, 0, "", 1] and seen.records == [["closes", "key"]]
         origins = tuple(getattr(seen, name) for name in ORIGINS)
         assert all(each["url"].startswith(origins) for each in seen.asked)
         assert not any(each["referrer"] for each in seen.asked)
@@ -124,7 +129,7 @@ class TestFailures:
         assert "closed" in seen.closed and "already used" in seen.used
         assert "not the survey" in seen.refused and "new link" in seen.refused
         assert "Copy it again" in seen.broken
-        assert "16 letters" in seen.noCode and "nothing was stored" in seen.unknown
+        assert "16 letters" in seen.noCode and "same sealed answers" in seen.unknown
 
     def test_a_wrong_digest_asks_nothing(self, seen):
         assert seen.refusedAsks == 0

@@ -14,7 +14,7 @@ const tables = read("strings")
 const main = document.querySelector("main")
 const status = document.getElementById("status")
 
-const CODE_FAULTS = ["code", "code-unknown"]
+const CODE_FAULTS = ["code", "code-unknown", "code-used"]
 
 let words
 let again = "" // what stood behind the # of the link
@@ -24,7 +24,7 @@ let outbox
 let fields = []
 let drafts = {}
 let reviewed = null // the answers that the example is of
-let stage = "asking" // then "sent"; with two mixers "withdrawn" after it
+let stage = "asking" // then "sent", then "withdrawn"
 let trouble = null // what went wrong while loading
 
 // --- loading ---------------------------------------------------------------------------------------------------------
@@ -119,21 +119,25 @@ function page({ survey, short, pinned }) {
   return [...parts, ...form(), ...whoCouldCheat(config, bundle, short, pinned, words)]
 }
 
-/** What a person can do now: send what an earlier visit drew, or answer, or take the answers back. */
+/** What a person can do now: send what was drawn before, or answer, or take the answers back. */
 function form() {
   if (stage === "sent") return sent()
-  if (stage === "withdrawn") return [el("section", { class: "done" }, el("h2", {}, words.say("withdrawn_final")))]
+  if (stage === "withdrawn") return [el("section", { class: "done" }, el("h2", {}, words.say("withdrawn")))]
   return outbox.drawn && !reviewed ? drawnBefore() : questions()
 }
 
+/** What was drawn in this browser before can be sent, and not be changed; somebody else may still answer. */
 function drawnBefore() {
+  const [title, about] = outbox.isOver ? ["answered_before", "answered_before_is"] : ["drawn_before", "drawn_before_is"]
+  const another = () => outbox.beginForAnother().then(() => settle(words.language))
   return [
     el(
       "section",
       { id: "review", "aria-labelledby": "review-title" },
-      el("h2", { id: "review-title" }, words.say("drawn_before")),
-      el("p", {}, words.say("drawn_before_is")),
-      ...sender(null),
+      el("h2", { id: "review-title" }, words.say(title)),
+      el("p", {}, words.say(about)),
+      ...(outbox.isOver ? [] : sender(null)),
+      outbox.isAnybodys ? el("p", {}, el("button", { type: "button", id: "another", onclick: another }, words.say("another_person"))) : null,
     ),
   ]
 }
@@ -309,7 +313,7 @@ const sent = () => [
     "section",
     { class: "done" },
     el("h2", { id: "sent" }, words.say("sent")),
-    el("p", {}, words.say(arrived.survey.bundle.inviter ? "sent_is_final" : "sent_is", { closes: words.time(arrived.survey.bundle.closes) })),
+    el("p", {}, words.say("sent_is", { closes: words.time(arrived.survey.bundle.closes) })),
     el("p", {}, el("button", { type: "button", onclick: takeBack }, words.say("withdraw"))),
     el("p", { id: "outcome", role: "alert" }),
   ),
@@ -321,11 +325,11 @@ async function takeBack(event) {
   outcome.textContent = ""
   try {
     await outbox.withdraw()
-    stage = arrived.survey.bundle.inviter ? "withdrawn" : "asking"
+    stage = "withdrawn"
     reviewed = null
     settle(words.language)
-    status.textContent = words.say(stage === "asking" ? "withdrawn" : "withdrawn_final")
-    show(main.querySelector(stage === "asking" ? "h1" : ".done h2"))
+    status.textContent = words.say("withdrawn")
+    show(main.querySelector(".done h2"))
   } catch (error) {
     event.target.disabled = false
     outcome.textContent = helpOf(error, "withdraw")

@@ -4,38 +4,49 @@ const NAME = "incrowd-sending"
 const TABLE = "answers"
 
 /**
- * Sealed answers that were drawn but are not accepted yet, in this origin's IndexedDB. With two mixers, nothing may be
- * drawn twice: a page that was closed between two steps goes on with the same bytes. A record has the digest of the
- * survey and the invitation of the link, if there is one, as its key.
+ * What was drawn for a survey, in this origin's IndexedDB. Nothing may be drawn twice: whoever receives and can open two
+ * draws learns more than the promise says. So the sealed answers are stored until they are accepted or the survey
+ * closes. Then a mark remains: a record without them. Nobody can read sealed answers without the collector's key.
+ *
+ * The key of a record is that of its survey and person, see `keyOf`; `closes` is when its survey closes.
  */
 export const onDevice = {
-  /** The record of an invitation; without one, any record of the survey. */
-  find: (digest, code) =>
-    within("readonly", (table) => table.get(code ? keyOf(digest, code) : IDBKeyRange.bound(`${digest}.`, `${digest}/`, false, true))),
+  /** All records of a survey. */
+  all: (digest) => within("readonly", (table) => table.getAll(IDBKeyRange.bound(`${digest}.`, `${digest}/`, false, true))),
 
-  /** Stores a record unless there already is one with its key, and gives the one that is stored. */
-  add: async (record) => {
-    const stored = await within("readwrite", (table) => {
-      const request = table.get(record.key)
-      request.onsuccess = () => request.result ?? table.add(record)
+  /** Stores what `change` makes of a record, or of undefined, and gives it. Other windows wait meanwhile. */
+  update: async (key, change) => {
+    let changed
+    await within("readwrite", (table) => {
+      const request = table.get(key)
+      request.onsuccess = () => table.put((changed = change(request.result)))
       return request
     })
-    return stored ?? record
+    return changed
   },
 
-  put: (record) => within("readwrite", (table) => table.put(record)),
-  remove: ({ key }) => within("readwrite", (table) => table.delete(key)),
+  /** Removes the sealed answers to all surveys that are closed. */
+  tidy: (now) =>
+    within("readwrite", (table) => {
+      const request = table.openCursor()
+      request.onsuccess = () => {
+        const cursor = request.result
+        if (cursor?.value.sealed && Date.parse(cursor.value.closes) <= now) cursor.update(markOf(cursor.value))
+        cursor?.continue()
+      }
+      return request
+    }),
 }
 
-/** With one shuffler, nothing is stored on the device: an upload that is lost can be drawn again. */
-export const nowhere = {
-  find: async () => undefined,
-  add: async (record) => record,
-  put: async () => undefined,
-  remove: async () => undefined,
-}
+/** What remains of a record: that a person answered a survey. */
+export const markOf = ({ key, closes }) => ({ key, closes })
 
-export const keyOf = (digest, code) => `${digest}.${code}`
+/** The key of a person: the hash of her invitation, which stays a secret; without one, anything that tells people apart. */
+export async function keyOf(digest, code, person = "") {
+  if (!code) return `${digest}.${person}`
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${digest}.${code}`)))
+  return `${digest}.${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`
+}
 
 /** The result of a request, once everything that was asked for in the same transaction is on the disk. */
 async function within(mode, ask) {
