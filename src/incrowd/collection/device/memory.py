@@ -80,13 +80,13 @@ class Memory:
         is_first = self.sealed(bundle) is None and not self.has(bundle)
         new = draw() if is_first else None
         with self._locked():
-            found = self.sealed(bundle)
-            if found is None:
+            sealed = self.sealed(bundle)
+            if sealed is None:
                 if new is None or self.has(bundle):
                     raise _already_answered()
-                self.keep(bundle, found := new)
+                self.keep(bundle, sealed := new)
             self._note(bundle)
-        return found, found is not new
+        return sealed, sealed is not new
 
     def exchange(self, bundle: Bundle, old: Sealed, new: Sealed) -> Sealed:
         """Store `new` in the place of `old`, and return what is then stored.
@@ -95,12 +95,12 @@ class Memory:
         anymore.
         """
         with self._locked():
-            found = self.sealed(bundle)
-            if found is None:
+            sealed = self.sealed(bundle)
+            if sealed is None:
                 raise _already_answered()
-            if found == old:
-                self.keep(bundle, found := new)
-        return found
+            if sealed == old:
+                self.keep(bundle, sealed := new)
+        return sealed
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
