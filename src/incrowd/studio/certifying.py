@@ -96,7 +96,7 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
     values = {
         "factor": localized(factor(privacy.epsilon), language),
         "delta": localized(f"{Decimal(bound(privacy.delta)):f}", language),
-        "crowd": localized(f"{survey.honest:,}", language),
+        "crowd": localized(f"{plan.guarantee.crowd if plan else survey.honest:,}", language),
     }
     left = {
         "collector": in_language(COUNTS, language),
