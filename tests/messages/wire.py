@@ -145,6 +145,7 @@ CASES = {
     "bundle: a short key": bundle(shuffler_key="00"),
     "bundle: another KEM": bundle(key_configuration="070010"),
     "bundle: an address": bundle(addresses=ADDRESSES | {"shuffler": "http://a.example"}),
+    "bundle: one host": bundle(addresses=dict.fromkeys(ADDRESSES, "https://a.example")),
     "key: id": lambda _: KeyConfiguration(256, INVITED.key.public, X25519),
     "key: low order": lambda _: KeyConfiguration(1, bytes(32), X25519),
     "key: X-Wing": lambda _: KeyConfiguration(1, bytes(1216), X_WING),

@@ -10,28 +10,50 @@ export interface Link {
   readonly code: string
 }
 
-/** Parses a link: the address of the shuffler or the inviter, `#`, the digest, and optionally a period and an invitation. */
+/**
+ * Parses a link: the address of the shuffler or the inviter, `#`, the digest, and optionally a period and an invitation.
+ * The address of a survey page may end with `/` or `/index.html`.
+ */
 export function parseLink(text: string): Link {
-  const [, address, digest, code] = /^([^#]*)#([0-9a-f]{64})(?:\.([0-9A-Z]{16}))?$/.exec(text.trim()) ?? []
+  const [, written, digest, code] = /^([^#]*)#([0-9a-f]{64})(?:\.([0-9A-Z]{16}))?$/.exec(text.trim()) ?? []
+  const address = written?.replace(/\/(index\.html)?$/, "")
   if (!digest || !isAddress(address) || !isBase32(code ?? ""))
     throw new IncrowdError("link", "This is not the complete link of a survey, which ends with # and 64 characters.")
   return { address, digest, code: code ?? "" }
 }
 
-/** `https`, or `http` on this machine; without user, query and fragment, and without a slash at the end. */
+const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+const NAME = new RegExp(`^(?:${LABEL}\\.)*(?=[a-z])${LABEL}$`)
+const ADDRESS =
+  /^(https?):\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(?::([1-9][0-9]{0,4}))?(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/
+const MOST = { host: 253, port: 65535 }
+
+/** Whether a text is an address as the protocol writes it: `https`, or `http` on this machine. */
 export function isAddress(text: unknown): text is string {
-  if (typeof text !== "string" || !/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[?#@]|\/$/.test(text)) return false
+  const [, scheme, host, port] = (typeof text === "string" && ADDRESS.exec(text)) || []
+  if (!host || !isHost(host) || Number(port ?? 1) > MOST.port) return false
+  return scheme === "https" || isThisMachine(host)
+}
+
+/** A name, or an IP address in the one form that clients compare; not an IPv4 address written as IPv6. */
+function isHost(host: string): boolean {
+  if (NAME.test(host)) return host.length <= MOST.host
+  if (/^\d+(\.\d+){3}$/.test(host)) return host.split(".").every((part) => Number(part) < 256 && String(Number(part)) === part)
   try {
-    return new URL(text).protocol === "https:" || isLoopback(text)
+    return host.startsWith("[") && !host.startsWith("[::ffff:") && new URL(`https://${host}`).hostname === host
   } catch {
     return false
   }
 }
 
-const isLoopback = (address: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(address).hostname)
+const isThisMachine = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host)
 
-/** The host of a valid address; on this machine with its port, which tells the services of a rehearsal apart. */
-export const hostOf = (address: string): string => new URL(address)[isLoopback(address) ? "host" : "hostname"]
+/** The host of a valid address, without its port. */
+export const hostOf = (address: string): string => ADDRESS.exec(address)![2]
+
+/** The host of a valid address; on this machine with its port, which distinguishes the services of a rehearsal. */
+export const locationOf = (address: string): string =>
+  isThisMachine(hostOf(address)) ? address.split("/")[2] : hostOf(address)
 
 /** The short form of a digest that people compare: its first 20 bytes. */
 export const shortForm = (digest: Bytes): string => grouped(toBase32(digest.subarray(0, 20)))

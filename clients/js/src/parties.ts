@@ -1,7 +1,7 @@
 import type { MixersBundle, ShufflerBundle, TokenKeyText } from "./bundle.js"
 import { fromHex, isHex } from "./bytes.js"
 import { refuse } from "./errors.js"
-import { hostOf, isAddress } from "./link.js"
+import { hostOf, isAddress, locationOf } from "./link.js"
 import { loaded } from "./loading.js"
 import { isUsable } from "./seal.js"
 import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
@@ -16,13 +16,15 @@ const ROLES = ["inviter", "first", "second", "collector"] as const
 /** Checks what a bundle with one shuffler says about shuffler and collector. */
 export async function checksOfShuffler(bundle: ShufflerBundle): Promise<Checks> {
   const { wanted, plan, reserve, addresses } = bundle
+  const { local_only: alone } = bundle
+  const areAddresses = hasKeys(addresses, "collector shuffler") && Object.values(addresses).every(isAddress)
   return {
     small_strata: ["delete", "merge"].includes(bundle.small_strata),
     codes: typeof bundle.codes === "boolean",
-    local_only: typeof bundle.local_only === "boolean",
     wanted: wanted === null || isCount(wanted, plan.survey.crowd + reserve),
     shuffler_key: isHex(bundle.shuffler_key, 32),
-    addresses: hasKeys(addresses, "collector shuffler") && Object.values(addresses).every(isAddress),
+    addresses: areAddresses,
+    local_only: alone === true || (alone === false && areAddresses && hostOf(addresses.shuffler) !== hostOf(addresses.collector)),
     key_configuration: await isUsable(bundle.key_configuration),
   }
 }
@@ -44,7 +46,7 @@ export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
     small_strata: bundle.small_strata === "delete",
     codes: bundle.codes === true,
     runs: hasKeys(runs, [...ROLES].sort().join(" ")) && Object.values(runs).every(isName) && !isSame(runs.inviter, runs.collector),
-    addresses: addresses.every(isAddress) && areDifferent(addresses.map(hostOf)),
+    addresses: addresses.every(isAddress) && areDifferent(addresses.map(locationOf)),
     keys: keys.every((key) => isHex(key, 32)) && areDifferent(keys),
     "second.key_configuration": await isUsable(second.key_configuration),
     "collector.key_configuration":

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import tomlkit
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from incrowd.collection.claims import claims_of_plan
-from incrowd.collection.protocol.addresses import checked_address, host
+from incrowd.collection.protocol.addresses import checked_address, host, location
 from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time, least_reserve
 from incrowd.errors import MISSING, Problem, UsageError
 from incrowd.files import write_text
@@ -209,7 +208,7 @@ def _contradictions(publication: Publication) -> Iterator[Problem]:
             yield Problem("disposes", disposes, f"should be at least {day}")
     given = [publication.addresses.get(each, "") for each in publication.services]
     # `shuffler init` takes two ports of one host for one party, also on this machine.
-    host_of = host if publication.mixers == 2 else lambda address: urlsplit(address).hostname or ""
+    host_of = location if publication.mixers == 2 else host
     hosts = [host_of(address) for address in given if address]
     if len(set(hosts)) < len(hosts) and not publication.local_only:
         allowed = "should differ: each service needs its own host, at a different organization"

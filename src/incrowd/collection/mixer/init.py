@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.protocol.bundle import ShufflerBundle
+from incrowd.collection.protocol.addresses import host
+from incrowd.collection.protocol.bundle import Address, ShufflerBundle
 from incrowd.collection.terms import Terms, bundle_of
 from incrowd.errors import MISSING, UsageError
 from incrowd.plans import Guarantee, Plan
@@ -26,8 +26,8 @@ class ShufflerTerms(Terms):
     small_strata: Literal["delete", "merge"] | None = None
     codes: bool
     local_only: bool = False
-    shuffler: str
-    collector: str
+    shuffler: Address
+    collector: Address
     key_configuration: str
 
 
@@ -71,7 +71,7 @@ def _check(terms: ShufflerTerms) -> None:
     if not terms.codes and terms.colluding is None:
         allowed = "anyone can send answers; add the number of senders that may be a single party"
         raise UsageError.of("colluding", MISSING, allowed)
-    same = urlsplit(terms.shuffler).hostname == urlsplit(terms.collector).hostname
+    same = host(terms.shuffler) == host(terms.collector)
     if same and not terms.local_only:
         allowed = (
             "should belong to another party than the collector; otherwise set local_only = true"

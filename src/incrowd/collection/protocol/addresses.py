@@ -46,40 +46,68 @@ SHORT_BYTES = (
 FRAGMENT = re.compile(rf"([0-9a-f]{{{DIGEST_HEX}}})(?:\.([{ALPHABET}]{{16}}))?")
 
 
+_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"({_LABEL}\.)*(?=[a-z]){_LABEL}")  # the last label is no number
+_ADDRESS = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9.-]+|\[[0-9a-f:]+\])(:(?P<port>[1-9][0-9]{0,4}))?"
+    r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*"
+)
+MOST_PORT = (1 << 16) - 1
+
+
 def checked_address(address: str) -> str:
-    """Return a valid address. Raises ValueError unless https://, or http:// on this machine."""
-    try:
-        parts = urlsplit(address)
-        plain = parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2])
-        host = parts.hostname if plain.geturl() == address and parts.port != 0 else None
-    except ValueError:  # an invalid port or IPv6 address
-        host = None
-    if not host or not address.isascii():
-        raise ValueError("should be an address without a user, a query or a fragment")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_this_machine(host)):
+    """Return a valid address, which every client reads alike (docs/protocol.md, "Addresses").
+
+    Raises ValueError unless it is https://, or http:// on this machine.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if not match or not _is_host(match["host"]) or int(match["port"] or 1) > MOST_PORT:
+        raise ValueError(_GRAMMAR)
+    if match["scheme"] == "http" and not _is_this_machine(match["host"]):
         raise ValueError("should begin with https:// (http:// is allowed only on this machine)")
-    if re.search(r"[\x00-\x20\x7f]", address) or address.endswith("/"):
-        raise ValueError("should not contain spaces or a / at the end")
     return address
+
+
+def _is_host(host: str) -> bool:
+    """Return whether a host is a name, or an IP address in the one form that clients compare."""
+    if _NAME.fullmatch(host):
+        return len(host) <= MOST_HOST
+    text = host.strip("[]")
+    try:
+        return str(ip_address(text)) == text and not text.startswith(_MAPPED)
+    except ValueError:
+        return False
+
+
+MOST_HOST = 253
+_MAPPED = "::ffff:"  # an IPv4 address as IPv6, which has several forms
+_GRAMMAR = (
+    "should be an address such as https://mix.example or https://mix.example:8443/survey, with its "
+    "host in lower case and without a / at the end"
+)
 
 
 def _is_this_machine(host: str) -> bool:
     try:
-        return ip_address(host).is_loopback
+        return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"
 
 
 def is_loopback(address: str) -> bool:
     """Return whether a valid address is on this machine."""
-    return _is_this_machine(urlsplit(address).hostname or "")
+    return _is_this_machine(host(address))
 
 
 def host(address: str) -> str:
-    """Return the host of a valid address; on this machine with its port, which tells services of
-    a rehearsal apart."""
-    parts = urlsplit(address)
-    return parts.netloc.lower() if is_loopback(address) else parts.hostname or ""
+    """Return the host of a valid address, without its port."""
+    return urlsplit(address).hostname or ""
+
+
+def location(address: str) -> str:
+    """Return the host of a valid address; on this machine with its port, which distinguishes the
+    services of a rehearsal."""
+    return urlsplit(address).netloc if is_loopback(address) else host(address)
 
 
 def short(digest: bytes) -> str:
@@ -116,7 +144,7 @@ class Link:
     def parse(cls, text: str) -> Link:
         """Parse a link to a bundle or to a survey page. Raises UsageError for other text."""
         address, _, fragment = text.strip().partition("#")
-        address = address.removesuffix("index.html").removesuffix("/")
+        address = address.removesuffix("/index.html").removesuffix("/")
         try:
             match = FRAGMENT.fullmatch(fragment)
             if not match:

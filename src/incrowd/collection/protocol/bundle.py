@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd.characters import hidden, texts
-from incrowd.collection.protocol.addresses import checked_address, host, is_loopback
+from incrowd.collection.protocol.addresses import checked_address, host, is_loopback, location
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES, TokenKey, check_roots
 from incrowd.collection.protocol.plaintext import Shape
 from incrowd.collection.protocol.sealed import LABEL, KeyConfiguration, sealed_length
@@ -384,6 +384,12 @@ class ShufflerBundle(Bundle):
         enough = self.wanted is None or self.wanted >= self.least_people
         allowed = f"should be null or at least {self.least_people:,}, the crowd and the reserve"
         yield enough, "wanted", self.wanted, allowed
+        shuffler, collector = host(self.addresses.shuffler), host(self.addresses.collector)
+        allowed = (
+            "should be true, since shuffler and collector have the same host: whoever runs it sees "
+            "senders and reports"
+        )
+        yield self.local_only or shuffler != collector, "local_only", self.local_only, allowed
 
     @cached_property
     def key(self) -> KeyConfiguration:
@@ -573,7 +579,7 @@ class MixersBundle(Bundle):
         same = self.second_key.public == self.key.public
         yield not same, "second.key_configuration", InWords("is the collector's"), differ
         parties = (self.inviter, self.first, self.second, self.collector)
-        hosts = [host(party.address) for party in parties]
+        hosts = [location(party.address) for party in parties]
         yield len(set(hosts)) == len(hosts), "addresses", ", ".join(hosts), differ
         stated = self.runs.inviter
         allowed = (
