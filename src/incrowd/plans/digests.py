@@ -22,6 +22,7 @@ from incrowd.errors import IncrowdError, check_path, unreadable
 T = TypeVar("T")
 
 KEY = "digest"
+EXACT = 1 << 53  # below, every integer is a double
 EDITED = "the digest does not match: the file was edited or damaged after it was written"
 
 
@@ -48,11 +49,20 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_json(text: str) -> Any:
-    """Parse JSON. Raises ValueError for text that is not JSON, or is nested too deeply."""
+    """Parse JSON. Raises ValueError for text that is not JSON, or is nested too deeply.
+
+    Integers from 2^53 on are doubles, as in RFC 8785: canonical JSON writes 2.0**53 without a
+    point, too.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=_number)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
+
+
+def _number(digits: str) -> int | float:
+    number = int(digits)
+    return number if abs(number) < EXACT else float(number)
 
 
 _log = logging.getLogger(__name__)
