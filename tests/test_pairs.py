@@ -1,0 +1,346 @@
+"""Every two of twenty features: what is promised, against everything that is seen, enumerated.
+
+The table is data in tests/oracles/pairs.py, and a page of the manual. Nothing here is statistical
+but for the comparison of the oracle's laws with reports that are really drawn.
+"""
+
+import math
+import random
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from incrowd.accountant.certificates import certify
+from incrowd.errors import IncrowdError
+from incrowd.guarantees import guarantee_of, planned
+from incrowd.plans.sent import sent_by
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.permanent import DeviceKey, remembering
+from incrowd.sampling.randomize import randomize_message, rounded
+from tests.oracles import pairs
+from tests.oracles.observers import (
+    Encoder,
+    Round,
+    TooMany,
+    records,
+    remembered,
+    reports,
+    times,
+)
+from tests.oracles.pairs import (
+    BEGIN,
+    ENUMERATED,
+    FEATURES,
+    NEVER,
+    PAGE,
+    PAIRS,
+    REFUSED,
+    View,
+    days,
+    honest_people,
+    meeting,
+    page,
+    plan_of,
+    refusal_of,
+    round_of,
+    smallest_slots,
+    survey_of,
+    two_surveys,
+)
+from tests.oracles.releases import claims
+
+CLOSE = 0.95  # of a local epsilon: there something is left
+
+
+def named(pair):
+    return " + ".join(sorted(pair, key=FEATURES.index))
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+
+def test_there_is_no_empty_cell():
+    """Twenty features have 190 pairs; each is enumerated, or refused in every way."""
+    assert len(FEATURES) == len(set(FEATURES)) == 20 and len(PAIRS) == 190
+    assert {*PAIRS} == {*ENUMERATED} | NEVER and NEVER <= REFUSED.keys() <= {*PAIRS}
+
+
+def test_the_page_of_the_manual_has_the_table():
+    text = PAGE.read_text(encoding="utf-8")
+    assert BEGIN in text and page(text) == text, "run python -m tests.oracles.pairs"
+
+
+@pytest.mark.parametrize("pair", REFUSED, ids=named)
+def test_what_cannot_be_together_is_refused(pair):
+    refusal = REFUSED[pair]
+    fields = [p.field for p in refusal_of(refusal).problems if refusal.part in p.allowed]
+    assert any(refusal.field in field for field in fields)
+
+
+# --- promises ------------------------------------------------------------------------------------
+
+# Here promises are not close to the truth: a later plan charges permanent responses of an earlier
+# one once more; and two stages have more noise than the first alone, until there are many rounds.
+LOOSE = {frozenset({"memoized", "ledger"}), frozenset({"memoized", "own randomizer"})}
+
+
+def check(features):
+    """Every promise to people who are asked with these features; how many there are."""
+    features, number = frozenset(features), 0
+    for number, promise in enumerate(meeting(features), 1):
+        told = f"{promise.by}: {promise.truth()} is above {promise.delta} at {promise.epsilon}"
+        assert promise.proved or "outlier" in features
+        assert promise.holds() or not promise.proved, told
+        if number == 1 and promise.proved and len(features) == 2:
+            assert promise.truth() > promise.delta / 2, "it is far from the truth"
+        if promise.delta == 0 and not any(loose <= features for loose in LOOSE):
+            assert promise.truth(CLOSE * promise.epsilon) > 0, f"{promise.by} is far from the truth"
+    return number
+
+
+@pytest.mark.parametrize("pair", ENUMERATED, ids=named)
+def test_a_pair_keeps_what_is_promised(pair):
+    assert check(pair) >= 6, "a plan, a collection, and four parties"
+
+
+SMALL = ("open", "memoized", "rounds", "colluding", "ledger", "copies", "cells", "amount")
+TRIPLES = [
+    ("open", "memoized", "rounds"),
+    ("open", "memoized", "ledger"),
+    ("memoized", "rounds", "withdrawn"),
+    ("memoized", "cells", "withdrawn"),
+    ("memoized", "rounds", "own randomizer"),
+    ("memoized", "copies", "own randomizer"),
+    ("memoized", "ledger", "local_only"),
+    ("memoized", "ledger", "contradicted"),
+    ("open", "rows", "colluding"),
+    ("colluding", "ledger", "rows"),
+    ("rounds", "optional", "withdrawn"),
+    ("ledger", "withdrawn", "cells"),
+    ("cells", "optional", "withdrawn"),
+    ("amount", "cells", "explore"),
+]
+
+
+@pytest.mark.parametrize("triple", TRIPLES, ids=named)
+def test_three_features_keep_what_is_promised(triple):
+    assert check(triple) >= 6
+
+
+# A survey and a later one of the same people, each with features of its own.
+SURVEYS = [
+    ({"rows"}, {"memoized"}),
+    ({"memoized"}, {"rows"}),
+    ({"memoized", "rounds", "joining"}, {"memoized", "rounds"}),
+    ({"open"}, {"memoized"}),
+    ({"colluding"}, {"rows"}),
+    ({"rows"}, {"colluding"}),
+    ({"local_only"}, {"colluding"}),
+    ({"contradicted"}, {"rounds"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), SURVEYS, ids=[f"{named_} then {now}" for named_, now in SURVEYS]
+)
+def test_two_surveys_keep_what_is_promised(before, now):
+    for promise in two_surveys(before, now, 3):
+        assert promise.holds(), (promise.by, promise.truth(), promise.delta, promise.epsilon)
+
+
+# --- wrong promises, which the enumeration has to refuse -----------------------------------------
+
+
+def figures(features):
+    """The first promise to people who are asked with these features: that of the plan."""
+    return next(iter(meeting(features)))
+
+
+COSTLY = [
+    *combinations(("rounds", "rows", "copies", "ledger", "cells"), 2),
+    *(("rounds", other) for other in ("parities", "optional", "multi", "text")),
+    ("open", "rounds"),
+    ("multi", "text"),
+    ("parities", "optional"),
+]
+
+
+@pytest.mark.parametrize("pair", COSTLY, ids=named)
+def test_a_promise_for_each_feature_alone_is_refused(pair):
+    """What is left out is not hidden: the larger promise of both is below the truth."""
+    truth = figures(frozenset(pair)).truth()
+    alone = [{feature} for feature in pair if feature != "ledger"]
+    assert all(figures(frozenset(one)).delta < truth for one in alone)
+
+
+@pytest.mark.parametrize("features", [{"colluding"}, {"rows"}, {"rows", "colluding"}], ids=named)
+def test_a_promise_for_everybody_who_is_counted_is_refused(features):
+    """Who colludes hides nobody; nor do the other rows of one person."""
+    promise = figures(frozenset(features))
+    plan = promise.view.ways[0][0].plan
+    counted = certify("shuffle", sent_by(plan), plan.survey.crowd, promise.epsilon)
+    assert counted.delta.upper < promise.truth()
+
+
+def test_a_promise_that_forgets_the_earlier_survey_is_refused():
+    for promise in list(two_surveys(frozenset(), frozenset(), 3))[:1]:
+        plan = promise.view.ways[0][-1].plan
+        assert planned(plan.survey, plan.messages).certified_delta < promise.truth()
+
+
+def test_a_promise_that_forgets_who_colludes_later_is_refused():
+    """One of three in the earlier round works with the analyst of the later one."""
+    promise = next(iter(two_surveys(frozenset(), frozenset({"colluding"}), 3)))
+    plan = promise.view.ways[0][-1].plan
+    assert certify("shuffle", sent_by(plan), 3, 1.0).delta.upper < promise.truth()
+
+
+@pytest.mark.parametrize("feature", ["contradicted", "local_only"])
+def test_a_promise_to_a_crowd_is_refused_where_names_are_seen(feature):
+    first, collection = list(meeting({feature, "optional"}))[:2]
+    assert collection.truth(first.epsilon) > first.delta
+
+
+def test_a_promise_that_forgets_noise_drawn_again_is_refused():
+    """Reports with names: how often all of them fit into an upload depends on the answers."""
+    plan = plan_of(survey_of({"parities"}))
+    places, chance = smallest_slots(plan, 0.7)
+    held = guarantee_of(plan, 3, [claims(tail=chance, local_only=True)])
+    view = View([[Round(plan, ((0, 1, 2),), slots=places)]], linked=True)
+    assert view.delta(held.epsilon) == 0 < 1e-3 < view.delta(plan.guarantee.local_epsilon)
+
+
+def test_permanent_responses_are_not_hidden_from_round_to_round_where_people_move():
+    """A promise for one round, as for the same people, is below what the move of one shows."""
+    once = figures(frozenset({"open", "memoized"}))
+    rounds = figures(frozenset({"open", "memoized", "rounds"}))
+    assert rounds.truth(once.epsilon) > 1.2 * once.delta
+
+
+# --- the oracle's laws are those of the real sampler ---------------------------------------------
+
+DRAWN = 4000
+RARE = 6.0  # standard errors: false alarms below 2e-9 for each of some 200 figures
+LAWS = [
+    {"memoized"},
+    {"memoized", "own randomizer"},
+    {"copies"},
+    {"cells", "multi"},
+    {"parities"},
+    {"optional", "own randomizer"},
+    {"multi"},
+    {"amount"},
+    {"text"},
+    {"own randomizer"},
+    {"memoized", "cells"},
+]
+
+
+def law_of(message, person):
+    """The law of one report of a message in one round; of cells, of all that are sent."""
+    law = {}
+    for chance, record in records(message, person):
+        kept = {record: 1.0}
+        if message.memoized:
+            kept = remembered(message, kept, None)
+        for report, p in reports(message, kept, fresh=not message.memoized).items():
+            law[report] = law.get(report, 0.0) + chance * p
+    return law
+
+
+def outside(drawn, law, people):
+    """The reports whose number is not what the law says."""
+    expected = {report: people * p for report, p in law.items()}
+    return [
+        report
+        for report in {*expected, *drawn}
+        if abs(drawn.get(report, 0) - expected.get(report, 0.0))
+        > RARE * math.sqrt(max(expected.get(report, 0.0), 1.0))
+    ]
+
+
+def drawn_by_devices(plan, message, person):
+    """How often each report is drawn for many people with the same answers."""
+    people = person.take(np.zeros(DRAWN, np.int64))
+    names = [f"device {n}" for n in range(DRAWN)]
+    memory = remembering(plan, DRAWN, names, DeviceKey(bytes(range(32))))
+    keystream = Keystream.of(11)
+    packed = randomize_message(plan, message, rounded(people, keystream), keystream, memory)
+    if message.cells:
+        numbers = packed.astype(np.int64) @ (1 << 8 * np.arange(packed.shape[1]))
+        kinds, counts = np.unique(numbers, return_counts=True)
+        return dict(zip(kinds.tolist(), counts.tolist(), strict=True))
+    bits = np.unpackbits(packed, axis=1, count=message.bits, bitorder="little")
+    kinds, counts = np.unique(bits, axis=0, return_counts=True)
+    return dict(zip(map(tuple, kinds.tolist()), counts.tolist(), strict=True))
+
+
+def expected_law(message, encoder, number):
+    """The law of a single report, or the chance of each cell, given a person's answers."""
+    law = {}
+    for chance, person in encoder.rounded(number):
+        for report, p in law_of(message, person).items():
+            for item in report if message.cells else (report,):
+                law[item] = law.get(item, 0.0) + chance * p
+    return law
+
+
+@pytest.mark.parametrize("features", LAWS, ids=named)
+def test_laws_are_those_of_real_devices(features):
+    """Every report, or cell, within 6 standard errors; the law of another answer is refused."""
+    plan = plan_of(survey_of(features, honest_people(features)))
+    for message in plan.messages:
+        encoder = Encoder(plan.survey, message.ids)
+        law, other = (expected_law(message, encoder, n) for n in (0, 1))
+        person = encoder.people.take(np.array([0]))
+        drawn = drawn_by_devices(plan, message, person)
+        assert not outside(drawn, law, DRAWN * message.copies)
+        assert outside(drawn, other, DRAWN * message.copies)
+
+
+def test_copies_are_independent_of_each_other():
+    plan = plan_of(survey_of({"copies"}))
+    (message,) = plan.messages
+    q = message.noise.q
+    law = times({(0,): 1 - q, (1,): q}, 2, message)
+    assert law[(0,), (1,)] == pytest.approx(2 * q * (1 - q)) and math.fsum(law.values()) == 1
+
+
+# --- at length -----------------------------------------------------------------------------------
+
+MANY = 200
+
+
+@pytest.mark.slow
+def test_three_features_at_random_keep_what_is_promised():
+    """At most half of all triples cannot be together, or have too many answers to try them all."""
+    draw, counted = random.Random(35), Counter()
+    for triple in draw.sample(list(combinations(FEATURES, 3)), MANY):
+        try:
+            counted["kept"] += check(triple) > 0
+        except IncrowdError:
+            counted["refused"] += 1
+        except TooMany:
+            counted["too many"] += 1
+    assert counted["kept"] > MANY / 2, counted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", [pair for pair in ENUMERATED if {*pair} <= {*SMALL}], ids=named)
+@pytest.mark.parametrize("noise", [1 / 64, 1 / 16, 3 / 8])
+@pytest.mark.parametrize("honest", [2, 4, 5])
+def test_a_pair_keeps_what_is_promised_with_any_noise(monkeypatch, pair, noise, honest):
+    """With hardly any noise, much of it, and more people; at several epsilons."""
+    honest += honest == 2 and {*pair} == {"colluding", "ledger"}  # who may collude in either
+    monkeypatch.setattr(pairs, "NOISE", noise)
+    monkeypatch.setattr(pairs, "QUIET", noise)
+    monkeypatch.setattr(pairs, "honest_people", lambda features: honest)
+    for promise in meeting(pair):
+        assert promise.holds(), (promise.by, promise.truth(), promise.delta, promise.epsilon)
+    plan = plan_of(survey_of({*pair} - {"ledger"}, honest))
+    view = View([[round_of(plan, w) for w in way] for way in days(plan.survey, plan.survey.rounds)])
+    for epsilon in (0.25, 0.5, 2.0, 3.0):
+        bound = certify("shuffle", sent_by(plan), plan.guarantee.crowd, epsilon).delta.upper
+        assert view.delta(epsilon) <= bound * (1 + 1e-9) + 1e-12
