@@ -1,13 +1,19 @@
 """What docs/running.md and deploy/ say: settings, commands, units and images exist as told."""
 
+import importlib.metadata
+import json
 import re
 import shlex
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import typer
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from incrowd.cli.app import app
 from incrowd.cli.later import Later
@@ -19,6 +25,8 @@ from incrowd.collection.mixer import app as mixing
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import ShufflerTerms
 from incrowd.collection.mixer.second import app as second_mixing
+from incrowd.collection.mixer.store import writing
+from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.settings import (
     COLLECTOR_FILE,
     FIRST_MIXER_FILE,
@@ -65,6 +73,9 @@ HARDENED = {
     "UMask": "0077",
     "StateDirectoryMode": "0700",
     "RestartPreventExitStatus": "2",
+    "LimitNOFILE": "65536",
+    "MemoryMax": "4G",
+    "TasksMax": "512",
 }
 
 
@@ -281,9 +292,11 @@ def test_an_image_is_pinned_and_runs_a_command_that_exists_as_nobody_special(nam
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", last["USER"]), "a number, and not root"
     copied = [name for word, rest in lines if word == "COPY" for name in rest.split()[:-1]]
     assert all((ROOT / name).exists() for name in copied)
-    assert {"constraints.txt", "pyproject.toml", "src"} <= set(copied)
-    installed = " ".join(rest for word, rest in lines if word == "RUN")
-    assert "PIP_CONSTRAINT=/source/constraints.txt pip install" in installed
+    assert {"deploy/requirements.txt", "pyproject.toml", "src"} <= set(copied)
+    everything = " ".join(rest for word, rest in lines if word == "RUN")
+    installed = [step for step in everything.split("&& ") if "pip install" in step]
+    assert len(installed) == 2 and "--require-hashes -r /source/requirements.txt" in installed[0]
+    assert {"--no-deps", "--no-build-isolation"} <= set(installed[1].split()), "no other package"
     words = re.findall(r'"([^"]*)"', last["ENTRYPOINT"] + last["CMD"])
     assert words.pop(0) == "incrowd" and words[0] == name
     assert words[-1] in last["VOLUME"]
@@ -304,6 +317,189 @@ def test_an_image_looks_where_it_listens(name):
     ours = {variable for variable in given if variable.startswith("INCROWD_")}
     assert ours <= settings(role).keys()
     assert ("secret" in role.model_fields) == (f"{prefix}SECRET" in ours)
+
+
+# --- compose -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def yaml():
+    return pytest.importorskip("yaml")
+
+
+@pytest.fixture(scope="module")
+def composed(yaml):
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", ["shuffler", "collector"])
+def test_a_composed_service_is_the_image_with_its_volumes_and_limits(composed, name):
+    service, lines = composed["services"][name], dict(IMAGES[name])
+    build = service["build"]
+    assert build["target"] == name and (DEPLOY / build["context"] / build["dockerfile"]).exists()
+    mounted = dict(volume.split(":") for volume in service["volumes"])
+    assert mounted.keys() <= composed["volumes"].keys()
+    secret = "secret" in COMMANDS[name].model_fields
+    assert set(mounted.values()) == {"/data"} | ({"/secret"} if secret else set())
+    address, outside, inside = service["ports"][0].split(":")
+    assert address == "127.0.0.1" and inside == lines["EXPOSE"]
+    assert int(outside) == COMMANDS[name].model_fields["port"].default
+    assert service["read_only"] is True and service["cap_drop"] == ["ALL"]
+    assert service["mem_limit"] == service["memswap_limit"], "no swap"
+    assert service["ulimits"] == {"core": 0, "nofile": int(HARDENED["LimitNOFILE"])}
+    assert str(service["pids_limit"]) == HARDENED["TasksMax"]
+    from incrowd.collection.service import STOP_SECONDS
+
+    assert int(service["stop_grace_period"].rstrip("s")) > STOP_SECONDS
+
+
+@pytest.mark.parametrize("name", ["shuffler", "collector"])
+def test_podman_gets_the_health_check_of_the_image(composed, name):
+    """Its own format of images has none, so that the file states it once more."""
+    stated = composed["services"][name]["healthcheck"]
+    options, command = dict(IMAGES[name])["HEALTHCHECK"].split("CMD ", 1)
+    assert stated["test"] == ["CMD", *json.loads(command)]
+    given = dict(option.removeprefix("--").split("=") for option in options.split())
+    assert {name.replace("-", "_"): value for name, value in given.items()} == {
+        name: value for name, value in stated.items() if name != "test"
+    }
+    pages = (DEPLOY / "Containerfile").read_text() + RUNNING + MIXERS
+    for command in re.findall(r"podman build.*", pages):
+        assert "--format docker" in command
+
+
+# --- Prometheus ----------------------------------------------------------------------------------
+
+
+SOURCES = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+METRICS = set(re.findall(r"\"(incrowd_[a-z_]+)\"", SOURCES))
+
+
+def test_every_metric_of_an_alert_exists(yaml):
+    [group] = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"]
+    rules = " ".join(rule["expr"] for rule in group["rules"])
+    said = {name.removesuffix("_total") for name in re.findall(r"\bincrowd_[a-z_]+", rules)}
+    assert said and said <= METRICS
+    assert set(re.findall(r"state=\"(\w+)\"", rules)) <= {writing.RELEASED}
+    assert set(re.findall(r"kind=\"([\w-]+)\"", rules)) <= KINDS.keys()
+    for rule in group["rules"]:
+        assert rule["alert"] in RUNNING, "the manual states what to do"
+
+
+def test_prometheus_scrapes_each_service_that_has_metrics_at_its_port(yaml):
+    stated = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())
+    ports = {}
+    for job in stated["scrape_configs"]:
+        [target] = job["static_configs"][0]["targets"]
+        ports[job["job_name"]] = target
+    wanted = set(COMMANDS) - {"inviter"}
+    assert ports == {
+        f"incrowd-{name}": f"127.0.0.1:{COMMANDS[name].model_fields['port'].default}"
+        for name in wanted
+    }
+    assert "/metrics" not in served(inviting)
+    assert all((DEPLOY / file).exists() for file in stated["rule_files"])
+
+
+@pytest.mark.parametrize(("what", "file"), [("config", "prometheus.yml"), ("rules", "alerts.yml")])
+def test_promtool_reads_the_files(what, file):
+    program = shutil.which("promtool")
+    if not program:
+        pytest.skip("promtool is not installed")
+    done = subprocess.run([program, "check", what, DEPLOY / file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# --- packages ------------------------------------------------------------------------------------
+
+
+PINS = DEPLOY / "requirements.txt"
+
+
+def canonical(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins():
+    """Of each package its version and hashes; nothing else is in the file."""
+    text = re.sub(r"^#.*\n", "", PINS.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+    found = {}
+    for line in text.splitlines():
+        requirement, *options = line.split()
+        name, version = requirement.split("==")
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", option) for option in options)
+        found[canonical(name)] = version, options
+    return found
+
+
+def closure(name, extras=frozenset(), seen=None):
+    """What a package needs on this machine, with what that needs, from what is installed."""
+    seen = set() if seen is None else seen
+    for text in importlib.metadata.requires(name) or ():
+        requirement = Requirement(text)
+        marker = requirement.marker
+        if not marker or any(marker.evaluate({"extra": extra}) for extra in (*extras, "")):
+            needed = canonical(requirement.name), frozenset(requirement.extras)
+            if needed not in seen:
+                seen.add(needed)
+                closure(requirement.name, requirement.extras, seen)
+    return {name for name, _ in seen}
+
+
+def test_every_package_of_a_service_has_the_pinned_version_and_hashes():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    stated = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    stated = {canonical(name): version for name, version in stated.items()}
+    found = pins()
+    assert {name: version for name, (version, _) in found.items()} == {
+        name: stated[name] for name in found
+    }
+    assert closure("incrowd", {"collect"}) | {"setuptools"} == found.keys()
+    assert all(hashes for _, hashes in found.values())
+
+
+def test_the_file_with_hashes_names_no_place_where_packages_come_from():
+    assert not re.search(r"://|--(index|extra-index|find-links|trusted)", PINS.read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", [False, True])
+def test_pip_accepts_these_hashes_and_no_others(tmp_path, changed):
+    """Of a few small packages: it has to download each."""
+    few = ("h11", "idna", "mdurl", "rfc8785")
+    found = pins()
+    lines = []
+    for name in few:
+        version, hashes = found[name]
+        if changed and name == "idna":
+            hashes = [f"--hash=sha256:{'0' * 64}"]
+        lines.append(" ".join((f"{name}=={version}", *hashes)))
+    file = tmp_path / "few.txt"
+    file.write_text("\n".join(lines))
+    download = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes"]
+    done = subprocess.run(
+        [*download, "-r", file, "-d", tmp_path / "files"], capture_output=True, text=True
+    )
+    assert (done.returncode == 0) == (not changed), done.stderr
+    assert not changed or "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr
+
+
+FIXED = {  # the first version without a known hole that reaches a service or the studio
+    "starlette": "1.3.1",
+    "jinja2": "3.1.6",
+    "httptools": "0.6.3",
+    "python-multipart": "0.0.27",
+}
+
+
+def test_lower_bounds_exclude_versions_with_known_holes():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    listed = map(Requirement, [*project["dependencies"], *extras["collect"], *extras["studio"]])
+    bounds = {canonical(each.name): each.specifier for each in listed}
+    for name, version in FIXED.items():
+        [bound] = [each.version for each in bounds[name] if each.operator == ">="]
+        assert Version(bound) >= Version(version), name
 
 
 # --- PostgreSQL ----------------------------------------------------------------------------------
