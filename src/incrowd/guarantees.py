@@ -43,9 +43,6 @@ from incrowd.plans.plan import (
 from incrowd.plans.sent import sent, sent_before, sent_by
 from incrowd.survey import Survey
 
-HIGHEST = 699.0  # the largest epsilon whose exponential is finite
-
-
 # A plan: what it promises, and whether its certificate supports that.
 
 
@@ -131,7 +128,7 @@ def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
     """Return the guarantee without a shuffler, or if the shuffler also reads the reports."""
     everything = sent_by(plan)
     local = everything.local_epsilon
-    certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
+    certificate = certify(LOCAL.name, everything, 2, local)
     return _guarantee(all_rounds(plan), certificate, 0.0, max(crowd, 1), local)
 
 
@@ -143,7 +140,7 @@ def requested(survey: Survey, messages: Sequence[Message]) -> Guarantee:
     by, privacy = plannable(survey.privacy.analysis), survey.privacy
     everything, crowd = sent(survey, messages, ()), smallest_crowd(survey, ())
     local = everything.local_epsilon
-    certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
+    certificate = certify(LOCAL.name, everything, 2, local)
     delta = by.promised_delta(privacy.delta)
     shown = _guarantee([rounds_planned(survey, messages)], certificate, delta, crowd, local)
     changes = {"analysis": by.name, "epsilon": privacy.epsilon, "certified_delta": delta}

@@ -18,6 +18,7 @@ from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.composition import PrivacyCurve
 from incrowd.accountant.curves import STEPS
 from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.precision import MOST_EXPONENT, grown
 from incrowd.accountant.pairs import pair_eta, papers_pair
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.schema import (
@@ -63,18 +64,17 @@ def redrawn(
     if crowd < 1:
         raise PrivacyError.of("crowd", crowd, "should be at least 1")
     cost = -crowd * math.log1p(-tail)
-    grown = delta * math.exp(min(cost, LARGEST)) + (0.0 if named else _unseen(epsilon, cost))
-    return Redrawn(epsilon + cost, min(1.0, grown))
+    unseen = 0.0 if named else _unseen(epsilon, cost)
+    return Redrawn(epsilon + cost, min(1.0, grown(delta, cost) + unseen))
 
 
-LARGEST = 700.0  # an epsilon whose exponential is a number
 LEAST_DELTA = 1e-300
 CLOSER = 1e-9  # relative, of an epsilon that redraws raise
 
 
 def _unseen(epsilon: float, cost: float) -> float:
     """What redraws add to delta since a collection does not show whether all reports fit."""
-    return math.exp(min(epsilon, LARGEST)) * math.expm1(min(cost, LARGEST))
+    return grown(math.expm1(min(cost, MOST_EXPONENT)), epsilon)
 
 
 def _before_redraws(epsilon: float, delta: float, cost: float) -> tuple[float, float]:
@@ -122,12 +122,12 @@ def certify(
     for alternatives the largest delta is certified. crowd: the number of honest people, the same
     for every report; `local` ignores it. The cost of redraws is added (`redraw_cost`). Raises
     PrivacyError if the analysis is unknown or does not support what is sent, the crowd is below 2,
-    or epsilon is out of range.
+    or epsilon is out of range: below 700 in a crowd, finite for `local`.
     """
     by = registered(analysis)
     if by.shuffled:
         check_crowd(crowd)
-    check_epsilon(epsilon)
+    _check_epsilon(by, epsilon)
     possible = tuple(dict.fromkeys(alternatives(sent)))
     cost = redraw_cost(by, possible[0], crowd)
     drawn = max(epsilon - cost, 0.0)
@@ -136,10 +136,18 @@ def certify(
     if cost:
         named = epsilon >= max(s.local_epsilon for s in possible)
         unseen = 0.0 if named else _unseen(drawn, cost)
-        upper = delta.upper * math.exp(cost) + unseen if epsilon >= cost else 1.0
+        upper = grown(delta.upper, cost) + unseen if epsilon >= cost else 1.0
         delta = Bounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
     basis = (worst, by.assumption, by.proved, least or by.name)
     return Certificate(analysis, epsilon, delta, *basis)
+
+
+def _check_epsilon(by: Analysis, epsilon: float) -> None:
+    """Raises PrivacyError if an analysis cannot compute delta at epsilon."""
+    if by.shuffled:
+        check_epsilon(epsilon)
+    elif not 0 <= epsilon < math.inf:
+        raise PrivacyError.of("epsilon", epsilon, "should be a finite number, 0 or more")
 
 
 def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STEPS) -> PrivacyCurve:
@@ -291,7 +299,7 @@ def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessm
     """
     by, sent = registered(analysis), as_contribution(sent)
     check_crowd(crowd)
-    check_epsilon(epsilon)
+    _check_epsilon(by, epsilon)
     (bounds, worst, least), chance = by.figures(sent, crowd, epsilon)
     presence, absence = (_papers_order(sent, first, crowd, epsilon) for first in (True, False))
     basis = (worst, by.assumption, by.proved, least or by.name)

@@ -331,7 +331,10 @@ def check_crowd(crowd: int) -> None:
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raises PrivacyError unless 0 <= epsilon < 700."""
+    """Raises PrivacyError unless 0 <= epsilon < 700.
+
+    Larger ones are beyond double precision in a crowd; without one, any epsilon can be certified.
+    """
     if not 0 <= epsilon < 700:
         raise PrivacyError.of("epsilon", epsilon, "should lie between 0 and 700")
 

@@ -26,7 +26,7 @@ from incrowd.accountant.search import (
 QUICK = 4  # the steps of the quick composition
 ROUGH = 0.9  # the share of the wanted value that ends the quick search
 CLOSE_COMPOSED = 0.996  # as `CLOSE`, for compositions, whose bounds are looser
-LARGEST_EPSILON = 699.0  # so that e^epsilon is finite
+LARGEST_EPSILON = 699.0  # in a crowd, so that e^epsilon is finite
 
 
 class Result(NamedTuple):
@@ -105,7 +105,8 @@ class Analysis(ABC):
         def bound(epsilon: float) -> float:
             return self.bound(sent, crowd, epsilon)
 
-        return first_epsilon(bound, delta, min(sent.local_epsilon, LARGEST_EPSILON))
+        highest = min(sent.local_epsilon, LARGEST_EPSILON) if self.shuffled else sent.local_epsilon
+        return first_epsilon(bound, delta, highest)
 
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """Return the smallest noise for which what is sent has (epsilon, delta), certified.

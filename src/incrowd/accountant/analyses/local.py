@@ -8,6 +8,7 @@ from incrowd.accountant import local_ratios
 from incrowd.accountant.analyses.base import Analysis, Result
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.precision import grown
 from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.schema import Contribution, check_promise
 from incrowd.accountant.search import Family, smallest_local
@@ -36,7 +37,7 @@ class Local(Analysis):
                 )
                 for side in (-1, 1)
             )
-            high *= math.exp(sent.redraws)
+            high = grown(high, sent.redraws)
         bounds = Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
         return Result(bounds, (candidates[0].pair,))
 
