@@ -7,24 +7,35 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
 import incrowd
-from incrowd.accountant.certificates import certify, redrawn
-from incrowd.errors import PlanError, PrivacyError, ReportsError
+from incrowd.accountant.analyses import ANALYSES
+from incrowd.accountant.certificates import certify, redrawn, smallest_epsilon
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.codes import NOT_PROVED
+from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
+from incrowd.collection.mixer.init import make_bundle
+from incrowd.collection.page.files import PageContent, page_files
+from incrowd.errors import PlanError, PrivacyError, ProtocolError, ReportsError, UsageError
 from incrowd.estimation.results import Received
 from incrowd.guarantees import against, guarantee_for, guarantee_of, spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.sent import sent_before
+from incrowd.presentation.card import certified_card
 from incrowd.presentation.receipts import UPLOADS
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence
+from incrowd.presentation.verified import view as verified_view
 from incrowd.reports.collection import Collection
 from incrowd.survey.written import Privacy
 from tests.oracles import crowds
+from tests.oracles.published import Published
 from tests.oracles.releases import claims, digest, stated_release
 from tests.oracles.source import nodes_of
+from tests.oracles.terms import stated
 
 PEOPLE = 2000
 RECEIPT = Received(
@@ -453,3 +464,95 @@ def test_nobody_else_says_what_is_promised():
 )
 def test_the_rule_sees_others(text):
     assert list(promises_in(text))
+
+
+@pytest.fixture(scope="module")
+def huge():
+    """A bit in 64 copies with so little noise that names would reveal nearly everything."""
+    device = {"kind": "bit flip", "noise": 2.0**-20}
+    question = [{"id": "ill", "type": "yesno", "randomizer": device}]
+    privacy = {"epsilon": 12.0, "delta": 1e-3}
+    message = [{"questions": ["ill"], "copies": 64}]
+    changes = {"crowd": 10**8, "tables": None, "table": [], "message": message}
+    return planned(question=question, privacy=privacy, **changes)
+
+
+def exact_delta(epsilon):
+    """delta of 64 flips of one bit that carry a name, from the definition, in 60 digits."""
+    with mpmath.workdps(60):
+        q = mpmath.mpf(2) ** -20
+        loss = mpmath.log((1 - q) / q)
+        return sum(
+            mpmath.binomial(64, same)
+            * (1 - q) ** same
+            * q ** (64 - same)
+            * max(0, 1 - mpmath.exp(epsilon - (2 * same - 64) * loss))
+            for same in range(65)
+        )
+
+
+def test_a_local_guarantee_holds_beyond_what_e_can_be_raised_to_in_doubles(huge):
+    """e^699 is nearly the largest number; the odds can change by more. Wrong: (699, 0)."""
+    assert exact_delta(699) > 0.98
+    one_party = guarantee_of(huge, claims=[claims(local_only=True)])
+    round_of_one = spent(Ledger().with_plan(huge, 1))
+    for epsilon, delta in (
+        (huge.guarantee.local_epsilon, 0.0),
+        (guarantee_for(huge, 1).epsilon, guarantee_for(huge, 1).delta),
+        (one_party.epsilon, one_party.delta),
+        (round_of_one.epsilon, round_of_one.delta),
+        *((limit.epsilon, limit.delta) for limit in against(one_party).afterwards.values()),
+    ):
+        assert exact_delta(epsilon) <= delta
+        assert epsilon < 700 or exact_delta(epsilon * (1 - 1e-9)) > 0
+    assert "at most 10^386;" in guarantee_sentence(one_party)  # 64 ln(2^20 - 1) / ln 10 = 385.3
+    content = PageContent(huge, ("https://shuffler.example.org",), one_party)
+    assert '"local_factor": "10^386"' in page_files(content, {})["index.html"].decode()
+
+
+def test_any_finite_epsilon_is_certified_without_a_crowd():
+    """The exact delta lies between the bounds, for an epsilon whose exponential overflows too."""
+    sent = Contribution.of(Schema.uniform([FREE_BIT], BitFlip(2**12)), 64)
+    for epsilon in (1.0, 690.0, 699.0, 720.0, 800.0, 850.0, 880.0, 900.0):
+        bounds = certify("local", sent, 2, epsilon).delta
+        assert bounds.lower <= exact_delta(epsilon) <= bounds.upper
+    assert smallest_epsilon("local", sent, 2, 1e-12) > 800
+
+
+@pytest.fixture(scope="module")
+def outlier():
+    """Two bits in a crowd of 8, by the analysis of homogeneous crowds."""
+    device = {"kind": "bit flip", "noise": 0.1095}
+    question = [{"id": id, "type": "yesno", "randomizer": device} for id in ("ill", "old")]
+    privacy = {"epsilon": 2.0, "delta": 0.16, "analysis": "outlier"}
+    return planned(crowd=8, question=question, privacy=privacy)
+
+
+def test_a_plan_that_is_not_a_guarantee_is_promised_to_nobody(outlier, tmp_path):
+    """Its figures do not hold: another crowd has more. So there is no page and no bundle, whatever
+    is still to come has its mark, and nothing is certified."""
+    assert Published(outlier.content, 8).delta(2.0) > 1.2 * outlier.guarantee.delta
+    with pytest.raises(UsageError, match="not a guarantee"):
+        page_files(PageContent(outlier, ("https://mix.example",), outlier.guarantee), {})
+    with pytest.raises(ProtocolError, match="not a guarantee"):
+        make_bundle(outlier, stated(questions={"ill": "Ill?", "old": "Old?"}))
+    fewer = guarantee_of(outlier, 5)
+    assert fewer.reduced_by and not fewer.proved
+    for promise in (outlier.guarantee, fewer):
+        assert guarantee_heading(promise) == "Privacy, no guarantee"
+        card = certified_card(outlier, promise=promise)
+        assert not card.proved and "certified" not in {card.kind, *card.facts}
+    verdict = "\n".join(verified_view(outlier, incrowd.verify(outlier), ()).notes)
+    assert "outlier (not a guarantee)" in verdict and "ertified" not in verdict
+
+
+def test_only_the_local_guarantee_of_such_a_plan_is_one(outlier):
+    """If one party sees the reports with their senders, the epsilon is large, but it holds."""
+    left = guarantee_of(outlier, claims=[claims(local_only=True)])
+    assert left.proved and left.delta == 0
+    assert guarantee_heading(left) == "Reduced guarantee"
+    assert left.epsilon == pytest.approx(2 * math.log(0.8905 / 0.1095), rel=1e-6)
+
+
+def test_the_analyses_that_are_not_proved_have_one_list():
+    assert {name for name, by in ANALYSES.items() if not by.proved} == NOT_PROVED

@@ -127,6 +127,7 @@ CASES = {
     "hardly any noise": certify("blanket", *[FREE] * 64, channel=BitFlip(1)),
     "a crowd of one": certify("blanket", FREE, crowd=1),
     "epsilon of 800": certify("blanket", FREE, epsilon=800.0),
+    "no finite epsilon": certify("local", FREE, epsilon=float("inf")),
     "delta of two": lambda _: incrowd.smallest_epsilon("blanket", sent(FREE), 10, 2.0),
     "a delta that no epsilon reaches": lambda _: incrowd.smallest_epsilon(
         "blanket", sent(FREE), 10, 1e-300

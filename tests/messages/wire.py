@@ -127,6 +127,9 @@ CASES = {
     "bundle: no plan": bundle(plan=3),
     "bundle: a plan of another format": with_plan(format="incrowd plan 9"),
     "bundle: rows": planned(rows_per_person=2),
+    "bundle: not a guarantee": lambda _: Bundle.parse(
+        vectors("bundles")["wrong"]["a plan that is not a guarantee"].encode()
+    ),
     "bundle: words": bundle(wording=WORDING | {"questions": {"a": "A?"}}),
     "bundle: a hidden character": bundle(wording=WORDING | {"title": "Habits\x1b[2J"}),
     "bundle: no words": bundle(wording=WORDING | {"title": ""}),

@@ -228,6 +228,7 @@ def wrong_bundles():
         "two lines in a title": {"wording": words | {"title": "Habits\nPromise: epsilon 0"}},
         "no width in the name of a stratum": {"strata": ["all\u200b"]},
         "text from right to left in an option": with_option("\u202enorth"),
+        "a plan that is not a guarantee": with_analysis("outlier"),
         "a key too many": {"more": 1},
         "a number as text": {"reserve": "20"},
     }
@@ -236,6 +237,13 @@ def wrong_bundles():
     found["another order of keys"] = canonical_backwards(content)
     found["a key twice"] = text[:-1] + ',"wording":' + canonical(content["wording"]) + "}"
     return found
+
+
+def with_analysis(name):
+    """The plan with the figures of another analysis, and its digest."""
+    plan = json.loads(INVITED.encoded)["plan"]
+    plan["survey"]["privacy"]["analysis"] = plan["guarantee"]["analysis"] = name
+    return {"plan": plan, "plan_digest": digest_of(plan)}
 
 
 def with_option(option):

@@ -6,7 +6,9 @@ import tomllib
 import pytest
 
 import incrowd
+from incrowd.errors import UsageError
 from incrowd.planner.outlook import estimate
+from incrowd.studio.certifying import certified_crowd, certified_plan
 from incrowd.studio.chosen_values import typed_change, typed_values
 from incrowd.studio.edits import edited
 from incrowd.studio.projects import version
@@ -408,3 +410,29 @@ def test_answers_and_names_are_escaped(browser, project):
 def test_german_numbers_are_written_in_german(browser, project):
     page = browser.get("/p/work/precision", headers={"Accept-Language": "de"}).text
     assert re.search(r"Höchstens ± \d+,\d Prozentpunkte", page) and "5.000 Personen" in page
+
+
+@pytest.mark.parametrize(
+    ("language", "nothing"),
+    [("en", "is not a guarantee. Such"), ("de", "ist keine Garantie")],
+)
+def test_what_is_not_a_guarantee_is_not_certified_or_promised(browser, project, language, nothing):
+    """By the analysis of homogeneous crowds: estimates with their mark, and nothing for people."""
+    analysis = 'delta = 1e-6\nanalysis = "outlier"'
+    project.survey_path.write_text(SURVEY.replace("delta = 1e-6", analysis, 1))
+    browser.headers["Accept-Language"] = language
+    page = browser.post("/p/work/precision/certify").text  # without script: it waits
+    assert nothing in page and 'id="certificate"' not in page
+    assert not re.search(r'class="(good|[^"]*certified)"', page)
+    marks = {"en": "estimate", "de": "Schätzung"}
+    assert set(re.findall(r'<span class="mark">(.*?)</span>', page)) == {marks[language]}
+    assert "2.72" not in page and "2,72" not in page  # e, which the texts of a promise would have
+    shown = browser.post("/p/work/precision/people", data={**fields(page), "margin": "3"}).text
+    assert ">certified</span>" not in shown
+
+
+def test_a_job_of_certifying_ends_with_why_there_is_no_guarantee():
+    survey = Survey.of(tomllib.loads(SURVEY) | {"privacy": {"epsilon": 1.0, "analysis": "outlier"}})
+    for job in (certified_plan, lambda *asked: certified_crowd(*asked, 0.02)):
+        with pytest.raises(UsageError, match=r"privacy\.analysis: got 'outlier'"):
+            job(lambda _: None, survey)

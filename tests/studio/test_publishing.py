@@ -555,3 +555,20 @@ def test_why_a_survey_cannot_be_planned_is_shown(browser, studio, project):
     with mock.patch.object(studio.jobs, "get", return_value=job):
         for page in (f"{PAGE}/plan", f"{PAGE}/rehearsal/state"):
             assert "more &lt;people&gt;" in browser.get(page).text
+
+
+def test_a_plan_that_is_not_a_guarantee_is_neither_written_nor_published(browser, project):
+    """Whether the studio is asked for it, or the command `plan` wrote it."""
+    analysis = 'delta = 1e-3\nanalysis = "outlier"'
+    project.survey_path.write_text(SURVEY.replace("delta = 1e-6", analysis))
+    with pytest.raises(UsageError, match="not a guarantee"):
+        certify(lambda _: None, project.path)
+    assert not project.plan_path.exists()
+    project.plan_path.write_text(incrowd.plan(project.survey()).dumps())
+    choose(browser)
+    page = browser.get(PAGE).text
+    assert "Promise: " not in page and "changes the probability" not in page
+    with pytest.raises(UsageError, match="not a guarantee"):
+        perform(project, "package", "en")
+    preview = browser.get("/p/smoking/preview/")
+    assert preview.status_code == 422 and "not a guarantee" in preview.text

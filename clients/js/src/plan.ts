@@ -44,6 +44,7 @@ export const plaintextBytes = (plan: Plan): number =>
 /** Refuses a plan that this client does not support. */
 export function checkPlan(plan: Plan): void {
   if ((plan as unknown as Record<string, unknown>)["format"] !== "incrowd plan 1") refuse("the format of the plan is not supported")
+  if (plan.guarantee.analysis === "outlier") refuse("the plan is not a guarantee that could be promised to people")
   const ids = new Set(plan.survey.question.map(({ id }) => id))
   if (ids.size !== plan.survey.question.length) refuse("two questions have the same id")
   plan.survey.question.forEach(checkQuestion)

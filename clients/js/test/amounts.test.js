@@ -15,6 +15,7 @@ const HOURS = { id: "q", type: "amount", edges: [0, 20, 40, 80], optional: false
 const planOf = (...question) => ({
   format: "incrowd plan 1",
   survey: { name: "Hours", crowd: 500, question },
+  guarantee: { epsilon: 1, delta: 1e-6, analysis: "shuffle" },
   messages: question.map(({ id }) => ({ questions: [id], cells: false, copies: 1, noise_numerator: 1 })),
 })
 

@@ -38,6 +38,7 @@ const REASONS = {
   "two lines in a title": "wording.title contains a hidden",
   "no width in the name of a stratum": "strata.0 contains a hidden",
   "text from right to left in an option": "plan.survey.question.1.options.0 contains a hidden",
+  "a plan that is not a guarantee": "is not a guarantee",
   "a key too many": "canonical",
   "a number as text": "reserve",
   "white space": "canonical",

@@ -43,6 +43,7 @@ for (const { question, word, normalized, cohort, places } of given.words)
   })
 
 test("numbers with twelve digits, as in the names of bins", () => {
+  assert.equal(twelveDigits(-0), "0")
   const cases = {
     0: 0, "-2.5": -2.5, 1: 1, "1e+21": 1e21, "1.23456789012e-05": 0.000012345678901234, 0.0001: 0.0001,
     999999999999: 999999999999, "1e+12": 1e12, 1234567890.12: 1234567890.125, 1234567890.38: 1234567890.375, 0.3: 0.1 + 0.2,

@@ -19,6 +19,8 @@ AssumptionCode = Literal[
     "nobody-trusted",  # no assumption: it holds even for reports that carry names
 ]
 
+NOT_PROVED = frozenset({"outlier"})  # the analyses whose result is not a guarantee
+
 WorstCode = Literal[
     "relation",  # in how many places x and x' differ from the record that the crowd holds
     "apart",  # in how many bits x and x' differ, for any crowd

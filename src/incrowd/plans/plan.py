@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd import views
-from incrowd.accountant.codes import AssumptionCode, WorstPair
-from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
+from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
+from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError, UsageError
 from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
@@ -115,6 +115,23 @@ class Guarantee(_Frozen):
     local_epsilon: Real = Field(ge=0)
     reduced_by: tuple[Reduction, ...] = Field(default=(), exclude_if=lambda reasons: not reasons)
     mixed_by: tuple[Mixing, ...] = Field(default=(), exclude_if=lambda kinds: not kinds)
+
+
+NO_PROMISE = (
+    "its result is not a guarantee that people could be promised; make the plan with another "
+    "analysis in [privacy], such as shuffle"
+)
+
+
+def is_promised(analysis: str) -> bool:
+    """Whether the result of an analysis is a guarantee, which can be promised to people."""
+    return analysis not in NOT_PROVED
+
+
+def check_promised(analysis: str, field: str) -> None:
+    """Raises UsageError if the result of an analysis is not a guarantee."""
+    if not is_promised(analysis):
+        raise UsageError.of(field, analysis, NO_PROMISE)
 
 
 def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:

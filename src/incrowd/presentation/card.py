@@ -243,7 +243,7 @@ def _facts(
     return {
         "survey": plan.survey.name,
         "digest": plan.digest,
-        "certified": certificate,
+        "certified" if promise.proved else "computed": certificate,
         **proof,
         "check": command,
         "guarantee": guarantee_facts(promise, sealed and sealed.organizations)

@@ -76,9 +76,9 @@ def guarantee_heading(guarantee: Guarantee) -> str:
     """The heading of a promise: "Guarantee" only if it is proved and holds for the collection."""
     if "simulation" in guarantee.reduced_by:
         return "No guarantee"
-    if guarantee.reduced_by:
-        return "Reduced guarantee"
-    return "Guarantee" if guarantee.proved else "Privacy, no guarantee"
+    if not guarantee.proved:
+        return "Privacy, no guarantee"
+    return "Reduced guarantee" if guarantee.reduced_by else "Guarantee"
 
 
 def reduced_sentence(guarantee: Guarantee) -> str:

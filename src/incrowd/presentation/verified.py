@@ -74,7 +74,7 @@ def _notes(plan: Plan, verification: Verification, received: Sequence[Received])
     certificate, promised = verification.certificate, plan.guarantee
     verdict = "holds" if verification.plan_holds else "DOES NOT HOLD"
     yield (
-        f"the plan itself {verdict}: {certificate.analysis}, "
+        f"the plan itself {verdict}: {_named(certificate.analysis, certificate.proved)}, "
         f"epsilon {number_text.bound(certificate.epsilon, 6)}, "
         f"delta {number_text.bound(certificate.delta.upper, 6)} "
         f"(promised {number_text.bound(promised.delta, 6)}), "
@@ -100,7 +100,13 @@ def _verdict(plan: Plan, verification: Verification) -> str:
 
 def _figures(guarantee: Guarantee) -> str:
     epsilon, delta = number_text.bound(guarantee.epsilon, 6), number_text.bound(guarantee.delta, 6)
-    return f"{guarantee.analysis}, epsilon {epsilon}, delta {delta}, crowd {guarantee.crowd:,}"
+    named = _named(guarantee.analysis, guarantee.proved)
+    return f"{named}, epsilon {epsilon}, delta {delta}, crowd {guarantee.crowd:,}"
+
+
+def _named(analysis: str, proved: bool) -> str:
+    """The analysis, marked if its result is not a guarantee."""
+    return analysis if proved else f"{analysis} (not a guarantee)"
 
 
 def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any]:

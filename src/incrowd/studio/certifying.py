@@ -13,6 +13,7 @@ from typing import NamedTuple
 from incrowd.accountant.analyses import analysis
 from incrowd.collection import page
 from incrowd.plans import Plan
+from incrowd.plans.plan import check_promised, is_promised
 from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.sentences import promise_sentence
 from incrowd.studio.language import Phrase, in_language, localized, phrase
@@ -26,16 +27,21 @@ COUNTS = phrase("whoever counts the answers")
 
 
 def certified_plan(progress: Progress, survey: Survey) -> Plan:
-    """The plan that the command `plan` makes of a survey."""
+    """The plan that the command `plan` makes of a survey.
+
+    Raises UsageError if its analysis is not a guarantee.
+    """
     from incrowd.planner.plan import make_plan
 
+    check_promised(survey.privacy.analysis, "privacy.analysis")
     return make_plan(survey, (), progress)
 
 
 def certified_crowd(progress: Progress, survey: Survey, margin: float) -> Plan:
-    """The plan with the smallest crowd that reaches a margin, a proportion."""
+    """The plan with the smallest crowd that reaches a margin, a proportion. Raises as above."""
     from incrowd.planner.plan import solve
 
+    check_promised(survey.privacy.analysis, "privacy.analysis")
     return solve(survey, "crowd", margin=margin, progress=progress)
 
 
@@ -72,8 +78,9 @@ def certified(studio: Studio, project: Project, survey: Survey) -> Plan | None:
 class Promise(NamedTuple):
     """The guarantee in words. respondents: the texts of the survey page, in the page's language.
 
-    shuffler_fails: what is left if the shuffler fails; "" without a shuffler. experts: one English
-    sentence, only of a certified plan.
+    They are empty if the result of the analysis is not a guarantee. shuffler_fails: what is left if
+    the shuffler fails; "" without a shuffler. experts: one English sentence, only of a certified
+    plan.
     """
 
     respondents: tuple[str, ...]
@@ -104,9 +111,14 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
     }
     colluding = texts["colluding" if survey.colluding else "no_colluding"]
     rests = {**values, "colluding": colluding.format(colluding=survey.colluding)}
-    sentences = (texts["promise"].format(**values), texts["promise_rests"].format(**rests))
+    sentences: tuple[str, ...] = (
+        texts["promise"].format(**values),
+        texts["promise_rests"].format(**rests),
+    )
+    if not shuffled:
+        sentences = (texts["promise_local"].format(**values),)
     return Promise(
-        respondents=sentences if shuffled else (texts["promise_local"].format(**values),),
+        respondents=sentences if is_promised(privacy.analysis) else (),
         shuffler_fails=texts[_fails(cells)].format(**left) if shuffled else "",
         epsilon=localized(bound(privacy.epsilon), language),
         delta=bound(privacy.delta),

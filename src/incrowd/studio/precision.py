@@ -169,6 +169,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
         "figures": figures(survey, seen, language),
         "promise": promise(survey, seen.local_epsilon, language, plan),
         "certified": plan is not None,
+        "analysis": survey.privacy.analysis,
         "people": seen.people,
         "reports": decimal(seen.reports, 1, language),
         "groups": len(strata(survey)),

@@ -38,6 +38,7 @@ from incrowd.errors import MISSING, InWords, UsageError
 from incrowd.files import PRIVATE_FOLDER, destroy, write_bytes, write_text
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
+from incrowd.plans.plan import check_promised
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.write import write_card
 from incrowd.reports.locking import locked
@@ -81,6 +82,7 @@ def certify(progress: Callable[[str], None], path: Path, ready: Plan | None = No
     """
     project = Project(path)
     survey = project.survey()
+    check_promised(survey.privacy.analysis, "privacy.analysis")
     same = ready is not None and content(ready.survey) == content(survey)
     certified = ready if ready and same else plan(survey, progress=progress)
     keep_plan(project)
@@ -108,12 +110,14 @@ def exclusively(project: Project) -> Any:
 def checked_plan(project: Project) -> Plan:
     """The plan, if it is that of the present survey and its certificate holds.
 
-    Raises UsageError if it is missing or stale, PlanError if the certificate fails.
+    Raises UsageError if it is missing, stale, or not a guarantee, PlanError if the certificate
+    fails.
     """
     present = plan_file(project, project.survey())
     if present.plan is None or present.state != "current":
         stale = InWords("is not the plan of the current survey")
         raise UsageError.of("plan", stale, "certify the survey first")
+    check_promised(present.plan.guarantee.analysis, "plan.guarantee.analysis")
     check_certificate(present.plan, str(project.plan_path))
     return present.plan
 

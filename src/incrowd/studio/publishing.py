@@ -16,6 +16,7 @@ from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.protocol.bundle import least_reserve
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans import Plan
+from incrowd.plans.plan import is_promised
 from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.sentences import against_sentence, promise_sentence
@@ -228,8 +229,8 @@ class Promise(NamedTuple):
 
 
 def _promises(planned: PlanFile, publication: Publication) -> dict[str, Promise]:
-    """The promise of each choice; none without a plan."""
-    if planned.plan is None:
+    """The promise of each choice; none without a plan, or if its analysis is not a guarantee."""
+    if planned.plan is None or not is_promised(planned.plan.guarantee.analysis):
         return {}
     return {each.id: _promise(planned.plan, publication, each) for each in CHOICES}
 

@@ -24,6 +24,7 @@ from incrowd.files import replaced
 from incrowd.guarantees import guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
+from incrowd.plans.plan import check_promised
 from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.shell import rendered
 from incrowd.survey.words import checked_tag
@@ -124,7 +125,11 @@ def _no_strings(path: Path, why: str) -> IncrowdError:
 
 
 def page_files(content: PageContent, strings: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
-    """Return every file of a page by name. strings: the texts of the page by language."""
+    """Return every file of a page by name. strings: the texts of the page by language.
+
+    Raises UsageError if the plan is not a guarantee, or no policy can name an address.
+    """
+    check_promised(content.plan.guarantee.analysis, "plan.guarantee.analysis")
     static = {
         file.name: file.read_bytes() for file in (_HERE / "static").iterdir() if file.is_file()
     }

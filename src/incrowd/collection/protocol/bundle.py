@@ -24,6 +24,7 @@ from incrowd.plans import Plan
 from incrowd.plans.digests import canonical, read_json
 from incrowd.plans.message import place
 from incrowd.plans.plan import FORMAT as PLAN_FORMAT
+from incrowd.plans.plan import NO_PROMISE, is_promised
 from incrowd.plans.slots import Pools, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
 from incrowd.survey.wording import wording
@@ -157,6 +158,8 @@ class Bundle(_Frozen, ABC):
             plan.format,
             "make the plan again with this version",
         )
+        by = plan.guarantee.analysis
+        yield is_promised(by), "plan.guarantee.analysis", by, NO_PROMISE
         yield (
             rows == 1,
             "plan.survey.rows_per_person",
