@@ -4,6 +4,7 @@ The table is data in tests/oracles/pairs.py, and a page of the manual. Nothing h
 but for the comparison of the oracle's laws with reports that are really drawn.
 """
 
+import json
 import math
 import random
 from collections import Counter
@@ -19,6 +20,7 @@ from incrowd.plans.sent import sent_by
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.sampling.randomize import randomize_message, rounded
+from tests.conftest import run
 from tests.oracles import pairs
 from tests.oracles.observers import (
     Encoder,
@@ -148,6 +150,39 @@ SURVEYS = [
 def test_two_surveys_keep_what_is_promised(before, now):
     for promise in two_surveys(before, now, 3):
         assert promise.holds(), (promise.by, promise.truth(), promise.delta, promise.epsilon)
+
+
+# --- the command that assesses a survey before it is planned -------------------------------------
+
+ASSESSED = [
+    *combinations(("open", "memoized", "rounds", "rows", "colluding"), 2),
+    *(("rounds", other) for other in ("optional", "multi", "amount", "text", "own randomizer")),
+    ("rows", "text"),
+    ("colluding", "multi"),
+    ("open", "memoized", "rounds"),
+    ("memoized", "rounds", "own randomizer"),
+    ("memoized", "rounds", "amount"),
+]
+
+
+def toml(value):
+    """A value in TOML, tables in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize("features", [each for each in ASSESSED if each not in NEVER], ids=named)
+def test_the_command_privacy_promises_no_more_than_holds(tmp_path, features):
+    raw = survey_of(features, honest_people({*features}))
+    path = tmp_path / "survey.toml"
+    path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in raw.items()))
+    called = run("privacy", "delta", "--survey", path, "--noise", pairs.NOISE, "--json")
+    told, promise = json.loads(called.stdout), figures(frozenset(features))
+    assert told["guarantee"] and told["epsilon"] == promise.epsilon
+    assert promise.truth() <= told["delta"] * (1 + 1e-9) < 1
 
 
 # --- wrong promises, which the enumeration has to refuse -----------------------------------------

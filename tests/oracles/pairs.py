@@ -6,6 +6,7 @@ known noise and carried out; `meeting` has the observers' sight of it and what i
 """
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,17 +20,18 @@ from incrowd import DeviceKey
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.collection.mixer.init import make_bundle
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, ProtocolError, UsageError
 from incrowd.estimation.results import Received
 from incrowd.guarantees import against, guarantee_of, planned, spent
 from incrowd.planner.rounds import new_ledger
 from incrowd.plans import Cells, JointReport, Plan
 from incrowd.plans.grouping import default_groups, grouping
 from incrowd.plans.ledger import Ledger
-from incrowd.plans.slots import shared, slots, tail
+from incrowd.plans.slots import HEADER_BYTES, shared, slots, tail
 from incrowd.plans.strata import releases
 from tests.oracles.observers import Round, Sight, answers
 from tests.oracles.releases import stated_release
+from tests.oracles.shuffler import CODE, Shuffler, device, said
 from tests.oracles.terms import stated
 
 FEATURES = (
@@ -230,6 +232,31 @@ def round_of(plan, where, **changes):
     return Round(plan, tuple(together), **changes)
 
 
+def draws(plan):
+    """How many different draws of one person's answers leave a real device.
+
+    Her upload is refused, sent again, stored, and withdrawn; and then she answers once more.
+    """
+    survey = plan.survey
+    texts = {question.id: "?" for question in survey.questions}
+    times = {"opens": "2026-01-01T00:00:00Z", "closes": "2100-01-01T00:00:00Z"}
+    terms = stated(questions=texts, **times, disposes="2100-01-02T00:00:00Z")
+    shuffler = Shuffler(make_bundle(plan, terms).bundle)
+    shuffler.faults = ["", said("sealed")]  # the bundle is sent, the first upload is refused
+    given = {question.id: answers(question)[0] for question in survey.questions}
+    key = DeviceKey(bytes(32)) if plan.memoized else None
+    with TemporaryDirectory() as folder:
+        person = device(shuffler, folder, code=CODE)
+        for act in ("send", "send", "withdraw", "send"):
+            with suppress(ProtocolError, UsageError):
+                if act == "withdraw":
+                    person.withdraw()
+                else:
+                    person.send(given, device_key=key, keep=True)
+    assert {"POST", "DELETE"} <= {request.method for request in shuffler.requests}
+    return len({body[HEADER_BYTES:] for body in shuffler.bodies})
+
+
 def without_one(survey, ways):
     """The ways after one person withdrew; with open questions, one more than a release needs."""
     last = survey.crowd // survey.rows_per_person - survey.colluding - 1
@@ -354,7 +381,10 @@ def promised(features, plan, earlier):
     else:
         held = guarantee_of(plan, (smallest + survey.colluding) * survey.rows_per_person)
     local = not analysis(held.analysis).shuffled
-    mixed, linked = (View(both(earlier, after), names) for names in (local, True))
+    again = "withdrawn" in features and guarantee.proved  # devices draw alike by any analysis
+    uploads = draws(plan) if again else 1
+    mixed = View(both(earlier, after), local)
+    linked = View(both(earlier, [way * uploads for way in after]), linked=True)
     yield Promise.of("collection", held, mixed)
     for party, limit in against(held).afterwards.items():
         names = party in LINKING or (party == "shuffler" and not held.mixed_by)
