@@ -6,15 +6,15 @@ import { uniformBelow, type Draw } from "./random.js"
 export interface Randomizer {
   readonly kind: string
   readonly memoized?: boolean
-  readonly epsilon?: number | null
-  readonly noise?: number | null
-  readonly spinner?: number | null
-  readonly unrelated?: number | null
-  readonly prevalence?: number | null
-  readonly f?: number | null
-  readonly one_if_zero?: number | null
-  readonly one_if_one?: number | null
-  readonly keep?: number | null
+  readonly epsilon?: number
+  readonly noise?: number
+  readonly spinner?: number
+  readonly unrelated?: number
+  readonly prevalence?: number
+  readonly f?: number
+  readonly one_if_zero?: number
+  readonly one_if_one?: number
+  readonly keep?: number
 }
 
 const WHOLE = 2 ** 32
@@ -86,32 +86,43 @@ const differ = ([zero, one]: Bit): boolean => zero !== one && [zero, one].every(
 
 /** The channel of a randomizer, its probabilities multiples of 2^-32 (docs/protocol.md, "Randomizers"). */
 export function channelOf(randomizer: Randomizer, bits: number, id: string): Channel {
-  const made = Object.hasOwn(makers, randomizer.kind) && makers[randomizer.kind](randomizer, bits)
+  const made = isComplete(randomizer) && makers[randomizer.kind](randomizer, bits)
   if (!made || !made.sound)
     return refuse(`the randomizer of "${id}" is not one that this client knows, or gives an answer away`)
   return made
 }
 
+/** Whether a randomizer has exactly one of the sets of numbers that its kind takes. */
+function isComplete({ kind, memoized = false, ...numbers }: Randomizer): boolean {
+  const given = [kind, ...Object.keys(numbers).sort(), JSON.stringify(memoized)].join(" ")
+  return COMPLETE.test(given) && Object.values(numbers).every(Number.isFinite)
+}
+
+const COMPLETE = new RegExp(
+  "^((bit flip (noise|epsilon)|warner (spinner|epsilon)|simmons ((prevalence )?unrelated|epsilon)|" +
+    "bit one_if_one one_if_zero|k-ary (keep|epsilon)) false|rappor (f|epsilon)( one_if_one one_if_zero)? (true|false))$",
+)
+
 const makers: { [kind: string]: (given: Randomizer, bits: number) => Channel } = {
-  "bit flip": ({ noise, epsilon }) => bitFlip(noise == null ? flipFor(epsilon!) : Math.ceil(noise * WHOLE)),
+  "bit flip": ({ noise, epsilon }) => bitFlip(noise === undefined ? flipFor(epsilon!) : Math.ceil(noise * WHOLE)),
   warner: ({ spinner, epsilon }) => {
-    const truth = spinner == null ? WHOLE - flipFor(epsilon!) : towardsHalf(spinner * WHOLE)
+    const truth = spinner === undefined ? WHOLE - flipFor(epsilon!) : towardsHalf(spinner * WHOLE)
     return simplest([WHOLE - truth, truth])
   },
-  simmons: ({ unrelated, prevalence, epsilon }) => {
-    const yes = towardsHalf((prevalence ?? 0.5) * WHOLE)
-    return simplest(unrelated == null ? simmonsFor(epsilon!, yes) : simmons(Math.ceil(unrelated * WHOLE), yes))
+  simmons: ({ unrelated, prevalence = 0.5, epsilon }) => {
+    const yes = towardsHalf(prevalence * WHOLE)
+    return simplest(unrelated === undefined ? simmonsFor(epsilon!, yes) : simmons(Math.ceil(unrelated * WHOLE), yes))
   },
   bit: ({ one_if_zero: zero, one_if_one: one }) => simplest(towardsEachOther(zero!, one!)),
   rappor: ({ f, epsilon, one_if_zero: zero, one_if_one: one }) => {
-    const permanent = bitFlip(f == null ? flipFor(epsilon!) : Math.ceil((f / 2) * WHOLE))
-    if (zero == null) return { ...permanent, permanent, again: null }
+    const permanent = bitFlip(f === undefined ? flipFor(epsilon!) : Math.ceil((f / 2) * WHOLE))
+    if (zero === undefined) return { ...permanent, permanent, again: null }
     const again = towardsEachOther(zero, one!)
     const both = staged([permanent.flip, WHOLE - permanent.flip], again)
     return { ...both, sound: permanent.sound && differ(again), permanent, again: staged(again) }
   },
   "k-ary": ({ keep, epsilon }, options) =>
-    kAry(keep == null ? keepFor(epsilon!, options) : Math.floor(keep * WHOLE), options),
+    kAry(keep === undefined ? keepFor(epsilon!, options) : Math.floor(keep * WHOLE), options),
 }
 
 type Bit = readonly [zero: number, one: number]

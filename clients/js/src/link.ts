@@ -22,25 +22,21 @@ export function parseLink(text: string): Link {
   return { address, digest, code: code ?? "" }
 }
 
-const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-const NAME = new RegExp(`^(?:${LABEL}\\.)*(?=[a-z])${LABEL}$`)
-const ADDRESS =
-  /^(https?):\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(?::([1-9][0-9]{0,4}))?(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/
-const MOST = { host: 253, port: 65535 }
+// A name, an IPv4 address, or an IPv6 address that is not one of IPv4; then port and path.
+const HOST = "(?:[a-z0-9-]+\\.)*[a-z][a-z0-9-]*|[0-9.]+|\\[(?!::ffff:)[0-9a-f:]+]"
+const ADDRESS = new RegExp(`^(https?)://(${HOST})(?::([1-9]\\d{0,4}))?(?:/(?!\\.{1,2}(?:/|$))[\\w.~-]+)*$`)
 
 /** Whether a text is an address as the protocol writes it: `https`, or `http` on this machine. */
 export function isAddress(text: unknown): text is string {
   const [, scheme, host, port] = (typeof text === "string" && ADDRESS.exec(text)) || []
-  if (!host || !isHost(host) || Number(port ?? 1) > MOST.port) return false
-  return scheme === "https" || isThisMachine(host)
+  const is = host && (/[a-z][^.\]]*$/.test(host) || isShort(host)) && Number(port ?? 1) < 65536
+  return Boolean(is) && (scheme === "https" || isThisMachine(host!))
 }
 
-/** A name, or an IP address in the one form that clients compare; not an IPv4 address written as IPv6. */
-function isHost(host: string): boolean {
-  if (NAME.test(host)) return host.length <= MOST.host
-  if (/^\d+(\.\d+){3}$/.test(host)) return host.split(".").every((part) => Number(part) < 256 && String(Number(part)) === part)
+/** Whether an IP address is in its only form. */
+function isShort(host: string): boolean {
   try {
-    return host.startsWith("[") && !host.startsWith("[::ffff:") && new URL(`https://${host}`).hostname === host
+    return new URL(`https://${host}`).hostname === host
   } catch {
     return false
   }

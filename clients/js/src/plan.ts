@@ -1,6 +1,7 @@
 import { cellCount, haveCells, haveParities } from "./cells.js"
 import { refuse } from "./errors.js"
 import { bitsOf, checkQuestion, isMemoized, type Question } from "./questions.js"
+import { isCount } from "./shapes.js"
 
 /**
  * Questions that travel together: in one joint report, as the cells of their table, or as the parities of all pairs.
@@ -16,6 +17,7 @@ export interface Message {
 
 /** The plan of a survey, as in a plan file. */
 export interface Plan {
+  readonly format: string
   readonly survey: {
     readonly name: string
     readonly crowd: number
@@ -41,29 +43,31 @@ export function reportBits(plan: Plan, message: Message): number {
 export const plaintextBytes = (plan: Plan): number =>
   3 + Math.max(...plan.messages.map((message) => Math.ceil(reportBits(plan, message) / 8)))
 
-/** Refuses a plan that this client does not support. */
+/** Refuses a plan that does not follow the protocol, as far as a device uses it. */
 export function checkPlan(plan: Plan): void {
-  if ((plan as unknown as Record<string, unknown>)["format"] !== "incrowd plan 1") refuse("the format of the plan is not supported")
-  if (plan.guarantee.analysis === "outlier") refuse("the plan is not a guarantee that could be promised to people")
-  const ids = new Set(plan.survey.question.map(({ id }) => id))
-  if (ids.size !== plan.survey.question.length) refuse("two questions have the same id")
-  plan.survey.question.forEach(checkQuestion)
-  plan.messages.forEach((message, i) => {
-    const { noise_numerator: noise, copies, questions } = message
-    const different = new Set(questions)
-    const named = different.size === questions.length && different.size > 0 && questions.every((id) => ids.has(id))
-    const noisy = noise === null || (Number.isInteger(noise) && noise > 0 && noise < 2 ** 31)
-    if (!named || !noisy || !(Number.isInteger(copies) && copies > 0) || !fits(plan, message))
-      refuse(`message ${i} of the plan does not follow the protocol`)
+  const { format, survey, messages, guarantee } = plan
+  const { name, crowd, colluding, question } = survey
+  const ids = new Set(question.map(({ id }) => id))
+  const named = typeof name === "string" && name !== "" && ids.size === question.length && messages.length
+  const people = isCount(crowd, 2, 1e13) && isCount(colluding, 0)
+  if (format !== "incrowd plan 1" || !named || !people) refuse("the plan does not follow the protocol")
+  if (guarantee.analysis === "outlier") refuse("the plan is not a guarantee")
+  question.forEach(checkQuestion)
+  messages.forEach((message, i) => {
+    const { noise_numerator: noise, copies, questions, cells, parities = true } = message
+    const marked = typeof cells === "boolean" && parities === true
+    const known = new Set(questions).size === questions.length && questions.length > 0 && questions.every((id) => ids.has(id))
+    const noisy = noise === null || isCount(noise, 1, 2 ** 31 - 1)
+    if (!marked || !known || !noisy || !isCount(copies, 1) || !fits(plan, message)) refuse(`message ${i} of the plan does not follow the protocol`)
   })
 }
 
-/** Whether a message is valid for its questions: each has a randomizer, and memoized ones are not mixed with others. */
-function fits(plan: Plan, { questions, noise_numerator: noise, cells, copies, parities }: Message): boolean {
-  const all = plan.survey.question.filter(({ id }) => questions.includes(id))
-  if (all.some(({ open }) => open)) return false
-  if (all.some(({ memoized, randomizer, type }) => memoized && (randomizer || copies > 1 || type === "text"))) return false
+/** Whether a message is valid for its questions: each has noise of one kind, and memoized ones are not mixed with others. */
+function fits(plan: Plan, message: Message): boolean {
+  const { noise_numerator: noise, cells, copies, parities } = message
+  const all = questionsOf(plan, message)
   const alike = all.every((question) => isMemoized(question) === isMemoized(all[0]))
+  if (all.some(({ open }) => open) || !alike || (copies > 1 && all.some(({ memoized }) => memoized))) return false
   if (cells) return noise !== null && copies === 1 && (parities ? haveParities(all) : haveCells(all))
-  return !parities && alike && (noise !== null || all.every(({ randomizer }) => randomizer))
+  return !parities && (noise === null) === all.every(({ randomizer }) => randomizer)
 }

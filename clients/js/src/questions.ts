@@ -1,5 +1,7 @@
 import { channelOf, type Randomizer } from "./channels.js"
 import { refuse } from "./errors.js"
+import { areDifferent, isCount } from "./shapes.js"
+import { isTrimmed } from "./words.js"
 
 /** A text, or texts by the tags of their languages. */
 export type Words = string | { readonly [language: string]: string }
@@ -38,30 +40,40 @@ export const NO_ANSWER = "no answer"
 
 /**
  * The properties of a type of question; `encode.ts` encodes its answers. answers: by name, in the order of their bits.
- * oneBit: whether two answers share one bit, which the second one sets. open: whether it can be open. several: whether one
- * person can give several answers. wrong: why this client refuses the question.
+ * oneBit: whether two answers share one bit, which the second one sets. open: whether
+ * it can be. several: whether one person can give several answers. fits: whether the values of its keys are allowed.
  */
 interface Kind<Q> {
   readonly answers: (question: Q) => readonly string[]
   readonly oneBit?: boolean
   readonly open?: boolean
   readonly several?: (question: Q) => boolean
-  readonly wrong?: (question: Q) => string | false
+  readonly fits: (question: Q) => boolean
 }
 
 const kinds: { readonly [T in Question["type"]]: Kind<Extract<Question, { type: T }>> } = {
-  yesno: { answers: () => ["no", "yes"], oneBit: true, open: true },
-  choice: { answers: ({ options }) => options, open: true },
-  multi: { answers: ({ options }) => options, several: ({ at_most: most }) => most > 1 },
-  number: { answers: ({ edges }) => bins(edges.map(twelveDigits)) },
+  yesno: { answers: () => ["no", "yes"], oneBit: true, open: true, fits: () => true },
+  choice: { answers: ({ options }) => options, open: true, fits: ({ options }) => areOptions(options) },
+  multi: {
+    answers: ({ options }) => options,
+    several: ({ at_most: most }) => most > 1,
+    fits: ({ options, at_most: most, randomizer }) =>
+      areOptions(options) &&
+      !options.some((option) => /^none$|;/.test(option)) &&
+      isCount(most, 1, options.length) &&
+      randomizer?.kind !== "k-ary",
+  },
+  number: { answers: ({ edges }) => bins(edges.map(twelveDigits)), fits: ({ edges }) => areEdges(edges) },
   amount: {
     answers: ({ edges }) => edges.map(twelveDigits),
     oneBit: true,
-    wrong: (question) =>
-      !(areEdges(question.edges) && !isMemoized(question)) &&
-      `the amount "${question.id}" has no rising edges, or is memoized, so that every round would reveal another edge`,
+    fits: ({ edges }) => areEdges(edges) && areApart(edges),
   },
-  text: { answers: () => [] },
+  text: {
+    answers: () => [],
+    fits: ({ block, cohorts, hashes, randomizer }) =>
+      isCount(hashes, 1, 8) && isPower(block, 2, 1024) && isPower(cohorts, 1, 4096) && (randomizer === null || randomizer.kind === "bit flip"),
+  },
 }
 
 const kindOf = (question: Question): Kind<Question> => kinds[question.type] as Kind<Question>
@@ -111,18 +123,26 @@ export function bitsOf(question: Question): number {
 
 export const isMemoized = (question: Question): boolean => Boolean(question.memoized || question.randomizer?.memoized)
 
-/** Refuses a question that this client does not support. */
+/** Refuses a question that does not follow the protocol. */
 export function checkQuestion(question: Question): void {
-  const { type, id, open } = question
-  if (!Object.hasOwn(kinds, type) || (open && !kindOf(question).open))
-    refuse(`question "${id}" is of type "${type}", which this client does not support`)
-  const wrong = kindOf(question).wrong?.(question)
-  if (wrong) refuse(wrong)
-  if (question.randomizer) channelOf(question.randomizer, bitsOf(question), id)
+  const { type, id, optional, open, memoized, randomizer } = question
+  const kind = Object.hasOwn(kinds, type) && kindOf(question)
+  const shaped = isTrimmed(id) && !id.includes(",") && typeof optional === "boolean" && randomizer !== undefined
+  const marked = [open, memoized].every((mark) => mark === undefined || mark === true) && !((open || memoized) && randomizer)
+  const able = kind && (!open || (kind.open && !memoized)) && !(isMemoized(question) && /^(amount|text)$/.test(type))
+  if (!shaped || !marked || !able || !kind.fits(question)) refuse(`question "${id}" does not follow the protocol`)
+  if (randomizer) channelOf(randomizer, bitsOf(question), id)
 }
 
-/** Whether there are at least two rising edges, with finite differences, that differ in their first twelve digits. */
+const isPower = (value: number, least: number, most: number): boolean => isCount(value, least, most) && Number.isInteger(Math.log2(value))
+
+const areOptions = (options: readonly string[]): boolean =>
+  options.length > 1 && options.every(isTrimmed) && areDifferent(options) && !options.includes(NO_ANSWER)
+
+/** Whether there are at least two finite edges that rise. */
 const areEdges = (edges: readonly number[]): boolean =>
-  edges.length > 1 &&
-  edges.every((edge, i) => i === 0 || (edge > edges[i - 1] && edge - edges[i - 1] < Infinity)) &&
-  new Set(edges.map(twelveDigits)).size === edges.length
+  edges.length > 1 && edges.every((edge, i) => Number.isFinite(edge) && (i === 0 || edge > edges[i - 1]))
+
+/** Whether edges have finite differences, and differ in their first twelve digits. */
+const areApart = (edges: readonly number[]): boolean =>
+  edges.every((edge, i) => i === 0 || edge - edges[i - 1] < Infinity) && areDifferent(edges.map(twelveDigits))

@@ -6,6 +6,7 @@ export const hasKeys = (value: unknown, keys: string): value is { [key: string]:
 
 export const isName = (text: unknown): boolean => typeof text === "string" && text !== "" && [...text].length <= 200
 
-export const isCount = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && (value as number) >= least
+export const isCount = (value: unknown, least: number, most = Infinity): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
 
 export const areDifferent = (values: readonly unknown[]): boolean => new Set(values).size === values.length

@@ -10,6 +10,9 @@ const AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g")
 /** A word as it is hashed: in Unicode NFC, without white space around it, case-sensitive. */
 export const normalize = (word: string): string => word.normalize("NFC").replace(AROUND, "")
 
+/** Whether a text is not empty, and has no white space around it. */
+export const isTrimmed = (text: unknown): boolean => typeof text === "string" && text !== "" && text.replace(AROUND, "") === text
+
 /** A number as eight bytes, big-endian. */
 export function eightBytes(number: number): Bytes {
   const bytes = new Uint8Array(8)

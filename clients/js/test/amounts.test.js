@@ -12,10 +12,12 @@ import { drawFrom, vectors } from "./vectors.js"
 
 const { right, no_edges } = vectors("devices").amounts
 const HOURS = { id: "q", type: "amount", edges: [0, 20, 40, 80], optional: false, randomizer: null }
+const SURVEY = { copies: 1, message: [], objective: "largest", privacy: {}, reports_per_person: null, rows_per_person: 1, table: [] }
 const planOf = (...question) => ({
   format: "incrowd plan 1",
-  survey: { name: "Hours", crowd: 500, question },
+  earlier: [],
   guarantee: { epsilon: 1, delta: 1e-6, analysis: "shuffle" },
+  survey: { ...SURVEY, name: "Hours", crowd: 500, colluding: 0, question },
   messages: question.map(({ id }) => ({ questions: [id], cells: false, copies: 1, noise_numerator: 1 })),
 })
 
@@ -99,7 +101,7 @@ for (const edges of [...no_edges, [], [0, Infinity]])
 test("an amount is memoized in no survey, and open in none", () => {
   const memoized = { kind: "rappor", f: 0.5, memoized: true }
   checkPlan(planOf(HOURS))
-  for (const wrong of [{ randomizer: memoized }, { open: true }])
+  for (const wrong of [{ randomizer: memoized }, { memoized: true }, { open: true }])
     assert.throws(() => checkPlan(planOf({ ...HOURS, ...wrong })), { code: "bundle-refused" })
 })
 

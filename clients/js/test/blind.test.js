@@ -65,7 +65,7 @@ const verifies = (publicKey, message, signature) =>
 
 for (const given of vectors("rfc9474").vectors)
   test(`the vector ${given.name} of RFC 9474`, async () => {
-    const [n, inv] = [given.n, given.inv].map(BigInt)
+    const [n, inv] = [given.n, given.inv].map((hex) => BigInt(`0x${hex}`))
     const key = { modulus: bytes(n, 512), n } // of 4,096 bits: no key of a survey
     const [message, salt] = [fromHex(given.input_msg), fromHex(given.salt)]
     const encoded = await encode(message, salt, 512)
@@ -190,7 +190,7 @@ test("a modulus has 2,048 bits, no factor below 2^16, and more than one factor",
     [bytes(n >> 8n, 255), /2040 bits in 255 bytes/],
     [bytes(n, 257), /2048 bits in 257 bytes/],
     [bytes(n * 256n + 1n, 257), /2056 bits in 257 bytes/],
-    [bytes(BigInt(vectors("rfc9474").vectors[0].n), 512), /4096 bits in 512 bytes/],
+    [bytes(BigInt(`0x${vectors("rfc9474").vectors[0].n}`), 512), /4096 bits in 512 bytes/],
     [new Uint8Array(256), /1 bits in 256 bytes/],
     [new Uint8Array(0), /1 bits in 0 bytes/],
   ])

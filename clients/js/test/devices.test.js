@@ -32,9 +32,13 @@ for (const { randomizer, law } of given.randomizers)
   test(`the law of ${JSON.stringify(randomizer)}`, () =>
     assert.deepEqual(lawOf(channelOf(randomizer, randomizer.kind === "k-ary" ? 4 : 1, "q")), law))
 
-for (const randomizer of [...given.no_randomizers, { kind: "dice" }, { kind: "toString" }])
+for (const randomizer of [...given.no_randomizers, { kind: "toString" }, { kind: "bit flip", noise: null }])
   test(`no randomizer: ${JSON.stringify(randomizer)}`, () =>
-    assert.throws(() => channelOf(randomizer, 4, "q"), { code: "bundle-refused" }))
+    assert.throws(() => channelOf(randomizer, randomizer.kind === "k-ary" ? 4 : 1, "q"), { code: "bundle-refused" }))
+
+for (const { question, answer } of given.no_answers)
+  test(`no answer to a ${question.type}: ${JSON.stringify(answer)}`, () =>
+    assert.throws(() => encode(question, typed(question, answer)), { code: "answer" }))
 
 for (const { question, word, normalized, cohort, places } of given.words)
   test(`the places of ${JSON.stringify(word)} in cohort ${cohort}`, async () => {

@@ -75,6 +75,21 @@ for (const { inviter, collector, same } of given.organizations)
     else assert.equal((await reading).bundle.runs.inviter, inviter)
   })
 
+const cells = vectors("mixers-cells")
+
+test("a bundle with cells, whose layers are sealed with X-Wing", async () => {
+  const { bundle, digest } = await read(cells.bundle)
+  assert.equal(toHex(digest), cells.digest)
+  assert.equal(2 * sealedBytes(bundle), cells.person.inners[0].length)
+  assert.equal(2 * uploadBytes(bundle), cells.person.upload.length)
+})
+
+for (const [why, patch] of Object.entries(cells.wrong_bundles))
+  test(`refused, with cells and X-Wing: ${why}`, async () => {
+    const text = canonical(merged(JSON.parse(cells.bundle), patch))
+    await assert.rejects(read(text), (error) => error.code === "bundle-refused" && /slots|key_configuration/.test(error.message))
+  })
+
 // --- one person ------------------------------------------------------------------------------------------------------
 
 const hexed = (many) => many.map(fromHex)

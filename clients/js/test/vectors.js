@@ -17,7 +17,7 @@ export function drawFrom(words) {
 /** Answers of the vectors, which are written as in a CSV file, as the client takes them. */
 export function typed(question, answer) {
   if (answer === null) return null
-  if (question.type === "yesno") return answer === "yes"
+  if (question.type === "yesno") return { yes: true, no: false }[answer] ?? answer
   if (question.type === "multi") return answer === "none" ? [] : answer.split(";")
   return answer
 }
