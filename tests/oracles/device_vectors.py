@@ -68,6 +68,37 @@ NO_RANDOMIZERS = [
     {"kind": "bit flip", "noise": 0.49999999999},
     {"kind": "k-ary", "keep": 0.2},
     {"kind": "rappor", "f": 0.5, "one_if_zero": 0.5, "one_if_one": 0.5},
+    {"kind": "bit flip"},
+    {"kind": "bit flip", "noise": 0.1, "epsilon": 1.0},
+    {"kind": "bit flip", "epsilon": 0.0},
+    {"kind": "bit flip", "noise": "0.1"},
+    {"kind": "bit flip", "noise": 0.1, "memoized": True},
+    {"kind": "simmons", "epsilon": 1.0, "prevalence": 0.5},
+    {"kind": "simmons", "prevalence": 0.5},
+    {"kind": "simmons", "unrelated": 0.5, "prevalence": 1.0},
+    {"kind": "bit", "one_if_zero": 0.3},
+    {"kind": "rappor", "f": 0.5, "epsilon": 1.0},
+    {"kind": "rappor", "f": 0.5, "one_if_zero": 0.2},
+    {"kind": "k-ary", "keep": 0.7, "epsilon": 1.0},
+    {"kind": "dice", "sides": 6},
+]
+# Answers that no client sends, by the question.
+ANY = {"id": "q", "optional": False, "randomizer": None}
+NO_ANSWERS = [
+    ({"type": "yesno"}, ["maybe", "no answer", None]),
+    ({"type": "yesno", "optional": True}, ["no answer"]),
+    ({"type": "choice", "options": ["north", "south"]}, ["North", "east", "", "no answer", None]),
+    ({"type": "choice", "options": ["north", "south"], "optional": True}, ["east", "no answer"]),
+    ({"type": "multi", "options": ["a", "b", "c"], "at_most": 2}, ["a;b;c", "a;d", "a;none", None]),
+    (
+        {"type": "multi", "options": ["a", "b"], "at_most": 1, "optional": True},
+        ["a;b", "no answer"],
+    ),
+    ({"type": "number", "edges": [0, 1]}, [-0.5, -5e-324, "x", None]),
+    ({"type": "number", "edges": [0, 1], "optional": True}, [-0.5]),
+    ({"type": "amount", "edges": [0, 1]}, ["x", None]),
+    ({"type": "text", "block": 8, "hashes": 1, "cohorts": 1}, ["", " \t", "\u3000\u001c", None]),
+    ({"type": "text", "block": 8, "hashes": 1, "cohorts": 1, "optional": True}, ["", "\u00a0"]),
 ]
 
 
@@ -81,6 +112,14 @@ def devices():
         "no_randomizers": NO_RANDOMIZERS,
         "amounts": amounts(),
         "words": [word_case(q, w, c) for q, w, c in WORDS],
+        "no_answers": [
+            {
+                "question": {"id": "q", "optional": False, "randomizer": None} | asked,
+                "answer": answer,
+            }
+            for asked, answers in NO_ANSWERS
+            for answer in answers
+        ],
         "permanent": [permanent_case(number) for number in range(len(DEVICES))],
         "people": [
             {"answers": answers, "messages": device_messages(number, answers)}
@@ -110,7 +149,12 @@ WORDS = [
     ("word", "Größe", 7),
     ("word", "  e\u0301\t\u2003", 3),
     ("word", "\ufeffx\x1f", 3),
-    ("page", "", 0),
+    ("word", "\u200bx\u200b", 0),
+    ("word", "\u2028x y\u0085", 0),
+    ("word", "\u1100\u1161", 0),
+    ("word", "\u212b", 1),
+    ("word", "\ufb01", 1),
+    ("page", "none", 0),
 ]
 
 

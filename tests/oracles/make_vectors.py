@@ -21,9 +21,9 @@ from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.encoding.records import EncodedAnswers, pack
 from incrowd.plans import Cells, Plan
 from incrowd.plans.digests import canonical, digest_of
-from incrowd.plans.slots import slots
+from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.sampling.randomize import randomize_message
-from tests.oracles import strata, wire
+from tests.oracles import link_vectors, plan_vectors, strata, wire
 from tests.oracles.cell_vectors import cells, cells_case
 from tests.oracles.device_vectors import devices
 from tests.oracles.permanent_vectors import permanent
@@ -214,6 +214,29 @@ def wrong_bundles():
         "more colluding people than the plan takes off": {"colluding": 2},
         "closes before it opens": {"closes": "2026-10-31T00:00:00Z"},
         "another way to write a time": {"opens": "2026-11-01"},
+        "one host for two parties": {
+            "addresses": dict.fromkeys(content["addresses"], "https://mix.example/survey")
+        },
+        "two ports of one host for two parties": {
+            "addresses": content["addresses"] | {"collector": "https://mix.example:8443"}
+        },
+        "a host in capitals": {
+            "addresses": content["addresses"] | {"shuffler": "https://Mix.example/survey"}
+        },
+        "a title of 201 characters": {"wording": words | {"title": "\u00e4" * 201}},
+        "an empty title": {"wording": words | {"title": ""}},
+        "a language of 36 characters": {"wording": words | {"language": "a" * 36}},
+        "a language that is no tag": {"wording": words | {"language": "en_US"}},
+        "an empty question": {
+            "wording": words | {"questions": words["questions"] | {"smokes": ""}}
+        },
+        "no introduction, not even an empty one": {
+            "wording": {key: value for key, value in words.items() if key != "introduction"}
+        },
+        "a period of 201 characters": {"period": "x" * 201},
+        "no stratum": {"strata": []},
+        "a stratum without a name": {"strata": [""]},
+        "wanted below what a release needs": {"wanted": 22},
         "an address in the clear": {
             "addresses": content["addresses"] | {"shuffler": "http://a.example"}
         },
@@ -352,16 +375,101 @@ def releases():
 
 
 def problems():
-    return [
-        {"status": kind.status, "text": problem.document(kind).decode()}
-        for kind in problem.KINDS.values()
+    """Documents, and answers that are none of them: of proxies, or of something else."""
+    known = [
+        {"name": name, "status": kind.status, "retry": kind.retry, "text": said}
+        for name, kind in problem.KINDS.items()
+        for said in (problem.document(kind).decode(), problem.document(kind, "Later.").decode())
     ]
+    often, busy = (problem.document(problem.KINDS[n]).decode() for n in ("too-often", "busy"))
+    other = [
+        ("a proxy that limits requests", 429, "Too Many Requests", True),
+        ("a proxy that limits requests, with a problem of its own", 429, BLANK, True),
+        ("another status than that of its type", 429, busy, True),
+        ("another status than that of its type", 403, busy, False),
+        ("another status than that of its type", 502, often, True),
+        ("a type that nobody knows", 400, '{"type":"urn:incrowd:problem:rank"}', False),
+        ("a type that nobody knows", 503, '{"type":"urn:incrowd:problem:rank"}', True),
+        ("a type without its prefix", 503, '{"type":"closed"}', True),
+        ("no document", 408, "", True),
+        ("no document", 500, "<html>", True),
+        ("no document", 502, "[]", True),
+        ("no document", 599, "{", True),
+        ("no document", 302, "", False),
+        ("no document", 404, "<html>", False),
+        ("no document", 410, "", False),
+    ]
+    keys = ("why", "status", "text", "retry")
+    return {"right": known, "other": [dict(zip(keys, each, strict=True)) for each in other]}
+
+
+BLANK = '{"type":"about:blank","title":"Too Many Requests","status":429}'
+
+# JSON texts that are not canonical, and why.
+NOT_CANONICAL = {
+    "white space": '{"a": 1}',
+    "a line feed at the end": '{"a":1}\n',
+    "another order of keys": '{"b":1,"a":2}',
+    "a key twice": '{"a":1,"a":1}',
+    "a fraction of zero": "1.0",
+    "an exponent without need": "1e2",
+    "a plus": "1e21",
+    "a zero with a sign": "-0",
+    "a zero before a number": "01",
+    "digits without need": "0.10",
+    "more digits than a double has": "9007199254740993",
+    "an escaped letter": '"\\u0061"',
+    "an escaped slash": '"\\/"',
+    "an escape in capitals": '"\\u001F"',
+    "an escape that has a short form": '"\\u000a"',
+    "half of a pair": '"\\ud800"',
+    "a comment": "[]//",
+    "a comma at the end": "[1,]",
+    "not a number": "NaN",
+    "nothing": "",
+}
+CANONICAL = [
+    {"b": [None, True, False, {}], "a": "", "\u20ac": 1, "\ufb33": 2, "\U0001f600": 3, "": 4},
+    '\u0000\u001f\b\t\n\f\r"\\/\u007f\u2028\u00e9\U0001f600',
+    [0, -0.5, 1, 100.0, 1e20, 123456789012345680000.0, 1e21, 1.5e300, 5e-324, 1e-6, 1e-7],
+    [0.1 + 0.2, 1 / 3, 2**53 - 1, 2.0**53, 1.7976931348623157e308, 4.35, 1e23],
+]
+
+
+def digests():
+    return {
+        "right": [
+            {"value": value, "text": canonical(value), "sha256": digest_of(value)}
+            for value in CANONICAL
+        ],
+        "wrong": NOT_CANONICAL,
+    }
+
+
+def links():
+    return link_vectors.links(INVITED.digest, keys()["code"]["text"])
+
+
+def plans():
+    """With the slots that each plan needs, for one shuffler and for two mixers."""
+    slots_of = [
+        {"plan": name, "mixers": mixers, "slots": list(made(Plan.load(VECTORS / f"{name}.json")))}
+        for name in plan_vectors.FILES
+        for mixers, made in ((1, slots), (2, slots_of_messages))
+    ]
+    return plan_vectors.plans() | {"slots": slots_of}
 
 
 def of_mixers():
     from tests.oracles import mixers_vectors  # it needs the plan of this module
 
     return mixers_vectors.cases()
+
+
+def of_mixers_and_cells():
+    from tests.oracles import mixers_vectors
+
+    return mixers_vectors.cells_cases()
 
 
 MADE = {
@@ -376,6 +484,10 @@ MADE = {
     "releases": releases,
     "problems": problems,
     "mixers": of_mixers,
+    "mixers-cells": of_mixers_and_cells,
+    "links": links,
+    "plans": plans,
+    "digests": digests,
     "strata": strata.cases,
 }
 

@@ -33,6 +33,7 @@ INVITER, FIRST, SECOND = (
     Ed25519PrivateKey.from_private_bytes(fixed(name)) for name in ("inviter", "first", "second")
 )
 COLLECTOR_KEY = PrivateKey(X25519, fixed("collector"))
+COLLECTOR_X_WING = PrivateKey(X_WING, fixed("collector"))
 SECOND_KEY = PrivateKey(X_WING, fixed("second mixer"))
 SECOND_CLASSICAL = PrivateKey(X25519, fixed("second mixer"))
 
@@ -57,7 +58,7 @@ def public(private):
     return private.public_key().public_bytes_raw().hex()
 
 
-def bundle(plan=PLAN, second=SECOND_KEY, **changes):
+def bundle(plan=PLAN, second=SECOND_KEY, collector=COLLECTOR_KEY, **changes):
     """A bundle with two mixers, which four organizations run."""
     wording = {q.id: f"About {q.id}?" for q in plan.survey.questions}
     given = {
@@ -93,7 +94,7 @@ def bundle(plan=PLAN, second=SECOND_KEY, **changes):
         },
         "collector": {
             "address": "https://count.example",
-            "key_configuration": COLLECTOR_KEY.configuration(1).encoded.hex(),
+            "key_configuration": collector.configuration(1).encoded.hex(),
         },
     }
     return MixersBundle.model_validate(given | changes)

@@ -4,14 +4,19 @@ import hashlib
 import json
 from dataclasses import replace
 
+import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import incrowd
 from incrowd.collection.protocol.blind import finalize
 from incrowd.collection.protocol.mixing import EMPTY, Batch, Invitations, MixedRelease
+from incrowd.collection.protocol.sealed import X25519
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.protocol.tokens import TokenReport, TokenRequest, entry_text, slot_text
 from incrowd.collection.protocol.upload import Upload
+from incrowd.encoding.records import EncodedAnswers, set_cells
+from incrowd.sampling.permanent import DeviceKey, remembering
+from incrowd.sampling.randomize import randomize_message
 from tests.oracles import mixers, wire
 from tests.oracles.recorded import fixed, hexed
 from tests.oracles.token_keys import blind
@@ -31,20 +36,56 @@ STRATUM = 1
 OTHER = Ed25519PrivateKey.from_private_bytes(fixed("another mixer"))
 
 
+CELLS_RAW = {
+    "name": "Two mixers: cells",
+    "crowd": 3,
+    "privacy": {"epsilon": 30.0, "analysis": "local"},
+    "question": [
+        {"id": "smokes", "type": "yesno"},
+        {"id": "region", "type": "choice", "options": ["north", "south", "east"]},
+        {
+            "id": "tools",
+            "type": "multi",
+            "options": ["saw", "drill", "file"],
+            "at_most": 2,
+            "memoized": True,
+        },
+    ],
+    "message": [
+        {"questions": ["smokes"]},
+        {"questions": ["region", "smokes"], "cells": True},
+        {"questions": ["tools"], "cells": True},
+    ],
+}
+CELLS_ANSWERS = {"smokes": "yes", "region": "south", "tools": "saw;file"}
+
+
 def bundle():
     plan = incrowd.plan(incrowd.Survey.of(RAW))
     return mixers.bundle(plan, mixers.SECOND_CLASSICAL, strata=("north", "south"))
 
 
+def cells_bundle():
+    """With X-Wing for both layers, and messages of cells."""
+    plan = incrowd.plan(incrowd.Survey.of(CELLS_RAW))
+    keys = mixers.SECOND_KEY, mixers.COLLECTOR_X_WING
+    return mixers.bundle(plan, *keys, strata=("north", "south"))
+
+
+def ephemeral(name, configuration):
+    """The random bytes of an encapsulated secret: a key of X25519, or those of X-Wing."""
+    return fixed(name) if configuration.kem is X25519 else large(name, 64)
+
+
 def sealed(plaintext, configuration, of, name, layer):
-    label = f"incrowd {layer} 2\0".encode()
+    label, drawn = f"incrowd {layer} 2\0".encode(), ephemeral(f"{layer} {name}", configuration)
     binding = of.digest + STRATUM.to_bytes(2)
-    return wire.seal(plaintext, configuration.encoded, binding, fixed(f"{layer} {name}"), label)
+    return wire.seal(plaintext, configuration.encoded, binding, drawn, label)
 
 
-def ephemerals(name, slots, layer):
-    """The private keys of encapsulated secrets, one for each slot."""
-    return hexed(fixed(f"{layer} {name}, slot {slot}") for slot in slots)
+def ephemerals(name, slots, layer, configuration):
+    """What is drawn for the encapsulated secrets, one for each slot."""
+    return hexed(ephemeral(f"{layer} {name}, slot {slot}", configuration) for slot in slots)
 
 
 def large(name, length):
@@ -52,11 +93,15 @@ def large(name, length):
     return hashlib.shake_256(fixed(name)).digest(length)
 
 
-def person(of, number):
+def person(of, number, name="person"):
     """Everything that one person's device draws, sends and receives."""
-    name = f"person {number}"
+    return drawn_by(of, number, f"{name} {number}", [[bytes([number % 2])], [bytes([number % 8])]])
+
+
+def drawn_by(of, number, name, reports):
+    """The same, given the packed reports of each message."""
     code, nonce = f"{number:016}".encode(), fixed(f"{name} nonce")
-    plaintexts = mixers.in_slots(of, [[bytes([number % 2])], [bytes([number % 8])]])
+    plaintexts = mixers.in_slots(of, reports)
     inners = [
         sealed(each, of.key, of, f"{name}, slot {slot}", "inner")
         for slot, each in enumerate(plaintexts)
@@ -78,7 +123,7 @@ def person(of, number):
         TokenReport(message, token, inner)
         for (message, inner), token in zip(slots, signatures[1:], strict=True)
     ]
-    order = sorted(range(of.places), key=lambda slot: fixed(f"{name} order {slot}"))
+    order = sorted(range(of.places), key=lambda slot: fixed(f"{name} turn {slot}"))
     envelopes = [
         sealed(reports[slot].encoded, of.second_key, of, f"{name}, slot {slot}", "outer")
         for slot in order
@@ -93,8 +138,8 @@ def person(of, number):
         "salts": hexed(salts),
         "blindings": [f"{r:0512x}" for r in blindings],
         "order": order,
-        "inner_ephemerals": ephemerals(name, range(of.places), "inner"),
-        "outer_ephemerals": ephemerals(name, order, "outer"),
+        "inner_ephemerals": ephemerals(name, range(of.places), "inner", of.key),
+        "outer_ephemerals": ephemerals(name, order, "outer", of.second_key),
         "request": request.hex(),
         "answer": answer.hex(),
         "upload": upload.encoded(of).hex(),
@@ -154,6 +199,110 @@ ORGANIZATIONS = [
 ]
 
 
+def many_cells(of):
+    """Somebody whose first draw has more reports of a message than slots, and is drawn again."""
+    table = pa.table({id: [answer] for id, answer in CELLS_ANSWERS.items()})
+    people = EncodedAnswers.of(of.plan.survey, table)
+    _, crossed, tools = of.plan.messages
+    chosen = set_cells(crossed.crossing.blocks, crossed.questions, people.encoded, 1)[1].tolist()
+    key = DeviceKey(fixed("device of two mixers"))
+    memory = remembering(of.plan, 1, None, key)
+    kept = randomize_message(of.plan, tools, people, None, memory, of.slots[2])
+    draws = [{"smokes": 1, "flipped": [0, 1, 2, 4, 5]}, {"smokes": 0, "flipped": [2]}]
+    for draw in draws:
+        draw["reports"] = sorted(set(chosen) ^ set(draw["flipped"]))
+    fits = next(draw for draw in draws if len(draw["reports"]) <= of.slots[1])
+    reports = [
+        [bytes([fits["smokes"]])],
+        [bytes([cell]) for cell in fits["reports"]],
+        [each.tobytes() for each in kept],
+    ]
+    told = {"answers": CELLS_ANSWERS, "key": key.secret.hex(), "chosen": chosen, "draws": draws}
+    return told, reports
+
+
+def cells_cases():
+    of = cells_bundle()
+    told, reports = many_cells(of)
+    drawn, upload, _ = drawn_by(of, 0, "person of cells", reports)
+    assert [len(each) for each in reports] <= list(of.slots) and upload.stratum == STRATUM
+    second, collector = of.second.key_configuration, of.collector.key_configuration
+    return {
+        "bundle": of.encoded.decode(),
+        "digest": of.digest.hex(),
+        "keys": {
+            "collector": mixers.COLLECTOR_X_WING.secret.hex(),
+            "second": mixers.SECOND_KEY.secret.hex(),
+        },
+        "token_keys": [key.encoded.hex() for key in mixers.token_keys()[: 1 + len(of.slots)]],
+        "person": told | drawn,
+        "wrong_bundles": {
+            "one key for both layers": {"collector": {"key_configuration": "01" + second[2:]}},
+            "an ML-KEM part that is not reduced": {
+                "second": {"key_configuration": second[:6] + "ff" * 1184 + second[6 + 2 * 1184 :]}
+            },
+            "an X25519 part of low order": {
+                "collector": {"key_configuration": collector[:-76] + "00" * 32 + collector[-12:]}
+            },
+            "a key of X25519 under the number of X-Wing": {
+                "second": {"key_configuration": "02647a" + "09" * 32 + "000400010001"}
+            },
+            "cells with a slot less": {"slots": [of.slots[0], of.slots[1] - 1, of.slots[2]]},
+            "cells with a slot more": {"slots": [of.slots[0], of.slots[1] + 1, of.slots[2]]},
+        },
+    }
+
+
+def wrong_requests(of, request):
+    """Why, the problem with which the inviter answers, and the bytes."""
+    high = of.token_keys[1].modulus.to_bytes(256)
+    wrong = {
+        "a byte less": ("length", request[:-1]),
+        "a byte more": ("length", request + b"\0"),
+        "a value less": ("length", request[:-256]),
+        "for another bundle": ("bundle", bytes(32) + request[32:]),
+        "a value that is its modulus": ("token", request[:304] + high + request[560:]),
+    }
+    return [{"why": w, "problem": p, "bytes": b.hex()} for w, (p, b) in wrong.items()]
+
+
+def wrong_answers(answer):
+    """What an inviter answers, and a device rejects as a whole."""
+    return {
+        "a byte less": answer[:-1].hex(),
+        "a signature less": answer[:-256].hex(),
+        "a signature more": (answer + answer[-256:]).hex(),
+        "two signatures exchanged": (answer[256:512] + answer[:256] + answer[512:]).hex(),
+        "one bit of the last signature": (answer[:-1] + bytes([answer[-1] ^ 1])).hex(),
+        "zeros": bytes(len(answer)).hex(),
+    }
+
+
+def wrong_uploads(of, data, other):
+    """Why, the problem with which the first mixer answers, and the bytes."""
+    size = of.envelope_length
+    wrong = {
+        "a byte less": ("length", data[:-1]),
+        "a slot less": ("length", data[:-size]),
+        "for another bundle": ("bundle", bytes(32) + data[32:]),
+        "no such stratum": ("stratum", data[:32] + b"\0\2" + data[34:]),
+        "sealed for another key": ("sealed", data[:322] + b"\x09" + data[323:]),
+        "sealed for the collector": ("sealed", data[:322] + of.key.header + data[329:]),
+        "one envelope twice": ("sealed", data[:-size] + data[322 : 322 + size]),
+        "another nonce": ("token", data[:34] + bytes(32) + data[66:]),
+        "the entry token of somebody else": ("token", data[:66] + other[66:322] + data[322:]),
+        "one bit of the entry token": ("token", data[:321] + bytes([data[321] ^ 1]) + data[322:]),
+    }
+    return [{"why": w, "problem": p, "bytes": b.hex()} for w, (p, b) in wrong.items()]
+
+
+def challenge(key):
+    """What its first root is the root of, before it is taken modulo n."""
+    seed = b"incrowd key test 2\0" + key.encoded + bytes(2)
+    blocks = [hashlib.sha256(seed + n.to_bytes(4)).digest() for n in range(9)]
+    return b"".join(blocks)[:272]
+
+
 def cases():
     of = bundle()
     drawn, uploads, reports = zip(*(person(of, number) for number in range(PEOPLE)), strict=True)
@@ -185,7 +334,13 @@ def cases():
             {"inviter": inviter, "collector": collector, "same": same}
             for inviter, collector, same in ORGANIZATIONS
         ],
+        "challenge": challenge(of.token_keys[0]).hex(),
         "person": drawn[0],
+        "wrong_requests": wrong_requests(of, bytes.fromhex(drawn[0]["request"])),
+        "wrong_answers": wrong_answers(bytes.fromhex(drawn[0]["answer"])),
+        "wrong_uploads": wrong_uploads(
+            of, *(bytes.fromhex(drawn[number]["upload"]) for number in (0, 1))
+        ),
         "batch": {"start": first.encoded.hex(), "body": envelopes.hex()},
         "release": {"start": released(), "body": every.hex()},
         "too_few": released(tokens=(), body=EMPTY),

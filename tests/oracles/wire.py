@@ -23,6 +23,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA384
 
+from tests.oracles import mlkem
+
 X25519, X_WING = 0x20, 0x647A
 KEM_SUITE = b"KEM" + struct.pack(">H", X25519)
 MLKEM_CIPHERTEXT = 1088
@@ -97,13 +99,27 @@ def x_wing_secret(seed, enc):
     return hashlib.sha3_256(both + point + public(own) + label).digest()
 
 
+def x_wing_sent(receiver, random):
+    """The encapsulated secret and the secret, from the 64 random bytes of the draft."""
+    own = X25519PrivateKey.from_private_bytes(random[32:])
+    mlkem_public, point = receiver[:-32], receiver[-32:]
+    ciphertext, secret = mlkem.encapsulated(mlkem_public, random[:32])
+    shared = own.exchange(X25519PublicKey.from_public_bytes(point))
+    label = bytes.fromhex("5c2e2f2f5e5c")
+    secret = hashlib.sha3_256(secret + shared + public(own) + point + label).digest()
+    return ciphertext + public(own), secret
+
+
 def seal_with(secret, enc, plaintext, info, kem):
     key, nonce = schedule(secret, info, kem)
     return enc + AESGCM(key).encrypt(nonce, plaintext, b"")
 
 
-def hpke_seal(plaintext, receiver, info, ephemeral):
-    """enc and ciphertext; `ephemeral` is the 32 random bytes of the sender's key."""
+def hpke_seal(plaintext, receiver, info, ephemeral, kem=X25519):
+    """enc and ciphertext; `ephemeral` is the random bytes of the sender: 32, with X-Wing 64."""
+    if kem == X_WING:
+        enc, secret = x_wing_sent(receiver, ephemeral)
+        return seal_with(secret, enc, plaintext, info, kem)
     own = X25519PrivateKey.from_private_bytes(ephemeral)
     shared = own.exchange(X25519PublicKey.from_public_bytes(receiver))
     secret = x25519_secret(shared, public(own), receiver)
@@ -139,8 +155,9 @@ def info(head, binding, label=REPORT):
 
 @cache
 def seal(plaintext, configuration, binding, ephemeral, label=REPORT):
-    head = header(configuration)
-    return head + hpke_seal(plaintext, configuration[3:35], info(head, binding, label), ephemeral)
+    head, kem = header(configuration), int.from_bytes(configuration[1:3], "big")
+    about = info(head, binding, label)
+    return head + hpke_seal(plaintext, configuration[3:-6], about, ephemeral, kem)
 
 
 def unseal(sealed, private, binding, label=REPORT):

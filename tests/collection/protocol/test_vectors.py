@@ -1,7 +1,6 @@
 """The vectors against the library, and against a reader that shares nothing with it."""
 
 import itertools
-import json
 import re
 from fractions import Fraction
 
@@ -326,10 +325,3 @@ def test_the_manual_lists_every_problem_with_its_status():
     table = page.split("## Problems")[1].split("## Vectors")[0]
     listed = re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", table, flags=re.MULTILINE)
     assert listed == [(name, str(kind.status)) for name, kind in problem.KINDS.items()]
-
-
-def test_problems():
-    for given in vectors("problems"):
-        kind, said = problem.parse_document(given["text"].encode(), given["status"])
-        assert kind.status == given["status"] and said == kind.title
-        assert json.loads(given["text"])["type"] == kind.type

@@ -46,8 +46,7 @@ SHORT_BYTES = (
 FRAGMENT = re.compile(rf"([0-9a-f]{{{DIGEST_HEX}}})(?:\.([{ALPHABET}]{{16}}))?")
 
 
-_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-_NAME = re.compile(rf"({_LABEL}\.)*(?=[a-z]){_LABEL}")  # the last label is no number
+_NAME = re.compile(r"([a-z0-9-]+\.)*[a-z][a-z0-9-]*")  # its last label is no number
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://(?P<host>[a-z0-9.-]+|\[[0-9a-f:]+\])(:(?P<port>[1-9][0-9]{0,4}))?"
     r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*"
@@ -71,7 +70,7 @@ def checked_address(address: str) -> str:
 def _is_host(host: str) -> bool:
     """Return whether a host is a name, or an IP address in the one form that clients compare."""
     if _NAME.fullmatch(host):
-        return len(host) <= MOST_HOST
+        return True
     text = host.strip("[]")
     try:
         return str(ip_address(text)) == text and not text.startswith(_MAPPED)
@@ -79,7 +78,6 @@ def _is_host(host: str) -> bool:
         return False
 
 
-MOST_HOST = 253
 _MAPPED = "::ffff:"  # an IPv4 address as IPv6, which has several forms
 _GRAMMAR = (
     "should be an address such as https://mix.example or https://mix.example:8443/survey, with its "
