@@ -146,13 +146,29 @@ def write_private(path: Path, content: bytes, *, overwrite: bool = False) -> Non
 
 
 def private_folder(path: Path) -> Path:
-    """Return the folder, created with mode 0700 if it is missing."""
-    path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    """Return the folder; it and its parents are created with mode 0700 if they are missing."""
+    if not path.parent.exists():
+        private_folder(path.parent)
+    path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
     return path
+
+
+def is_taken(path: Path) -> bool:
+    """Return whether a name is in use: also by a link to a file that does not exist."""
+    return os.path.lexists(path)
+
+
+def check_room(folder: Path, size: int) -> None:
+    """Raise OSError unless a file of this many bytes can be written into a folder."""
+    with new_file(folder) as new:
+        new.file.write(os.urandom(size))
+        settle(new.file)
 
 
 def destroy(path: Path) -> None:
     """Overwrite a file in place and remove it; does nothing if it does not exist.
+
+    If the path is a link, its target is overwritten and removed, too.
 
     Flash memory and copy-on-write file systems keep older blocks: such a file belongs on a volume
     in memory, or on an encrypted volume whose key is thrown away.
@@ -160,8 +176,11 @@ def destroy(path: Path) -> None:
     with suppress(FileNotFoundError), path.open("r+b") as file:
         file.write(os.urandom(path.stat().st_size))
         settle(file)
-    path.unlink(missing_ok=True)
-    settle_names(path.parent)
+    target = Path(os.path.realpath(path))
+    for each in dict.fromkeys((target, path)):
+        each.unlink(missing_ok=True)
+        if each.parent.exists():
+            settle_names(each.parent)
     _log.info("removed %s", path)
 
 

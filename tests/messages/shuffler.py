@@ -7,6 +7,7 @@ from unittest import mock
 
 from sqlalchemy.exc import OperationalError
 
+from incrowd.collection.folders import check_exists
 from incrowd.collection.invitations import new_invitations
 from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.mixer import setup
@@ -227,5 +228,6 @@ CASES = {
         setup.open_store(installed(folder, OPEN)), 1
     ),
     "invitations: none": lambda folder: command("invitations", "0", "-o", folder / "c.csv"),
+    "run: a key was deleted": lambda folder: check_exists(folder / "store.key"),
     "run: port": lambda _: listening("shuffler", "192.0.2.1", 80),
 }

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from incrowd.collection.protocol.problem import KINDS, Kind, kind_of
 from incrowd.collection.seldom import SeldomLog
 from incrowd.collection.service import OCTETS, answer, is_octets
+from incrowd.collection.steps import STORING, Steps
 from incrowd.collection.taking import Taking
 from incrowd.errors import ProtocolError
 
@@ -26,12 +27,14 @@ RETRY_AFTER = 60  # seconds
 class Arriving:
     """Statements that services send, stored as they arrive.
 
-    piece_seconds: the longest pause while one arrives. log: for failures. stored: called when one
-    is stored, or was before. note: called after one was refused. refused: how many, by kind.
+    piece_seconds: the longest pause while one arrives. log: for refusals. steps: note failures.
+    stored: called when one is stored, or was before. note: called after one was refused. refused:
+    how many, by kind.
     """
 
     piece_seconds: float
     log: logging.Logger
+    steps: Steps
     stored: Callable[[], object] = lambda: None
     note: Callable[[Kind], object] = lambda kind: None
     refused: Counter[str] = field(default_factory=Counter)
@@ -53,9 +56,7 @@ class Arriving:
             return _answer(KINDS["slow"])
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            name = taking.shelf.kind.name
-            text = f"a message could not be stored ({name}): {error.strerror}"
-            self.seldom(logging.ERROR, error.strerror or "", text)
+            self.steps.fail(STORING, error)
             return _answer(KINDS["full" if full else "fault"])
         self.stored()
         return PlainTextResponse(acknowledged)

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from incrowd.collection.steps import LOG
+
 Name = TypeVar("Name")
 
 SECONDS = 300.0
@@ -32,9 +34,14 @@ def courier(address: str) -> Courier:
         content = pieces(start, body)
         try:
             answer = httpx.post(address, content=content, headers=headers, timeout=SECONDS)
-        except httpx.HTTPError:
+        except httpx.HTTPError as error:
+            LOG.warning("delivering to %s failed: %s", address, type(error).__name__)
             return False
-        return answer.status_code == 200 and acknowledgement(start) in answer.text
+        is_acknowledged = answer.status_code == 200 and acknowledgement(start) in answer.text
+        if not is_acknowledged:
+            reason = "no acknowledgment" if answer.status_code == 200 else answer.status_code
+            LOG.warning("delivering to %s failed: answered %s", address, reason)
+        return is_acknowledged
 
     return deliver
 

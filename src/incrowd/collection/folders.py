@@ -63,6 +63,14 @@ def load_key(path: Path, configuration: KeyConfiguration, service: str) -> Priva
 OTHER_KEY = "it does not match the public key in the bundle; use the private key of that bundle"
 
 
+def check_exists(*paths: Path) -> None:
+    """Raise UsageError for a private key that is missing while it is needed. None is loaded."""
+    for path in paths:
+        if not path.exists():
+            allowed = "it does not exist; restore it: without it, nothing can be opened or signed"
+            raise UsageError.of("key", str(path), allowed)
+
+
 def unfinished(root: Path) -> list[Path]:
     """Return temporary files that a killed process left; some may contain opened reports."""
     patterns = ("[!.]*/" * depth + f"{BEGUN}*" for depth in range(DEPTH))

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Protocol
 
+from prometheus_client.core import Metric
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
+from incrowd.collection.folders import check_exists
 from incrowd.collection.mixer.store.keys import BusyError, FullError, Secrets, StoreError
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.problem import KINDS, Kind
 from incrowd.collection.seldom import SeldomLog
-from incrowd.collection.service import answer, is_octets
+from incrowd.collection.service import METRICS_TYPE, answer, exposition, is_octets
 from incrowd.collection.settings import StoreSettings
 from incrowd.collection.steady import TimedClock
-from incrowd.errors import IncrowdError, ProtocolError, UsageError
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps, log_text
+from incrowd.errors import ProtocolError, UsageError
 
-LOG = logging.getLogger("incrowd.service")  # what failed, never for whom
+SUCCESSES = range(200, 300)
 # A survey page may be on any host: responses do not depend on the origin, and cookies are ignored.
 ANY_PAGE: dict[str, Any] = {
     "allow_origins": ["*"],
@@ -58,7 +61,9 @@ class Receiving:
         settings: StoreSettings,
         length: int,
         clock: TimedClock,
+        steps: Steps,
     ) -> None:
+        self.steps = steps
         self.store, self.bundle, self.settings, self.length = store, bundle, settings, length
         self.clock, self._closes = clock, as_time(bundle.closes)
         self.log = SeldomLog(LOG)
@@ -78,7 +83,12 @@ class Receiving:
         self._room -= 1
         try:
             body = await self._body(dict(scope["headers"]), receive)
-            return answer(body) if isinstance(body, Kind) else await act(body)
+            if isinstance(body, Kind):
+                return answer(body)
+            response = await act(body)
+            if response.status_code in SUCCESSES:
+                self.steps.succeed(STORING)
+            return response
         except StoreError as error:  # the key may have been destroyed while the body waited
             return answer(over) if self.store.secrets is None else self._refusal(error)
         except Exception as error:
@@ -128,13 +138,26 @@ class Receiving:
         return Response("ok\n", media_type="text/plain")
 
     async def ready(self, _: Request) -> Response:
-        """Report whether the store can be written; 503 if not."""
+        """Report whether the store can take what a device sends, and the keys exist; 503 if not."""
         try:
-            await asyncio.to_thread(self.store.check, self.length)
-        except StoreError as error:
-            self.log(logging.ERROR, "not ready", f"not ready: {error}")
+            await asyncio.to_thread(self._check)
+        except (StoreError, UsageError):
             return Response("no\n", 503, media_type="text/plain")
         return Response("ready\n", media_type="text/plain")
+
+    def _check(self) -> None:
+        with self.steps(STORING):
+            self.store.check(self.length)
+        with self.steps(KEYS):
+            check_exists(*(self.settings.private_files if self.store.secrets else ()))
+
+    async def metrics(self, _: Request) -> Response:
+        """Return metrics for Prometheus; none of them changes with a single request."""
+        text = await asyncio.to_thread(lambda: exposition(self._metrics()))
+        return Response(text, media_type=METRICS_TYPE)
+
+    def _metrics(self) -> Iterator[Metric]:
+        yield from self.steps.metrics()
 
     def guarded(self, handler: Handler) -> Handler:
         """Return a handler that turns every error into a response and never logs a traceback."""
@@ -151,26 +174,28 @@ class Receiving:
         """Return the response to an error; those that are not the sender's are logged, seldom."""
         if isinstance(error, ProtocolError):
             return answer(problem.kind_of(error))
-        if isinstance(error, FullError):
-            return answer(KINDS["full"])
         if isinstance(error, BusyError):
             return answer(KINDS["busy"])
-        text = f"a request failed: {_log_text(error)}"
+        if isinstance(error, StoreError):
+            self.steps.fail(STORING, error)
+            return answer(KINDS["full" if isinstance(error, FullError) else "fault"])
+        text = f"a request failed: {log_text(error)}"
         self.log(logging.ERROR, type(error).__name__, text)
         return answer(KINDS["fault"])
 
 
 def working(
-    look: Callable[[], None], pause: float, close: Callable[[], None]
+    look: Callable[[], None], steps: Steps, pause: float, close: Callable[[], None]
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     """Return a service's lifespan, in which the work that is due is done again and again.
 
-    look: does it. pause: seconds between two calls. close: called at the end.
+    look: does it. steps: log why it fails. pause: seconds between two calls. close: called at the
+    end.
     """
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
-        looking = asyncio.create_task(_look(look, pause))
+        looking = asyncio.create_task(_look(look, steps, pause))
         yield
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
@@ -179,17 +204,8 @@ def working(
     return running
 
 
-async def _look(look: Callable[[], None], pause: float) -> None:
+async def _look(look: Callable[[], None], steps: Steps, pause: float) -> None:
     while True:
-        try:
+        with suppress(Exception), steps(WORKING), suppress(UsageError):  # another process does it
             await asyncio.to_thread(look)
-        except UsageError:  # another process is doing it
-            pass
-        except Exception as error:  # it is tried again
-            LOG.error("closing failed: %s", _log_text(error))
         await asyncio.sleep(pause)
-
-
-def _log_text(error: Exception) -> str:
-    """Return the text for the log: our own message, which names no row, or only the error type."""
-    return str(error) if isinstance(error, IncrowdError) else type(error).__name__

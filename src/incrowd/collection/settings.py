@@ -128,6 +128,11 @@ class StoreSettings(ServiceSettings):
         return self.folder / CLOCK_FILE
 
     @property
+    def private_files(self) -> tuple[Path, ...]:
+        """The files of all private keys."""
+        return self.secret_file, self.signing_file
+
+    @property
     def bundle_file(self) -> Path:
         """The file of the bundle."""
         return self.folder / "bundle.json"

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import shutil
 import weakref
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -284,3 +285,29 @@ def test_nothing_of_the_sender_is_kept_or_logged(keyed, sealed, caplog):
     assert b"marked-agent" not in kept and b"203.0.113.77" not in kept
     receipt = json.loads(next(keyed.opened_ones.rglob("receipt.json")).read_text())
     assert not [key for key in receipt if "time" in key or "date" in key]
+
+
+@pytest.mark.parametrize("lost", ["key", "folder"])
+def test_what_could_not_be_opened_after_a_restart_is_not_taken(keyed, sealed, caplog, lost):
+    """The mixer deletes what is acknowledged. And a lost key is no destroyed one."""
+    data = release(sealed)
+
+    async def talk(client):
+        before = await client.get("/ready")
+        keyed.private.unlink() if lost == "key" else shutil.rmtree(keyed.root)
+        return [before, await client.get("/ready"), await post(data)(client)]
+
+    assert [answer.status_code for answer in served(keyed, talk)] == [200, 503, 500]
+    assert "finding the keys failed" in caplog.text and "was destroyed" not in caplog.text
+    assert keyed.releases(INVITED).received() == []
+
+
+def test_a_lost_key_is_not_reported_as_destroyed(keyed):
+    keyed.private.unlink()
+    assert not keeper.forget(keyed, INVITED, BEFORE)
+    [finding] = [
+        each
+        for each in keeper.check_machine(keyed, INVITED, BEFORE)
+        if each.subject == "the private key"
+    ]
+    assert not finding.good and "restore it" in finding.text

@@ -27,14 +27,18 @@ from incrowd.collection.collector.opening import kinds_of
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
 from incrowd.collection.collector.receipt import Receipt, load_receipt, note_later
+from incrowd.collection.folders import check_exists
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.sealed import PrivateKey
-from incrowd.collection.service import exposition, gauge, no_such
+from incrowd.collection.service import answer, exposition, gauge, no_such
 from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
+from incrowd.collection.steps import KEYS, STORING, Steps
 from incrowd.collection.taking import Taking
-from incrowd.errors import IncrowdError, InWords, ReportsError
+from incrowd.errors import IncrowdError, InWords, ReportsError, UsageError
+from incrowd.files import check_room
 
 
 class Measured:
@@ -59,9 +63,9 @@ class Measured:
     def _passed(self) -> float:
         return self._seconds + (time.monotonic() - self._since if self._since else 0.0)
 
-    def text(self) -> bytes:
-        """Return the metrics in the text format of Prometheus."""
-        return exposition(self._metrics())
+    def text(self, steps: Steps) -> bytes:
+        """Return the metrics in the text format of Prometheus, with the steps that fail."""
+        return exposition((*self._metrics(), *steps.metrics()))
 
     def _metrics(self) -> Iterator[Metric]:
         root, opened = self.places.root, receipts(self.places)
@@ -112,6 +116,7 @@ def _by_kind(family: CounterMetricFamily | GaugeMetricFamily, numbers: Mapping[s
     return family
 
 
+PROBE_BYTES = 1 << 16  # that must be free for a release
 LOOK = 3600.0  # seconds between two checks whether the key can be destroyed
 _log = logging.getLogger("incrowd.collector")
 
@@ -171,8 +176,9 @@ class _Service:
     ) -> None:
         self.places, self.bundle, self.settings, self.clock = places, bundle, settings, clock
         self.private: PrivateKey | None = private
-        self.came, self.failed, self.stopping = asyncio.Event(), False, False
-        self.arriving = Arriving(settings.piece_seconds, _log, self.came.set, self.note)
+        self.came, self.stopping = asyncio.Event(), False
+        self.steps = Steps(STORING, KEYS, "opening")
+        self.arriving = Arriving(settings.piece_seconds, _log, self.steps, self.came.set, self.note)
         self.measured = Measured(places, bundle, self.arriving.refused)
 
     @asynccontextmanager
@@ -189,12 +195,8 @@ class _Service:
         """Open all waiting releases, then wait for more."""
         while True:
             self.came.clear()
-            try:
-                await asyncio.to_thread(self.open_all)
-                self.failed = False
-            except (IncrowdError, OSError) as error:  # the release is kept: try again later
-                self.failed = True
-                _log.error("a release could not be opened: %s", error)
+            with suppress(IncrowdError, OSError), self.steps("opening"):
+                await asyncio.to_thread(self.open_all)  # what fails is kept: try again later
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK):
                     await self.came.wait()
@@ -223,16 +225,33 @@ class _Service:
         return PlainTextResponse("ok\n")
 
     async def ready(self, _: Request) -> Response:
-        """Report whether the last opening succeeded; 503 if not."""
-        return PlainTextResponse("no\n" if self.failed else "ok\n", 503 if self.failed else 200)
+        """Report whether the last opening succeeded, and a release can be stored; 503 if not."""
+        await asyncio.to_thread(self._check)
+        failing = self.steps.failing
+        return PlainTextResponse("no\n" if failing else "ok\n", 503 if failing else 200)
+
+    def _check(self) -> None:
+        self._has_key()
+        with suppress(OSError), self.steps(STORING):
+            check_room(self.places.root, PROBE_BYTES)
+
+    def _has_key(self) -> bool:
+        """Return whether a release can be opened, also after a restart, while one can arrive."""
+        with suppress(UsageError), self.steps(KEYS):
+            if self.private is not None:
+                check_exists(self.places.private)
+            return True
+        return False
 
     async def metrics(self, _: Request) -> Response:
         """Return metrics for Prometheus: releases, reports by kind, opening time, disk space."""
-        text = await asyncio.to_thread(self.measured.text)
+        text = await asyncio.to_thread(self.measured.text, self.steps)
         return Response(text, media_type=service.METRICS_TYPE)
 
     async def release(self, request: Request) -> Response:
-        """Receive a release."""
+        """Receive a release, unless it could not be opened: the mixer deletes its own then."""
+        if not await asyncio.to_thread(self._has_key):
+            return answer(KINDS["fault"])
         shelf = self.places.releases(self.bundle)
         check = partial(check_body_file, self.bundle)
         return await self.arriving.receive(request, Taking(self.bundle, shelf, check))

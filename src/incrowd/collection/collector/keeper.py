@@ -89,10 +89,12 @@ def forget(places: Places, bundle: Bundle, now: datetime) -> bool:
 
     First, the receipts get what arrived since they were written: no process starts again later.
     """
-    if is_complete(places, bundle, now) and places.private.exists():
+    if not is_complete(places, bundle, now):
+        return False
+    if places.private.exists():
         note_later(places, bundle)
         destroy(places.private)
-    return not places.private.exists()
+    return True
 
 
 # Findings about the machine of a collector, each with what would fix it.
@@ -105,6 +107,7 @@ def check_machine(places: Places, bundle: Bundle, now: datetime) -> list[Finding
         memory(),
         clock(),
         steadiness(places.clock),
+        _key(places, bundle, now),
         _room(places, bundle),
         _releases(places, bundle),
         _invitations(places, bundle),
@@ -157,6 +160,14 @@ def _cheating(places: Places, bundle: Bundle) -> Iterator[Finding]:
         if many := len(shelf.proofs()):
             text = f"{many} {what} that contradict each other; keep {shelf.contradictions} as proof"
             yield Finding(f"contradictory {what}", False, text)
+
+
+def _key(places: Places, bundle: Bundle, now: datetime) -> Iterator[Finding]:
+    """Check that the private key exists as long as releases can arrive."""
+    if not is_complete(places, bundle, now):
+        text = "restore it; without it, no release can be opened"
+        exists = places.private.exists()
+        yield Finding("the private key", exists, "exists" if exists else text)
 
 
 def _left(places: Places, bundle: Bundle, now: datetime) -> Iterator[Finding]:

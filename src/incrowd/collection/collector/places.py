@@ -13,7 +13,7 @@ from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.steady import CLOCK_FILE
 from incrowd.collection.taking import Shelf
 from incrowd.errors import UsageError
-from incrowd.files import write_private
+from incrowd.files import is_taken, write_private
 
 RECEIPT, BUNDLE = "receipt.json", "bundle.json"
 
@@ -68,7 +68,7 @@ class Places:
 
 def new_key(places: Places, id: int = 1, kem: Kem = X25519) -> KeyConfiguration:
     """Make a key pair; return the key configuration. Raises UsageError if a key exists."""
-    if places.private.exists() or places.public.exists():
+    if is_taken(places.private) or is_taken(places.public):
         allowed = "it already contains a key; each bundle needs its own key, so name another folder"
         raise UsageError.of("folder", str(places.root), allowed)
     private = PrivateKey.generate(kem)

@@ -27,6 +27,7 @@ from incrowd.collection.receiving import ANY_PAGE, Receiving, working
 from incrowd.collection.service import OCTETS, answer, no_such
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
+from incrowd.collection.steps import Steps
 
 MOST = 1000  # requests in one transaction
 
@@ -45,17 +46,18 @@ def application(
     clock = clock or SteadyClock(settings.clock_file)
     deliver = deliver or courier(store.bundle.collector_address + INVITATIONS)
     keeper = InviterKeeper(store, settings, clock, deliver)
-    desk = TokenDesk(store, settings, clock)
+    desk = TokenDesk(store, settings, clock, keeper.steps)
     app = Starlette(
         routes=[
             Route("/tokens", desk.guarded(desk.tokens), methods=["POST"]),
             Route("/bundle", desk.guarded(desk.show_bundle), methods=["GET"]),
             Route("/health", desk.guarded(desk.health), methods=["GET"]),
             Route("/ready", desk.guarded(desk.ready), methods=["GET"]),
+            Route("/metrics", desk.guarded(desk.metrics), methods=["GET"]),
         ],
         middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
         exception_handlers={HTTPException: no_such},
-        lifespan=working(keeper.look, settings.pause, desk.close),
+        lifespan=working(keeper.look, keeper.steps, settings.pause, desk.close),
     )
     app.state.keeper = keeper
     return app
@@ -66,8 +68,10 @@ class TokenDesk(Receiving):
 
     store: InviterStore
 
-    def __init__(self, store: InviterStore, settings: InviterSettings, clock: TimedClock) -> None:
-        super().__init__(store, store.bundle, settings, request_length(store.bundle), clock)
+    def __init__(
+        self, store: InviterStore, settings: InviterSettings, clock: TimedClock, steps: Steps
+    ) -> None:
+        super().__init__(store, store.bundle, settings, request_length(store.bundle), clock, steps)
         self.grouped = Grouped(store.take, MOST)
         self._signers = ThreadPoolExecutor(cores(), "incrowd-signer")
 

@@ -14,6 +14,7 @@ from incrowd.collection.protocol.mixing import Invitations
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import TimedClock
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps
 from incrowd.files import destroy
 from incrowd.reports.locking import locked
 
@@ -29,6 +30,9 @@ class InviterKeeper:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
         self._pauses = Pauses[str]()
         self._ended = False
+        self.steps = Steps(
+            STORING, KEYS, WORKING, "closing", "delivering", "deleting", "destroying"
+        )
 
     def look(self) -> None:
         """Do all the work that is due. After StoreError or OSError, the next call continues.
@@ -38,14 +42,18 @@ class InviterKeeper:
         now, bundle = self.clock.confirmed(), self.store.bundle
         with locked(self.settings.folder / "keeper", patience=0.0):
             if self.store.state() == OPEN and now >= as_time(bundle.closes):
-                self._close()
+                with self.steps("closing", "closed the collection, and signed the statement"):
+                    self._close()
             if self.store.state() == OPEN:
                 return
-            self._end()
+            with self.steps("destroying"):
+                self._end()
             if now >= as_time(bundle.disposes) and self.store.state() != DISPOSED:
-                self.store.dispose()
+                with self.steps("deleting", "deleted the statement"):
+                    self.store.dispose()
             if self.store.state() == CLOSED and self._pauses.is_due(INVITATIONS, self.clock()):
-                self._deliver()
+                with self.steps("delivering"):
+                    self._deliver()
 
     def _close(self) -> None:
         """Sign how many invitations were used; the statement is durable before a key is gone."""
@@ -61,9 +69,11 @@ class InviterKeeper:
             destroy(file)
         self.store.forget()
         self._ended = True
+        LOG.info("destroyed all private keys, and deleted the codes")
 
     def _deliver(self) -> None:
         if self.courier(self.store.start(), None):
             self.store.acknowledge()
+            LOG.info("delivered the statement")
         else:
             self._pauses.refused(INVITATIONS, self.clock())

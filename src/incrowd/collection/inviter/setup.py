@@ -16,7 +16,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import steadiness
 from incrowd.errors import InWords, UsageError
-from incrowd.files import private_folder, write_private
+from incrowd.files import is_taken, private_folder, write_private
 
 ROW_BYTES = 100  # of a code, with its place in the table and in its log
 
@@ -24,7 +24,7 @@ ROW_BYTES = 100  # of a code, with its place in the table and in its log
 def check_unused(settings: InviterSettings) -> None:
     """Raise UsageError if the folder contains a bundle or keys: they are for one bundle only."""
     for path in (settings.bundle_file, *settings.private_files):
-        if path.exists():
+        if is_taken(path):
             allowed = "it already exists; each bundle needs its own folder, so name a new one"
             raise UsageError.of("folder", str(path), allowed)
 

@@ -21,7 +21,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from incrowd.collection import service
 from incrowd.collection.delivery import Courier, courier
 from incrowd.collection.grouping import Grouped
 from incrowd.collection.machine import Clock
@@ -34,9 +33,10 @@ from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import has_entry
 from incrowd.collection.protocol.upload import Upload, parse_upload, upload_length
 from incrowd.collection.receiving import ANY_PAGE, OPEN_TO_PAGES, Receiving, working
-from incrowd.collection.service import answer, exposition, no_such
+from incrowd.collection.service import answer, no_such
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
+from incrowd.collection.steps import Steps
 
 # Published during a collection: so little that no number shows who sent when.
 
@@ -66,11 +66,8 @@ class Counted:
         """Return the number of people in each stratum, rounded down."""
         return {s.number: self.store.bundle.rounded(s.people) for s in self.strata()}
 
-    def text(self) -> bytes:
-        """Return the counts and states in the format of Prometheus."""
-        return exposition(self._metrics())
-
-    def _metrics(self) -> Iterator[Metric]:
+    def metrics(self) -> Iterator[Metric]:
+        """Return the counts and states as metrics."""
         counts = self.people()
         people = GaugeMetricFamily("incrowd_people", PEOPLE, labels=["stratum"])
         states = GaugeMetricFamily("incrowd_stratum_state", STATE, labels=["stratum", "state"])
@@ -102,7 +99,7 @@ def application(
     """
     clock = clock or SteadyClock(settings.clock_file)
     keeper = Keeper(store, settings, clock, deliver or courier(onward(bundle).address))
-    desk = Desk(store, bundle, settings, clock)
+    desk = Desk(store, bundle, settings, clock, keeper.steps)
     app = Mixer(
         desk,
         routes=[
@@ -114,7 +111,7 @@ def application(
         ],
         middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
         exception_handlers={HTTPException: no_such},
-        lifespan=working(keeper.look, settings.pause, desk.grouped.close),
+        lifespan=working(keeper.look, keeper.steps, settings.pause, desk.grouped.close),
     )
     app.state.keeper = keeper
     return app
@@ -145,9 +142,14 @@ class Desk(Receiving):
     store: Store
 
     def __init__(
-        self, store: Store, bundle: Bundle, settings: MixerSettings, clock: TimedClock
+        self,
+        store: Store,
+        bundle: Bundle,
+        settings: MixerSettings,
+        clock: TimedClock,
+        steps: Steps,
     ) -> None:
-        super().__init__(store, bundle, settings, upload_length(bundle), clock)
+        super().__init__(store, bundle, settings, upload_length(bundle), clock, steps)
         self.counted = Counted(store, clock)
         self.grouped = Grouped(store.take, max(1, MOST_ROWS // bundle.places))
 
@@ -194,7 +196,6 @@ class Desk(Receiving):
         names = self.bundle.strata
         return JSONResponse({"people": {names[at]: people for at, people in counts.items()}})
 
-    async def metrics(self, _: Request) -> Response:
-        """Return metrics for Prometheus; none of them changes with a single upload."""
-        text = await asyncio.to_thread(self.counted.text)
-        return Response(text, media_type=service.METRICS_TYPE)
+    def _metrics(self) -> Iterator[Metric]:
+        yield from self.counted.metrics()
+        yield from super()._metrics()

@@ -33,6 +33,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import TimedClock
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps, numbers
 from incrowd.errors import InWords
 from incrowd.files import BEGUN, NewFile, destroy, new_file, private_folder, settle
 from incrowd.plans.strata import Group, releases
@@ -105,6 +106,9 @@ class Keeper:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
         self._pauses = Pauses[Group]()
         self._ended = False
+        self.steps = Steps(
+            STORING, KEYS, WORKING, "closing", "releasing", "delivering", "deleting", "destroying"
+        )
 
     def look(self) -> None:
         """Do all the work that is due. After StoreError or OSError, the next call continues.
@@ -114,18 +118,26 @@ class Keeper:
         private_folder(self.settings.releases)
         with locked(self.settings.releases / "keeper", patience=0.0):
             try:
-                self._close(closing)
+                with self.steps("closing"):
+                    self._close(closing)
                 for group in groups(self.store.strata(), CLOSING):
-                    self._make(group)
+                    with self.steps("releasing", f"signed the release of {numbers(group)}"):
+                        self._make(group)
                 for group in groups(self.store.strata(), RELEASED):
-                    self._deliver(group)
+                    with self.steps("delivering"):
+                        self._deliver(group)
             finally:  # what cannot be delivered is disposed of all the same
-                self._close(disposal)
+                with self.steps("closing"):
+                    self._close(disposal)
                 self._clear()
 
     def _close(self, rule: Rule) -> None:
         now, bundle = self.clock.confirmed(), self.store.bundle
-        self.store.close(lambda strata: rule(strata, now, bundle))
+        closed, deleted = self.store.close(lambda strata: rule(strata, now, bundle))
+        for group in closed:
+            LOG.info("closed %s", numbers(group))
+        if deleted:
+            LOG.info("deleted %s, which will never be released", numbers(deleted))
 
     def _make(self, group: Group) -> None:
         keystream = Keystream.from_system()
@@ -142,6 +154,7 @@ class Keeper:
             raise StoreError.of("release", InWords("was changed or deleted"), allowed)
         if self.courier(signed.encoded, body):
             self.store.acknowledge(group)
+            LOG.info("delivered %s", numbers(group))
         else:
             self._pauses.refused(group, now)
 
@@ -155,13 +168,15 @@ class Keeper:
         """Delete what was delivered; after the last release, the key comes first."""
         strata = self.store.strata()
         if is_over(strata):
-            self._end()
+            with self.steps("destroying"):
+                self._end()
             return
         people = {stratum.number: stratum.people for stratum in strata}
         for group in groups(strata, ACKNOWLEDGED):
             if any(people[number] for number in group):
-                body_file(self.settings.releases, self._signed(group)).unlink(missing_ok=True)
-                self.store.delete(group)
+                with self.steps("deleting", f"deleted {numbers(group)}, which were delivered"):
+                    body_file(self.settings.releases, self._signed(group)).unlink(missing_ok=True)
+                    self.store.delete(group)
 
     def _end(self) -> None:
         """Destroy the key, then delete the data, which is unreadable without it."""
@@ -172,6 +187,7 @@ class Keeper:
             body.unlink()
         self.store.forget()
         self._ended = True
+        LOG.info("destroyed the store's key, and deleted what is unreadable without it")
 
     @cached_property
     def _key(self) -> Ed25519PrivateKey:

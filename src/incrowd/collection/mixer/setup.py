@@ -23,7 +23,7 @@ from incrowd.collection.settings import (
 )
 from incrowd.collection.steady import steadiness
 from incrowd.errors import UsageError
-from incrowd.files import private_folder, write_private
+from incrowd.files import is_taken, private_folder, write_private
 from incrowd.reports.locking import locked
 
 
@@ -42,7 +42,7 @@ def create(settings: MixerSettings, private: Ed25519PrivateKey) -> None:
     Raises UsageError if the folder already contains a bundle or its keys.
     """
     for path in (settings.bundle_file, settings.signing_file, settings.secret_file):
-        if path.exists():
+        if is_taken(path):
             allowed = "it already exists; each bundle needs its own folder, so name a new one"
             raise UsageError.of("folder", str(path), allowed)
     private_folder(settings.folder)

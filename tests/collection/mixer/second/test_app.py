@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import re
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -185,3 +186,26 @@ def test_a_service_that_stops_begins_anew(mixer, batch):
     later = Mixer(settings)
     later.keeper.look()
     assert len(releases(mixer.sent + later.sent)) == 2
+
+
+def test_a_folder_that_was_emptied_takes_no_batch_and_is_not_ready(service, mixer, batch, caplog):
+    """The first mixer would delete what nobody can open."""
+    assert service.get("/ready").status_code == 200
+    shutil.rmtree(mixer.settings.folder)
+    assert post(service, batch).status_code == 500
+    assert service.get("/ready").status_code == 503
+    assert "it does not exist; restore it" in caplog.text
+    assert mixer.keeper.shelf.received() == [] and mixer.sent == []
+
+
+def test_each_step_is_one_line(mixer, batch, caplog):
+    caplog.set_level("INFO", "incrowd.service")
+    mixer.released(batch)
+    mixer.keeper.look()
+    assert [each.getMessage() for each in caplog.records] == [
+        "made the releases",
+        "destroyed private.key",
+        "destroyed signing.key",
+        "delivered the release of stratum 0",
+        "delivered the release of stratum 1",
+    ]

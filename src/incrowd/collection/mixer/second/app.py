@@ -23,10 +23,13 @@ from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.service import answer, exposition, gauge, no_such
 from incrowd.collection.settings import SecondMixerSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
+from incrowd.collection.steps import KEYS, STORING, WORKING
 from incrowd.collection.taking import Taking
-from incrowd.errors import IncrowdError, InWords, ReportsError
+from incrowd.errors import IncrowdError, InWords, ReportsError, UsageError
+from incrowd.files import check_room
 
 RELEASE = "/release"
+PROBE_BYTES = 1 << 16  # that must be free for a batch
 LOG = logging.getLogger("incrowd.second_mixer")
 
 
@@ -58,7 +61,7 @@ def application(
 
 
 class _Desk:
-    """The state of an application: whether it stops, and whether the last work failed."""
+    """The state of an application: whether it stops, and what fails."""
 
     def __init__(
         self,
@@ -69,8 +72,8 @@ class _Desk:
     ) -> None:
         self.settings, self.bundle = settings, bundle
         self.keeper = SecondKeeper(settings, bundle, clock, deliver, self.go_on)
-        self.came, self.failed, self.stopping = asyncio.Event(), False, False
-        self.arriving = Arriving(settings.piece_seconds, LOG, self.came.set)
+        self.came, self.stopping, self.steps = asyncio.Event(), False, self.keeper.steps
+        self.arriving = Arriving(settings.piece_seconds, LOG, self.steps, self.came.set)
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -86,12 +89,10 @@ class _Desk:
         while not self.stopping:
             self.came.clear()
             try:
-                await asyncio.to_thread(self.keeper.look)
-                self.failed = False
-            except (IncrowdError, OSError) as error:  # nothing is lost: try again later
-                self.failed = True
-                if not self.stopping:
-                    LOG.error("the batch could not be released: %s", error)
+                with self.steps(WORKING):
+                    await asyncio.to_thread(self.keeper.look)
+            except (IncrowdError, OSError):  # nothing is lost: try again later
+                pass
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.settings.pause):
                     await self.came.wait()
@@ -106,15 +107,31 @@ class _Desk:
         """Receive the batch."""
         if self.keeper.is_over:
             return answer(KINDS["closed"], f"everything was destroyed on {self.bundle.disposes}")
+        if not await asyncio.to_thread(self._has_keys):
+            return answer(KINDS["fault"])
         return await self.arriving.receive(request, Taking(self.bundle, self.keeper.shelf))
+
+    def _has_keys(self) -> bool:
+        """Return whether a batch can be opened; the first mixer deletes what it got rid of."""
+        with suppress(UsageError), self.steps(KEYS):
+            self.keeper.check_keys()
+            return True
+        return False
 
     async def health(self, _: Request) -> Response:
         """Report that the process runs."""
         return PlainTextResponse("ok\n")
 
     async def ready(self, _: Request) -> Response:
-        """Report whether the last work succeeded; 503 if not."""
-        return PlainTextResponse("no\n" if self.failed else "ok\n", 503 if self.failed else 200)
+        """Report whether the last work succeeded, and a batch can be stored; 503 if not."""
+        await asyncio.to_thread(self._check)
+        failing = self.steps.failing
+        return PlainTextResponse("no\n" if failing else "ok\n", 503 if failing else 200)
+
+    def _check(self) -> None:
+        self._has_keys()
+        with suppress(OSError), self.steps(STORING):
+            check_room(self.settings.folder, PROBE_BYTES)
 
     async def metrics(self, _: Request) -> Response:
         """Return metrics for Prometheus; none changes with a single report."""
@@ -136,6 +153,7 @@ class _Desk:
             "Envelopes of released strata that were dropped, rounded down to the reserve.",
             {kind: self.bundle.rounded(each) for kind, each in self.keeper.dropped.items()},
         )
+        yield from self.steps.metrics()
         there = self.settings.secret_file.exists()
         text = "1 while the private key exists; it is destroyed before anything is sent."
         yield gauge("incrowd_private_key", text, there)

@@ -22,7 +22,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.delivery import Courier, Pauses
-from incrowd.collection.folders import OTHER_KEY, adopt_bundle, load_key, unfinished
+from incrowd.collection.folders import OTHER_KEY, adopt_bundle, check_exists, load_key, unfinished
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.second.releasing import GoOn, Keys, make_releases
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
@@ -31,9 +31,10 @@ from incrowd.collection.protocol.sealed import X25519, X_WING, PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import SecondMixerSettings
 from incrowd.collection.steady import TimedClock, steadiness
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps
 from incrowd.collection.taking import Shelf
 from incrowd.errors import InWords, ReportsError, UsageError
-from incrowd.files import destroy, private_folder, settle_names, write_private
+from incrowd.files import destroy, is_taken, private_folder, settle_names, write_private
 
 SERVICE = "second-mixer"  # its command
 KEY_ID = 1
@@ -47,7 +48,7 @@ def make_keys(settings: SecondMixerSettings, *, classical: bool = False) -> dict
     Raises UsageError if there are keys already.
     """
     for path in (*settings.private_files, settings.public_file):
-        if path.exists():
+        if is_taken(path):
             allowed = "it already exists; each bundle needs its own folder, so name a new one"
             raise UsageError.of("folder", str(path), allowed)
     private = PrivateKey.generate(X25519 if classical else X_WING)
@@ -135,7 +136,13 @@ class SecondKeeper:
     courier: Courier
     go_on: GoOn = lambda: None
     dropped: Counter[str] = field(default_factory=Counter)
+    steps: Steps = field(
+        default_factory=lambda: Steps(
+            STORING, KEYS, WORKING, "releasing", "destroying", "delivering", "deleting"
+        )
+    )
     _pauses: Pauses[str] = field(default_factory=Pauses)
+    _disposed: bool = False
 
     @property
     def shelf(self) -> Shelf[Batch]:
@@ -144,22 +151,38 @@ class SecondKeeper:
 
     @property
     def is_over(self) -> bool:
-        """Whether `disposes` has come, or everything was destroyed when it had."""
+        """Whether `disposes` has come, or everything was destroyed when it had.
+
+        Without its keys, a folder before that time is not over: its files were lost.
+        """
         destroyed = not self.settings.secret_file.exists() and not self.shelf.received()
-        return destroyed or self.clock.confirmed() >= as_time(self.bundle.disposes)
+        end = as_time(self.bundle.disposes)
+        was_disposed = self._disposed or (destroyed and self.clock() >= end)
+        return was_disposed or self.clock.confirmed() >= end
 
     def look(self) -> None:
         """Do all that is due. After an error of incrowd or OSError, the next call continues."""
         if self.is_over:
-            self._dispose()
+            with self.steps("deleting"):
+                self._dispose()
             return
+        with self.steps(KEYS):
+            self.check_keys()
         if not self.settings.releases.exists():
             if not (received := self.shelf.received()):
                 return
-            self._make(received[0])
-        self._settle()
+            with self.steps("releasing", "made the releases"):
+                self._make(received[0])
+        with self.steps("destroying"):
+            self._settle()
         for release in releases_in(self.settings.releases):
-            self._deliver(release)
+            with self.steps("delivering"):
+                self._deliver(release)
+
+    def check_keys(self) -> None:
+        """Raise UsageError unless the private keys exist, while they are needed."""
+        if not (self.is_over or self.settings.releases.exists()):
+            check_exists(*self.settings.private_files)
 
     def _make(self, batch: Signed[Batch]) -> None:
         body = self.shelf.body(batch)
@@ -186,8 +209,9 @@ class SecondKeeper:
 
     def _destroy_keys(self) -> None:
         for path in self.settings.private_files:
-            if path.exists():
+            if is_taken(path):
                 destroy(path)
+                LOG.info("destroyed %s", path.name)
 
     def _deliver(self, release: Release) -> None:
         """Send exactly what was signed; pause after each refusal."""
@@ -203,13 +227,17 @@ class SecondKeeper:
         if self.courier(start, release.body):
             release.body.unlink()
             settle_names(release.body.parent)
+            LOG.info("delivered the release of stratum %s", name)
         else:
             self._pauses.refused(name, now)
 
     def _dispose(self) -> None:
         """Destroy the keys, then everything else; proofs of cheating stay."""
+        self._disposed = True
         self._destroy_keys()
         for folder in (self.shelf.waiting, self.settings.releases, self.shelf.starts):
+            if folder.exists():
+                LOG.info("deleted %s", folder.name)
             shutil.rmtree(folder, ignore_errors=True)
         settle_names(self.settings.folder)
 

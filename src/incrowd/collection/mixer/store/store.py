@@ -134,14 +134,16 @@ class Store(Database):
         with self._reading() as connection:
             return self._states(connection)
 
-    def close(self, decide: Callable[[Sequence[StratumState]], Decision]) -> None:
+    def close(self, decide: Callable[[Sequence[StratumState]], Decision]) -> Decision:
         """Close and delete strata, as is decided from the state of all, in one transaction.
+
+        Returns the decision.
 
         It begins when the uploads in progress have ended, and later ones are refused: what is
         decided cannot become wrong before it is durable.
         """
         if not any(decide(self.strata())):
-            return
+            return (), ()
         number = tables.strata.c.number
         with self._writing() as connection:
             connection.execute(select(number).order_by(number).with_for_update())
@@ -151,6 +153,7 @@ class Store(Database):
             if deleted:
                 self._set(connection, deleted, state=DELETED)
                 self._delete(connection, deleted)
+            return groups, deleted
 
     def reports_in(self, numbers: Sequence[int]) -> int:
         """Return the number of sealed reports."""
