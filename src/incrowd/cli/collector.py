@@ -95,7 +95,7 @@ def run(
     protect()
     # Nothing here may refer to the private key: the service forgets it when everything is open.
     service = application(folder, collected, load_private(places.private, collected), settings)
-    log_discreetly("incrowd.collector", "incrowd.service")
+    log_discreetly("incrowd.collector")
     with (
         exclusive(folder, "collector"),
         listening("collector", settings.host, settings.port) as door,

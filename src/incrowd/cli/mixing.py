@@ -40,7 +40,7 @@ def run_with_store(
     from incrowd.collection.steady import waiting
 
     protect()
-    log_discreetly("incrowd.service")
+    log_discreetly()
     store = open_store(settings)
     with listening(name, settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]

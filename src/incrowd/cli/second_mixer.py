@@ -86,7 +86,7 @@ def run(
     settings = load_second_mixer_settings(folder)
     collected = keep_bundle(settings, bundle, system())
     protect()
-    log_discreetly("incrowd.service")
+    log_discreetly()
     address = settings.host, settings.port
     with exclusive(folder, SERVICE), listening(SERVICE, *address) as door:
         host, port = door.getsockname()[:2]

@@ -25,6 +25,7 @@ from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from incrowd.collection.protocol.problem import KINDS, MEDIA_TYPE, Kind, document
+from incrowd.collection.steps import LOG
 from incrowd.errors import UsageError
 
 RETRY_AFTER = 5  # seconds
@@ -285,7 +286,8 @@ def collect_garbage_seldom() -> None:
 
 
 def log_discreetly(*talkative: str) -> None:
-    """Log warnings to standard error; for the named loggers, log information as well."""
+    """Log warnings to standard error; log information of the named loggers and of steps, too."""
+    talkative = (LOG.name, *talkative)
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_without_traceback)
     # A command sets the level of the logger of written files, to name them when it is interrupted.
