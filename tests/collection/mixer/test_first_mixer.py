@@ -268,7 +268,7 @@ def test_what_arrives_while_it_is_decided_is_decided_again(site):
                 assert late(site, last) is Outcome.STORED
             return decided
 
-        close(store, slowly)
+        return close(store, slowly)
 
     with mock.patch.object(Store, "close", interrupted):
         site.look_at("closes")
