@@ -16,6 +16,7 @@ from incrowd.collection.mixer import setup as mixer_setup
 from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import Secrets, StoreError
 from incrowd.collection.mixer.store.store import Store
+from incrowd.errors import UsageError
 from tests.oracles.inviting import CODES, Inviter, pending
 from tests.oracles.mixing import MERGED, Site, two_mixers, upload
 
@@ -178,6 +179,16 @@ def test_a_wrong_address_of_a_database_creates_no_other_one(service, tmp_path):
     with pytest.raises(StoreError, match=r"elsewhere.sqlite'; it does not exist"):
         service.setup.open_store(service.settings.model_copy(update={"database": url}))
     assert not list(tmp_path.glob("elsewhere*"))
+
+
+@pytest.mark.parametrize("content", [None, bytes(32), b"short"])
+def test_a_service_does_not_start_with_a_key_that_signs_for_nobody(service, content):
+    """It would be noticed at closing: then nothing could be released."""
+    service.site.store.engine.dispose()
+    path = service.settings.signing_file
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"key: got '.*signing.key'; it "):
+        service.setup.open_store(service.settings)
 
 
 @pytest.mark.parametrize("word", ["run", "check"])

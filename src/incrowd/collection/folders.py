@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import SECRET_BYTES, KeyConfiguration, PrivateKey
 from incrowd.errors import InWords, UsageError
@@ -56,6 +58,21 @@ def load_key(path: Path, configuration: KeyConfiguration, service: str) -> Priva
         raise UsageError.of("key", InWords(f"{path} has {len(content):,} bytes"), allowed)
     private = PrivateKey(configuration.kem, content)
     if private.public != configuration.public:
+        raise UsageError.of("key", str(path), OTHER_KEY)
+    return private
+
+
+def load_signing_key(path: Path, public: str, service: str) -> Ed25519PrivateKey:
+    """Return the private key of a public Ed25519 key (hexadecimal). service: its command.
+
+    Raises UsageError if it is unreadable or another key.
+    """
+    try:
+        private = Ed25519PrivateKey.from_private_bytes(path.read_bytes())
+    except (OSError, ValueError):
+        allowed = f"it cannot be read; use the file that `incrowd {service} init` made"
+        raise UsageError.of("key", str(path), allowed) from None
+    if private.public_key().public_bytes_raw().hex() != public:
         raise UsageError.of("key", str(path), OTHER_KEY)
     return private
 

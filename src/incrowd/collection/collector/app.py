@@ -22,7 +22,7 @@ from incrowd.collection import service
 from incrowd.collection.arriving import Arriving
 from incrowd.collection.collector.collections import check_body_file
 from incrowd.collection.collector.dashboard import Dashboard
-from incrowd.collection.collector.keeper import forget, open_waiting
+from incrowd.collection.collector.keeper import forget, is_complete, open_waiting
 from incrowd.collection.collector.opening import kinds_of
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
@@ -238,7 +238,7 @@ class _Service:
     def _has_key(self) -> bool:
         """Return whether a release can be opened, also after a restart, while one can arrive."""
         with suppress(UsageError), self.steps(KEYS):
-            if self.private is not None:
+            if not is_complete(self.places, self.bundle, self.clock.confirmed()):
                 check_exists(self.places.private)
             return True
         return False

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from incrowd.collection.folders import load_signing_key
 from incrowd.collection.inviter.init import InviterKeys
 from incrowd.collection.inviter.signing import PrivateTokenKey, SigningError
 from incrowd.collection.inviter.store import OPEN, InviterStore
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.setup import database_logs, secret_place
-from incrowd.collection.mixer.store.database import opened
+from incrowd.collection.mixer.store.database import closed_on_error, opened
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.settings import InviterSettings
@@ -59,8 +60,10 @@ def open_store(settings: InviterSettings) -> InviterStore:
         raise StoreError.of("folder", str(settings.folder), allowed)
     store = InviterStore(opened(settings.url), bundle)
     if store.state() == OPEN:
-        store.unlock(load_secret(settings.secret_file))
-        store.keys = _load_keys(settings.tokens_file, bundle)
+        with closed_on_error(store):
+            store.unlock(load_secret(settings.secret_file))
+            store.keys = _load_keys(settings.tokens_file, bundle)
+            load_signing_key(settings.signing_file, bundle.inviter.key, "inviter")
     return store
 
 

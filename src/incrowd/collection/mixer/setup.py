@@ -8,9 +8,10 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Engine, text
 
+from incrowd.collection.folders import load_signing_key
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.keeper import is_over
-from incrowd.collection.mixer.store.database import opened
+from incrowd.collection.mixer.store.database import closed_on_error, opened
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, ShufflerBundle
@@ -91,7 +92,8 @@ def open_store(settings: MixerSettings) -> Store:
     """Return the store in a folder; without its key after the last release was acknowledged.
 
     Raises StoreError if the database or a key is missing or another one, ProtocolError if the
-    bundle was changed, and UsageError if it is for another kind of mixer.
+    bundle was changed, and UsageError if it is for another kind of mixer, or for another key that
+    signs.
     """
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
@@ -101,8 +103,16 @@ def open_store(settings: MixerSettings) -> Store:
     _check_kind(bundle, settings)
     store = Store(opened(settings.url), bundle)
     if not is_over(store.strata()):
-        store.unlock(load_secret(settings.secret_file))
+        with closed_on_error(store):
+            store.unlock(load_secret(settings.secret_file))
+            load_signing_key(settings.signing_file, _signer(bundle), settings.command)
     return store
+
+
+def _signer(bundle: Bundle) -> str:
+    """Return the public key of what a mixer signs."""
+    assert isinstance(bundle, ShufflerBundle | MixersBundle)
+    return bundle.shuffler_key if isinstance(bundle, ShufflerBundle) else bundle.first.key
 
 
 _KINDS: dict[type[MixerSettings], type[Bundle]] = {

@@ -22,7 +22,13 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.delivery import Courier, Pauses
-from incrowd.collection.folders import OTHER_KEY, adopt_bundle, check_exists, load_key, unfinished
+from incrowd.collection.folders import (
+    adopt_bundle,
+    check_exists,
+    load_key,
+    load_signing_key,
+    unfinished,
+)
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.second.releasing import GoOn, Keys, make_releases
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
@@ -68,13 +74,7 @@ def make_keys(settings: SecondMixerSettings, *, classical: bool = False) -> dict
 def load_keys(settings: SecondMixerSettings, bundle: MixersBundle) -> Keys:
     """Return the private keys. Raises UsageError if they are unreadable or not the bundle's."""
     envelopes = load_key(settings.secret_file, bundle.second_key, SERVICE)
-    try:
-        signing = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
-    except (OSError, ValueError):
-        allowed = f"it cannot be read; use the file that `incrowd {SERVICE} init` made"
-        raise UsageError.of("key", str(settings.signing_file), allowed) from None
-    if signing.public_key().public_bytes_raw().hex() != bundle.second.key:
-        raise UsageError.of("key", str(settings.signing_file), OTHER_KEY)
+    signing = load_signing_key(settings.signing_file, bundle.second.key, SERVICE)
     return Keys(envelopes, signing)
 
 

@@ -256,12 +256,8 @@ class Database:
 
     def _look(self) -> None:
         """Raise StoreError, and close all connections, unless the database is the right one."""
-        try:
-            with self._reading():
-                pass
-        except StoreError:
-            self.engine.dispose()
-            raise
+        with closed_on_error(self), self._reading():
+            pass
 
     def check(self, size: int) -> None:
         """Raise StoreError unless the database can store this many bytes durably."""
@@ -317,6 +313,16 @@ class Database:
                 self._check_identity(connection, self.bundle, self.secrets)
                 yield connection
             _check_in_place(connection)
+
+
+@contextmanager
+def closed_on_error(store: Database) -> Iterator[None]:
+    """Close the connections of a store if the block fails."""
+    try:
+        yield
+    except BaseException:
+        store.engine.dispose()
+        raise
 
 
 def _reserve(path: Path) -> None:
