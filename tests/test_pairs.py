@@ -117,6 +117,8 @@ TRIPLES = [
     ("memoized", "copies", "own randomizer"),
     ("memoized", "ledger", "local_only"),
     ("memoized", "ledger", "contradicted"),
+    ("memoized", "ledger", "withdrawn"),
+    ("open", "rows", "rounds"),
     ("open", "rows", "colluding"),
     ("colluding", "ledger", "rows"),
     ("rounds", "optional", "withdrawn"),
@@ -141,6 +143,9 @@ SURVEYS = [
     ({"rows"}, {"colluding"}),
     ({"local_only"}, {"colluding"}),
     ({"contradicted"}, {"rounds"}),
+    ({"local"}, {"colluding"}),
+    ({"local"}, {"memoized"}),
+    ({"cells"}, {"local"}),
 ]
 
 

@@ -8,6 +8,7 @@ answers of one person are compared, in both orders.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import combinations, combinations_with_replacement, product
@@ -43,8 +44,8 @@ class TooMany(Exception):
 class Round(NamedTuple):
     """A plan, carried out once.
 
-    releases: the people in each release, by number; those who may collude are not among them.
-    linked: whether the observer sees reports with their senders. slots: those of an upload, if the
+    releases: the people in each release, by number, as often as they have rows in it; those who may
+    collude are not among them. linked: whether the observer sees reports with their senders. slots: those of an upload, if the
     reports came over a network and did not always fit.
     """
 
@@ -214,8 +215,15 @@ class Unit:
     answers, in the worst case.
     """
 
-    def __init__(self, rounds: Sequence[Round], parts: Sequence[Part], target: int, rows: int):
-        self.rounds, self.parts, self.target, self.rows = rounds, parts, target, rows
+    def __init__(
+        self,
+        rounds: Sequence[Round],
+        parts: Sequence[Part],
+        target: int,
+        release: int | None = None,
+    ) -> None:
+        """release: of noise that is drawn anew, which hides nobody elsewhere."""
+        self.rounds, self.parts, self.target, self.alone = rounds, parts, target, release
         first = rounds[parts[0].round]
         ids = [
             question.id
@@ -225,29 +233,33 @@ class Unit:
         self.encoder = Encoder(first.plan.survey, ids)
         self.memoized = self.message(parts[0]).memoized
         self.places: dict[tuple, int] = {}
-        people = {person for each in rounds for release in each.releases for person in release}
-        self.base = 1 + len(people) * rows * max(self.message(part).copies for part in parts)
+        self.rows = 1 if release is None else first.releases[release].count(target)
+        seen = self.rows + self.others.total()
+        self.base = 1 + seen * max(self.message(part).copies for part in parts)
 
     def message(self, part: Part) -> Message:
         return self.rounds[part.round].plan.messages[part.message]
 
     def where(self, person: int) -> tuple:
         """The releases that a person's reports are seen in; her own name, if they carry it."""
+        numbers = sorted({part.round for part in self.parts})
+        if self.alone is not None:
+            return (self.alone,)
+        places = ((self.rounds[n].release(person), self.rounds[n].linked) for n in numbers)
         return tuple(
-            (f"person {person}" if self.rounds[n].linked else self.rounds[n].release(person))
-            if self.rounds[n].release(person) is not None
-            else None
-            for n in sorted({part.round for part in self.parts})
+            f"person {person}" if linked and release is not None else release
+            for release, linked in places
         )
 
     @cached_property
-    def others(self) -> list[int]:
-        """The people whose reports are seen with hers."""
-        here = self.where(self.target)
+    def others(self) -> Counter:
+        """Where the reports are seen that hide hers, and of how many rows."""
+        if self.alone is not None:
+            first = self.rounds[self.parts[0].round]
+            rows = 0 if first.linked else len(first.releases[self.alone]) - self.rows
+            return Counter({(self.alone,): rows})
         people = {p for each in self.rounds for release in each.releases for p in release}
-        if self.memoized:
-            return sorted(people - {self.target})
-        return sorted(p for p in people - {self.target} if set(self.where(p)) & (set(here)))
+        return Counter(self.where(p) for p in people - {self.target})
 
     def person(self, answer: int, where: tuple) -> Counts:
         """The law of what one person adds to all counts."""
@@ -348,9 +360,7 @@ class Unit:
             reduce(convolved, (person[a, own] for a in rows))
             for rows in combinations_with_replacement(every, self.rows)
         ]
-        classes: dict[tuple, int] = {}
-        for other in self.others:
-            classes[self.where(other)] = classes.get(self.where(other), 0) + self.rows
+        classes = self.others
         sizes = [math.comb(len(every) + number - 1, number) for number in classes.values()]
         if math.prod(sizes) * len(hers) > MOST_LAWS:
             raise TooMany
@@ -405,15 +415,15 @@ def units(rounds: Sequence[Round], target: int) -> list[Unit]:
             Part(number, m) for m, message in enumerate(each.plan.messages) if not message.memoized
         ]
         sharing = [fresh] if each.slots and fresh else _sharing(rounds, fresh)
-        rows = each.plan.survey.rows_per_person
-        result += [Unit(rounds, parts, target, rows) for parts in sharing]
+        mine = [n for n, release in enumerate(each.releases) if target in release]
+        result += [Unit(rounds, parts, target, n) for parts in sharing for n in mine]
     remembered = [
         Part(number, m)
         for number, each in enumerate(rounds)
         for m, message in enumerate(each.plan.messages)
         if message.memoized
     ]
-    return result + [Unit(rounds, parts, target, 1) for parts in _sharing(rounds, remembered)]
+    return result + [Unit(rounds, parts, target) for parts in _sharing(rounds, remembered)]
 
 
 def _sharing(rounds: Sequence[Round], parts: Sequence[Part]) -> list[list[Part]]:

@@ -131,6 +131,8 @@ def survey_of(features, honest=3, delta=0.9, name="now", epsilon=1.0):
         raw["message"] = groups
     if "outlier" in features:
         raw["privacy"] |= {"analysis": "outlier"}
+    if "local" in features:
+        raw["privacy"] |= {"analysis": "local", "epsilon": 30.0}
     if "open" in features:
         where = {"id": "where", "type": "yesno", "open": True}
         if "optional" in features:
@@ -184,7 +186,7 @@ def plan_of(raw, earlier=()):
 
 COLLUDER = 100  # the number of the first person who colludes
 OVER_A_NETWORK = {"contradicted", "withdrawn", "local_only"}
-NAMES_SEEN = {"contradicted", "local_only"}
+NAMES_SEEN = {"contradicted", "local_only", "local"}
 MANY_ANSWERS = {"optional", "text", "multi", "parities", "cells", "own randomizer"}
 MOST_REDRAWN = 0.03  # the chance that one person's reports do not fit, in the smallest uploads
 
@@ -215,20 +217,29 @@ def days(survey, rounds, colluding=None, joining=0):
     if survey.small_strata == "merge":
         few = {0: 1} | dict.fromkeys(range(1, honest), 2) | dict.fromkeys(colluders, 1)
         ways.append([few | dict.fromkeys(range(honest, honest + whole), 0)] * rounds)
+    if survey.rows_per_person == 2:
+        apart = dict.fromkeys((0, honest), (0, 1)) | dict.fromkeys(range(1, honest), 0)
+        rest = dict.fromkeys(range(honest + 1, honest + whole), 1)
+        ways.append([apart | rest | dict.fromkeys(colluders, 0)] * rounds)
     if rounds > 1:
         first = everybody | others | {honest + whole: 0}
         ways.append([first, *[first | {0: 1}] * (rounds - 1)])
     return ways
 
 
+def rows_of(where, survey):
+    """The person and the stratum of each row; she may have rows in several strata."""
+    for person, stratum in where.items():
+        several = [stratum] * survey.rows_per_person if isinstance(stratum, int) else stratum
+        yield from ((person, each) for each in several)
+
+
 def round_of(plan, where, **changes):
     """One round, with the releases that the survey's rule makes of the strata of people."""
-    survey, sizes = plan.survey, Counter(where.values())
-    rows = {stratum: number * survey.rows_per_person for stratum, number in sizes.items()}
-    groups = releases(rows, survey.crowd, survey.small_strata) if survey.open else [(0,)]
-    together = (
-        tuple(p for p, s in where.items() if s in group and p < COLLUDER) for group in groups
-    )
+    survey, rows = plan.survey, list(rows_of(where, plan.survey))
+    sizes = Counter(stratum for _, stratum in rows)
+    groups = releases(sizes, survey.crowd, survey.small_strata) if survey.open else [(0,)]
+    together = (tuple(p for p, s in rows if s in group and p < COLLUDER) for group in groups)
     return Round(plan, tuple(together), **changes)
 
 
@@ -379,7 +390,7 @@ def promised(features, plan, earlier):
         reports, received = collected(plan, ways[0][0], features, "a release", chance)
         held = incrowd.verify(plan, reports, received=received).guarantee
     else:
-        held = guarantee_of(plan, (smallest + survey.colluding) * survey.rows_per_person)
+        held = guarantee_of(plan, smallest + survey.colluding * survey.rows_per_person)
     local = not analysis(held.analysis).shuffled
     again = "withdrawn" in features and guarantee.proved  # devices draw alike by any analysis
     uploads = draws(plan) if again else 1
