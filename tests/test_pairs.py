@@ -49,15 +49,15 @@ from tests.oracles.pairs import (
     round_of,
     smallest_slots,
     survey_of,
-    two_surveys,
+    surveys,
 )
 from tests.oracles.releases import claims
 
 CLOSE = 0.95  # of a local epsilon: there something is left
 
 
-def named(pair):
-    return " + ".join(sorted(pair, key=FEATURES.index))
+def named(features):
+    return " + ".join(sorted(features, key=[*FEATURES, "joining", "local"].index))
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_three_features_keep_what_is_promised(triple):
     assert check(triple) >= 6
 
 
-# A survey and a later one of the same people, each with features of its own.
+# Surveys of the same people one after the other, each with features of its own.
 SURVEYS = [
     ({"rows"}, {"memoized"}),
     ({"memoized"}, {"rows"}),
@@ -146,14 +146,19 @@ SURVEYS = [
     ({"local"}, {"colluding"}),
     ({"local"}, {"memoized"}),
     ({"cells"}, {"local"}),
+    ({"colluding"}, {"memoized"}, {"cells"}),
+    ({"memoized"}, {"withdrawn", "memoized"}, {"memoized"}),
+    ({"open"}, {"rows"}, {"colluding"}),
+    ({"local_only", "memoized"}, {"memoized"}, {"memoized"}),
 ]
 
 
-@pytest.mark.parametrize(
-    ("before", "now"), SURVEYS, ids=[f"{named_} then {now}" for named_, now in SURVEYS]
-)
-def test_two_surveys_keep_what_is_promised(before, now):
-    for promise in two_surveys(before, now, 3):
+@pytest.mark.parametrize("asked", SURVEYS, ids=lambda asked: " then ".join(map(named, asked)))
+@pytest.mark.parametrize("last", [3, 4])
+def test_several_surveys_keep_what_is_promised(asked, last):
+    """The last one asks as many people, or one more."""
+    people = [3] * (len(asked) - 1) + [last]
+    for promise in surveys(list(map(frozenset, asked)), people):
         assert promise.holds(), (promise.by, promise.truth(), promise.delta, promise.epsilon)
 
 
@@ -225,14 +230,14 @@ def test_a_promise_for_everybody_who_is_counted_is_refused(features):
 
 
 def test_a_promise_that_forgets_the_earlier_survey_is_refused():
-    for promise in list(two_surveys(frozenset(), frozenset(), 3))[:1]:
-        plan = promise.view.ways[0][-1].plan
-        assert planned(plan.survey, plan.messages).certified_delta < promise.truth()
+    promise = next(surveys([frozenset()] * 2, [3, 3]))
+    plan = promise.view.ways[0][-1].plan
+    assert planned(plan.survey, plan.messages).certified_delta < promise.truth()
 
 
 def test_a_promise_that_forgets_who_colludes_later_is_refused():
     """One of three in the earlier round works with the analyst of the later one."""
-    promise = next(iter(two_surveys(frozenset(), frozenset({"colluding"}), 3)))
+    promise = next(surveys([frozenset(), frozenset({"colluding"})], [3, 3]))
     plan = promise.view.ways[0][-1].plan
     assert certify("shuffle", sent_by(plan), 3, 1.0).delta.upper < promise.truth()
 

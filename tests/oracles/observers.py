@@ -45,8 +45,8 @@ class Round(NamedTuple):
     """A plan, carried out once.
 
     releases: the people in each release, by number, as often as they have rows in it; those who may
-    collude are not among them. linked: whether the observer sees reports with their senders. slots: those of an upload, if the
-    reports came over a network and did not always fit.
+    collude are not among them. linked: whether the observer sees reports with their senders. slots:
+    those of an upload, if the reports came over a network and did not always fit.
     """
 
     plan: Plan

@@ -23,7 +23,6 @@ from incrowd.collection.mixer.init import make_bundle
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 from incrowd.estimation.results import Received
 from incrowd.guarantees import against, guarantee_of, planned, spent
-from incrowd.planner.rounds import new_ledger
 from incrowd.plans import Cells, JointReport, Plan
 from incrowd.plans.grouping import default_groups, grouping
 from incrowd.plans.ledger import Ledger
@@ -108,23 +107,8 @@ def randomizer(features, survey):
 
 def survey_of(features, honest=3, delta=0.9, name="now", epsilon=1.0):
     """The text of a survey with some features, as a mapping."""
-    several = [(questions_of(n, {*f}, features), f) for n, f in enumerate(messages_of(features))]
-    groups = []
-    if "weights" in features:
-        weight = {"id": "weight", "type": "yesno"}
-        several[0][0][1:] = [*several[0][0][1 + ("parities" in several[0][1]) :], weight]
-    for questions, some in several:
-        ids = [question["id"] for question in questions]
-        cells = {"cells": True} if {"cells", "parities"} & {*some} else {}
-        copies = {"copies": 2} if "copies" in some else {}
-        groups.append({"questions": ids} | cells | copies)
-        if "parities" in some:
-            groups[-1] |= {"parities": True}
-            groups += [{"questions": [id], "cells": True} for id in ids]
-    raw = {"name": name, "privacy": {"epsilon": epsilon, "delta": delta}}
-    raw["question"] = [question for questions, _ in several for question in questions]
-    if "weights" in features:
-        raw["weights"] = ["weight"]
+    questions, groups = asked_together(features)
+    raw = {"name": name, "privacy": {"epsilon": epsilon, "delta": delta}, "question": questions}
     if "explore" in features:
         raw["explore"] = 0.25
     elif {"cells", "parities", "copies"} & {*features}:
@@ -138,14 +122,30 @@ def survey_of(features, honest=3, delta=0.9, name="now", epsilon=1.0):
         if "optional" in features:
             where |= {"optional": True}
             raw["small_strata"] = "merge"
-        raw["question"] = [where, *raw["question"]]
-    rows = 2 if "rows" in features else 1
-    colluding = 1 if "colluding" in features else 0
-    raw["crowd"] = (honest + colluding) * rows
-    raw |= {"rows_per_person": 2} if rows > 1 else {}
-    raw |= {"colluding": 1} if colluding else {}
+        raw["question"] = [where, *questions]
+    rows, colluding = 1 + ("rows" in features), int("colluding" in features)
+    raw |= {"weights": ["weight"]} if "weights" in features else {}
     raw |= {"rounds": 2} if "rounds" in features else {}
-    return raw
+    counted = {"crowd": (honest + colluding) * rows, "colluding": colluding}
+    return raw | counted | {"rows_per_person": rows}
+
+
+def asked_together(features):
+    """The questions of a survey, and the messages that they are sent in."""
+    several = [(questions_of(n, {*f}, features), f) for n, f in enumerate(messages_of(features))]
+    if "weights" in features:  # of parities, in the place of the second question
+        weight = {"id": "weight", "type": "yesno"}
+        several[0][0][1:] = [*several[0][0][1 + ("parities" in several[0][1]) :], weight]
+    groups = []
+    for questions, some in several:
+        ids = [question["id"] for question in questions]
+        cells = {"cells": True} if {"cells", "parities"} & {*some} else {}
+        copies = {"copies": 2} if "copies" in some else {}
+        groups.append({"questions": ids} | cells | copies)
+        if "parities" in some:
+            groups[-1] |= {"parities": True}
+            groups += [{"questions": [id], "cells": True} for id in ids]
+    return [question for questions, _ in several for question in questions], groups
 
 
 # --- plans ---------------------------------------------------------------------------------------
@@ -362,8 +362,9 @@ def meeting(features):
     features = frozenset(features)
     if "ledger" in features:
         rest = features - {"ledger"}
-        for before, now in ((rest, rest), (rest, frozenset()), (frozenset(), rest)):
-            yield from two_surveys(before, now, honest_people(features))
+        people, plain = honest_people(features), frozenset()
+        for asked in ((rest, rest), (rest, plain), (plain, rest)):
+            yield from surveys(asked, (people, people))
         return
     plan = plan_of(survey_of(features, honest_people(features)))
     yield from promised(features, plan, [[]])
@@ -410,43 +411,53 @@ def both(earlier, ways):
     return [(*before, *way) for before in earlier for way in ways]
 
 
-def two_surveys(before, now, honest, honest_now=None):
-    """The promises of a plan that covers an earlier survey of the same people.
+def surveys(asked, honest):
+    """The promises of the last of several surveys of the same people, which covers all of them.
 
-    Whoever colludes with the analyst of the later one may have taken part in the earlier one.
+    asked: the features of each. honest: how many people hide each other in each. Whoever colludes
+    with the analyst of the last one may have taken part in all others.
     """
-    same = "memoized" in before & now
-    first = plan_of(survey_of(before, honest, name="now" if same else "before"))
-    raw = survey_of(now, honest_now or honest)
-    places, chance = smallest_slots(first) if over_a_network(before) else (None, 0.0)
-    linked = bool(before & NAMES_SEEN)
+    names = [f"survey {n}" for n in range(len(asked) - 1)] + ["now"]
+    if all("memoized" in features for features in asked):  # the responses are the same
+        names = ["now"] * len(asked)
+    plans, ledger = [], Ledger()
+    for features, people, name in zip(asked, honest, names, strict=True):
+        if plans:
+            ledger = noted(plans[-1], asked[len(plans) - 1], ledger)
+        plans.append(plan_of(survey_of(features, people, name=name), ledger.asked))
+    *before, last = plans
+    yield from promised(asked[-1], last, rounds_of(before, asked, last.survey.colluding))
+    done = View(rounds_of(before, asked, before[-1].survey.colluding))
+    yield spent_promise(spent(ledger), before[-1].guarantee, done)
 
-    def carried_out(colluding):
-        ways = days(first.survey, first.survey.rounds, colluding, joining="joining" in before)
-        if "withdrawn" in before:
-            ways = without_one(first.survey, ways)
-        rounds = [[round_of(first, w, linked=linked, slots=places) for w in way] for way in ways]
-        return ways, rounds
 
-    ways, alone = carried_out(first.survey.colluding)
-    ledger = noted(first, ways[0], before, chance)
-    second = plan_of(raw, ledger.asked)
-    _, earlier = carried_out(max(first.survey.colluding, second.survey.colluding))
-    yield from promised(now, second, earlier)
-    yield spent_promise(spent(ledger), first.guarantee, View(alone))
+def rounds_of(plans, asked, colluding):
+    """The rounds of surveys that were carried out, in each way in which people can be in strata."""
+    ways = [[]]
+    for plan, features in zip(plans, asked, strict=False):
+        where = carried_out(plan, features, max(plan.survey.colluding, colluding))
+        about = {"linked": bool(features & NAMES_SEEN)}
+        if over_a_network(features):
+            about["slots"] = smallest_slots(plan)[0]
+        ways = both(ways, [[round_of(plan, each, **about) for each in way] for way in where])
+    return ways
+
+
+def carried_out(plan, features, colluding=None):
+    """Where people are in each round that was carried out."""
+    ways = days(plan.survey, plan.survey.rounds, colluding, joining="joining" in features)
+    return without_one(plan.survey, ways) if "withdrawn" in features else ways
 
 
 def rounds_left(features, honest):
-    """The promise that a plan of three rounds still covers some of them after the first."""
+    """The promises of a plan of three rounds after the first one, if it covers some of the rest."""
     plan = plan_of(survey_of(features, honest) | {"rounds": 3})
-    ways = days(plan.survey, 1)
-    if "withdrawn" in features:
-        ways = without_one(plan.survey, ways)
-    where = ways[0][0]
-    places, chance = smallest_slots(plan) if over_a_network(features) else (None, 0.0)
-    ledger = noted(plan, [where], features, chance)
-    done = round_of(plan, where, linked=bool(features & NAMES_SEEN), slots=places)
-    used = spent(ledger)
+    where = carried_out(plan, features)[0][0]
+    about = {"linked": bool(features & NAMES_SEEN)}
+    if over_a_network(features):
+        about["slots"] = smallest_slots(plan)[0]
+    used = spent(noted(plan, features, Ledger(), 1))
+    done = round_of(plan, where, **about)
     yield spent_promise(used, plan.guarantee, View([[done]]))
     if used.left:
         more = used.left * [round_of(plan, where)]
@@ -459,12 +470,13 @@ def spent_promise(used, guarantee, view):
     return Promise("spent", view=view, uncovered=uncovered(used.assumptions), **told)
 
 
-def noted(plan, rounds, features, chance):
-    """The ledger after rounds of a plan, as their reports and receipts show them."""
+def noted(plan, features, ledger, rounds=None):
+    """The ledger after rounds of a plan, by default all, as reports and receipts show them."""
+    chance = smallest_slots(plan)[1] if over_a_network(features) else 0.0
     with TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.json"
-        new_ledger(path)
-        for number, where in enumerate(rounds):
+        path.write_text(ledger.dumps())
+        for number, where in enumerate(carried_out(plan, features)[0][:rounds]):
             reports, received = collected(plan, where, features, f"round {number}", chance)
             incrowd.note(path, plan, reports, received=received)
         return Ledger.load(path)
