@@ -186,6 +186,9 @@ CASES = {
         link(OPEN), connection(Shuffler(OPEN, faults=[httpx.Response(404)]))
     ),
     "a plan that does not hold": noisy,
+    "a plan that takes too long": lambda folder: Device.of(
+        link(OPEN), folder, connection=connection(Shuffler(OPEN)), seconds=0.0
+    ),
     "no answer": alone,
     "closed": refused(said("closed")),
     "a used code": refused(said("code-used")),

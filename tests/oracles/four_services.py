@@ -408,7 +408,7 @@ class FourServices(RuleBasedStateMachine):
         client = self.patches.enter_context(httpx.Client(transport=Network(self), verify=False))
         self.connection = Connection(client, Patience(whole=0.0))
         for patch in (
-            mock.patch("httpx.post", client.post),
+            mock.patch("httpx.stream", client.stream),
             mock.patch.object(grouping, "ThreadPoolExecutor", Inline),
             mock.patch.object(inviter, "ThreadPoolExecutor", Inline),
             mock.patch.object(inviter, "sign_blinded", quick_sign),

@@ -4,8 +4,9 @@ import { createServer } from "node:http"
 import { readFileSync } from "node:fs"
 import { after, mock, test } from "node:test"
 
+import { readBundle } from "../lib/bundle.js"
 import { canonical } from "../lib/canonical.js"
-import { drawExample, fetchSurvey, IncrowdError, sealAnswers, sendUpload, withdrawUpload } from "../lib/index.js"
+import { drawExample, fetchSurvey, IncrowdError, sealAnswers, sendUpload, withdrawUpload, withInvitation } from "../lib/index.js"
 import { vectors } from "./vectors.js"
 
 const answers = { smokes: true, region: null, drugs: ["alcohol"], visits: 3, site: "s05" }
@@ -85,6 +86,45 @@ test("patience ends, and says that it may be tried again", async () => {
   told.length = 0
   told.push([503, { "Retry-After": "3600" }])
   await assert.rejects(sendUpload(survey, upload, patience), { code: "response", again: true })
+})
+
+test("of an answer without an end, only the beginning is read", async () => {
+  const MUCH = 2 ** 28
+  for (const status of [200, 400]) {
+    let written = 0
+    const server = createServer(async (request, response) => {
+      request.resume()
+      response.writeHead(status)
+      while (written < MUCH && !response.destroyed) {
+        written += 2 ** 16
+        if (!response.write(Buffer.alloc(2 ** 16))) await Promise.race(["drain", "close"].map((event) => new Promise((done) => response.once(event, done))))
+      }
+      response.end()
+    })
+    await new Promise((listening) => server.listen(0, "127.0.0.1", listening))
+    after(() => (server.closeAllConnections(), server.close()))
+    const link = `http://127.0.0.1:${server.address().port}#${"0".repeat(64)}`
+    await assert.rejects(fetchSurvey(link, { ...patience, one: 20_000 }), { code: status === 200 ? "bundle-refused" : "response" })
+    assert.ok(written < MUCH / 4, written)
+  }
+})
+
+test("another invitation takes the place of a refused one, and nothing else changes", async () => {
+  const { text, digest } = vectors("bundles").right.find(({ text }) => JSON.parse(text).codes)
+  const survey = await readBundle(new TextEncoder().encode(text), digest)
+  const [stratum] = survey.bundle.strata
+  const sealed = await sealAnswers(survey, answers, { stratum, code: "0".repeat(16) })
+  const corrected = withInvitation(survey, sealed, "1111-1111-1111-1111")
+  assert.equal(Buffer.from(corrected.subarray(32, 48)).toString(), "1".repeat(16))
+  assert.equal(Buffer.from(sealed.subarray(32, 48)).toString(), "0".repeat(16), "the stored bytes stay")
+  assert.deepEqual([...corrected.subarray(0, 32), ...corrected.subarray(48)], [...sealed.subarray(0, 32), ...sealed.subarray(48)])
+  assert.throws(() => withInvitation(survey, sealed, "short"), { code: "code" })
+})
+
+test("without a digest, whichever survey there is is read, and its short form can be compared", async () => {
+  const { link, survey } = await shuffler()
+  const { digest } = await fetchSurvey({ address: link.split("#")[0], digest: null, code: "" }, patience)
+  assert.deepEqual(digest, survey.digest)
 })
 
 test("an upload is withdrawn by its bytes", async () => {

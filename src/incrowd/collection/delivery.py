@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from incrowd.collection.responses import first_bytes
 from incrowd.collection.steps import LOG
 
 Name = TypeVar("Name")
 
 SECONDS = 300.0
+ANSWER_BYTES = 1024  # of an acknowledgment, which has 64 and a few around them
 PIECE = 1 << 20  # bytes of a body read at a time
 
 Courier = Callable[[bytes, Path | None], bool]  # signed header, body -> whether it was acknowledged
@@ -31,13 +34,18 @@ def courier(address: str) -> Courier:
 
         length = len(start) + (body.stat().st_size if body else 0)
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(length)}
+        headers["Accept-Encoding"] = "identity"
         content = pieces(start, body)
+        given: Any = {"content": content, "headers": headers, "timeout": SECONDS}
         try:
-            answer = httpx.post(address, content=content, headers=headers, timeout=SECONDS)
+            with httpx.stream("POST", address, **given) as answer:
+                end = time.monotonic() + SECONDS
+                beginning = first_bytes(answer, ANSWER_BYTES, lambda: time.monotonic() > end)
         except httpx.HTTPError as error:
             LOG.warning("delivering to %s failed: %s", address, type(error).__name__)
             return False
-        is_acknowledged = answer.status_code == 200 and acknowledgement(start) in answer.text
+        is_right = beginning is not None and acknowledgement(start).encode() in beginning
+        is_acknowledged = answer.status_code == 200 and is_right
         if not is_acknowledged:
             reason = "no acknowledgment" if answer.status_code == 200 else answer.status_code
             LOG.warning("delivering to %s failed: answered %s", address, reason)

@@ -2,6 +2,9 @@
 
 import json
 import math
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import httpx
@@ -9,6 +12,7 @@ import pytest
 
 import incrowd
 from incrowd.accountant.certificates import redrawn
+from incrowd.collection.device.device import Device
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.device.sending import fetch
@@ -268,3 +272,22 @@ def test_a_page_that_is_not_there_is_no_other_error():
     for answer in (httpx.Response(404), httpx.Response(200, content=b"<html>")):
         with pytest.raises(ProtocolError):
             fetch(link(INVITED), connection(lambda _, answer=answer: traveling(answer)))
+
+
+def test_a_plan_that_takes_too_long_to_certify_is_given_up(home):
+    """Whoever writes a bundle decides how much work it is."""
+    shuffler = Shuffler(bundle_of(incrowd.plan(cells_survey(list("abcdefgh"), crowd=1900))))
+    begun = time.monotonic()
+    with pytest.raises(PlanError, match=r"could not be certified within 0\.001 seconds"):
+        Device.of(link(shuffler.bundle), home, connection=connection(shuffler), seconds=0.001)
+    assert time.monotonic() - begun < 2 and shuffler.bodies == [] and not home.exists()
+
+
+def test_a_program_ends_although_the_work_does_not():
+    script = (
+        "from incrowd.collection.device.device import _within\n"
+        "try: _within(0.1, lambda: any(False for _ in iter(int, 1)))\n"
+        "except Exception as error: raise SystemExit(str(error))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    assert done.returncode == 1 and b"within 0.1 seconds" in done.stderr

@@ -67,7 +67,17 @@ def test_pauses_grow_to_a_limit_and_differ_between_devices():
 
 @pytest.mark.parametrize(
     ("header", "least"),
-    [("7", 7.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("-3", 0.0), ("9" * 5000, 0.0), ("a", 0)],
+    [
+        ("7", 7.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("-3", 0.0),
+        ("9" * 5000, 0.0),
+        ("a", 0),
+        (f"Fri, 31 Dec {'9' * 20} 23:59:59 GMT", 0.0),  # a year that no calendar has
+        (f"Fri, 1 Jan 2027 00:00:00 +{'9' * 18}", 0.0),  # nor such a zone
+        ("Fri, 1 Jan 10000 00:00:00 GMT", 0.0),
+        ("Mon, 01 Jan 0001 00:00:00 +2359", 0.0),
+    ],
 )
 def test_a_shuffler_says_when_to_come_again(home, answers, header, least):
     shuffler, clock = Shuffler(OPEN), Clock()
@@ -96,6 +106,15 @@ def test_a_long_wait_is_not_waited_for(home, answers):
     with pytest.raises(ProtocolError, match="not opened yet"):
         one.send(answers)
     assert clock.pauses == [] and one.send(answers).resumed
+
+
+def test_the_last_moment_of_all_dates_is_not_waited_for(home, answers):
+    shuffler, clock = Shuffler(OPEN), Clock()
+    one = device(shuffler, home, clock)
+    shuffler.faults.append(said("busy", **{"Retry-After": "Fri, 31 Dec 9999 23:59:59 -2359"}))
+    with pytest.raises(ProtocolError, match="busy"):
+        one.send(answers)
+    assert clock.pauses == []
 
 
 @pytest.mark.parametrize("name", ["closed", "code-used"])

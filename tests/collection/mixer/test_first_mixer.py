@@ -6,9 +6,11 @@ before the commit, a key that stays.
 """
 
 import json
+from contextlib import contextmanager
 from dataclasses import replace
 from unittest import mock
 
+import httpx
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -330,11 +332,12 @@ def test_it_is_posted_to_the_second_mixer(tmp_path):
     body, asked = tmp_path / "x.body", []
     body.write_bytes(b"body")
 
-    def post(address, content, **_):
+    @contextmanager
+    def stream(_, address, content, **__):
         asked.append((address, b"".join(content)))
-        return mock.Mock(status_code=200, text=acknowledgement(b"start"))
+        yield httpx.Response(200, content=iter([acknowledgement(b"start").encode()]))
 
-    with mock.patch("httpx.post", post):
+    with mock.patch("httpx.stream", stream):
         assert courier(keeper.onward(MIXERS).address)(b"start", body)
     assert asked == [("https://second.example/batch", b"startbody")]
 

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from incrowd.collection.protocol import problem
+from incrowd.collection.responses import first_bytes
 from incrowd.errors import InWords, ProtocolError
 
 MEDIA_TYPE = "application/octet-stream"
@@ -122,16 +123,12 @@ class Connection:
         options: dict[str, Any] = {"content": content or None, "headers": headers}
         try:
             with self.client.stream(method, url, timeout=self.patience.one, **options) as answer:
-                body = bytearray()
-                for piece in answer.iter_raw():
-                    body += piece
-                    if self.now() > end:
-                        return None
-                    if len(body) > most:
-                        break
+                data = first_bytes(answer, most + 1, lambda: self.now() > end)
         except httpx.RequestError:
             return None
-        data, status = bytes(body[: most + 1]), answer.status_code
+        if data is None:
+            return None
+        status = answer.status_code
         pause = _seconds(answer.headers.get("Retry-After", ""))
         return Reply(status, data, _kind(data, status), pause)
 
@@ -145,12 +142,15 @@ def _kind(body: bytes, status: int) -> problem.Kind | None:
 
 
 def _seconds(text: str) -> float:
-    """Parse `Retry-After`: a number or a time (RFC 9110, section 10.2.3); 0 if neither."""
+    """Parse `Retry-After`: a number or a time (RFC 9110, section 10.2.3); 0 if neither.
+
+    A time that no calendar has is neither, in the year, the day or the zone.
+    """
     if text.isascii() and text.isdigit() and len(text) < 10:
         return float(text)
     try:
         time = parsedate_to_datetime(text)
-    except ValueError:
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError, TypeError, IndexError):
         return 0.0
-    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -15,16 +17,18 @@ from incrowd.collection.device import sending
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.memory import Memory, Sealed
 from incrowd.collection.device.promising import Line, Promise, promised, terms
-from incrowd.collection.device.sending import Outcome, drawn, fetch, with_code, with_tokens
+from incrowd.collection.device.sending import Outcome, drawn, fetched, with_code, with_tokens
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import check_code, code_field
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import MISSING, InWords, ProtocolError, UsageError
+from incrowd.errors import MISSING, InWords, PlanError, ProtocolError, UsageError
 from incrowd.presentation.example import Example, examples
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.survey.words import look_alike_warnings
+
+CERTIFYING = 120.0  # seconds
 
 # Refusals by problem type: the first end an upload, which is deleted. After every other one, the
 # same bytes are kept, and after the second kind they are sent with another code if there is one.
@@ -61,21 +65,32 @@ class Device:
 
     @classmethod
     def of(
-        cls, link: str | Link, memory: str | Path, *, connection: Connection | None = None
+        cls,
+        link: str | Link,
+        memory: str | Path,
+        *,
+        connection: Connection | None = None,
+        seconds: float = CERTIFYING,
     ) -> Device:
         """Return the device for a link. memory: the folder that records answered collections.
 
-        Raises UsageError for an invalid link, ProtocolError if the bundle cannot be fetched or is
-        not the one that the link pins, PlanError if its plan does not keep its promise.
+        seconds: how long to check the bundle and to certify its plan: anybody can write one that
+        takes days. Raises UsageError for an invalid link, ProtocolError if the bundle cannot be
+        fetched or is not the one that the link pins, PlanError if its plan does not keep its
+        promise or takes longer.
         """
         link = Link.parse(link) if isinstance(link, str) else link
         connection = connection or Connection()
         remembered = Memory(Path(memory))
         remembered.tidy(datetime.now(UTC))
-        bundle = fetch(link, connection)
-        return cls(
-            link, bundle, promised(bundle, remembered.has_round(bundle)), remembered, connection
-        )
+        text = fetched(link, connection)
+
+        def checked() -> Device:
+            bundle = Bundle.parse(text)
+            promise = promised(bundle, remembered.has_round(bundle))
+            return cls(link, bundle, promise, remembered, connection)
+
+        return _within(seconds, checked)
 
     @property
     def terms(self) -> tuple[Line, ...]:
@@ -203,6 +218,33 @@ class Device:
         """Delete an upload that can never be accepted anymore."""
         if error.problems[0].field in OVER:
             self.memory.drop(self.bundle)
+
+
+def _within(seconds: float, work: Callable[[], Device]) -> Device:
+    """Return the result of work, which is not waited for any longer. Raises PlanError then.
+
+    It runs in a thread that does not keep the program from ending.
+    """
+    done: Future[Device] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # of the work, for the thread that waits
+            done.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    try:
+        return done.result(seconds)
+    except TimeoutError:
+        if done.done():  # it is one of the work
+            raise
+        problem = InWords(f"could not be certified within {seconds:g} seconds")
+        allowed = (
+            "nothing was sent; try a faster machine, or ask the people who run this collection for "
+            "a plan with fewer messages"
+        )
+        raise PlanError.of("plan", problem, allowed) from None
 
 
 def _table(answers: pa.Table | Mapping[str, Any]) -> pa.Table:

@@ -190,6 +190,14 @@ _CONFIG = re.compile(rb'<script type="application/json" id="config">([^<]*)</scr
 def fetch(link: Link, connection: Connection) -> Bundle:
     """Return the bundle at a link's address. Its digest is compared before it is parsed.
 
+    Raises ProtocolError and UsageError as `fetched`.
+    """
+    return Bundle.parse(fetched(link, connection))
+
+
+def fetched(link: Link, connection: Connection) -> bytes:
+    """Return the text of the bundle at a link's address.
+
     This detects a service that uses other keys or another plan. Raises ProtocolError if there is
     no bundle or not the one that the link pins; UsageError if the address is a survey page.
     """
@@ -208,7 +216,7 @@ def fetch(link: Link, connection: Connection) -> Bundle:
             "ask the person who invited you"
         )
         raise ProtocolError.of("bundle", problem, allowed)
-    return Bundle.parse(reply.body)
+    return reply.body
 
 
 def _service_of_page(link: Link, connection: Connection, reply: Reply) -> str:
