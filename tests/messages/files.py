@@ -6,6 +6,7 @@ Each stands with a part of its message, which tests/encoding/test_mistakes.py lo
 import gzip
 import io
 import json
+import os
 import sys
 import zipfile
 from unittest import mock
@@ -17,7 +18,14 @@ import pyarrow.parquet
 import pyreadstat
 
 import incrowd
+from incrowd.encoding.answers import load_data
+from incrowd.encoding.formats import excel
+from incrowd.encoding.formats import parquet as parquet_files
+from incrowd.encoding.formats.reader import Request
+from incrowd.encoding.formats.registry import FORMATS
+from incrowd.encoding.sources import source_of
 from tests.messages.shared import YESNO, command, file, survey, survey_file
+from tests.oracles import hostile_reader
 
 CHOICE = {"id": "c", "type": "choice", "options": ["good", "bad"]}
 NUMBER = {"id": "d", "type": "number", "edges": [0, 1]}
@@ -73,9 +81,38 @@ def book(folder):
     return folder / "a.xlsx"
 
 
+def read_here(module, made, **options):
+    """A file that this process reads, not one of its own."""
+
+    def call(folder):
+        source = source_of(made(folder), **options)
+        list(module.READER.content(source, Request(("a",))).pieces)
+
+    return call
+
+
+def one_long_row(folder):
+    path = folder / "a.parquet"
+    pa.parquet.write_table(pa.table({"a": ["y" * 5_000_000]}), path)
+    return path
+
+
+def hostile(act, **limits):
+    """A file whose reader acts so."""
+
+    def call(folder):
+        path = file(folder, "a.hostile", hostile_reader.MAGIC + act.encode())
+        known = mock.patch.dict(FORMATS, {"hostile": hostile_reader.HOSTILE})
+        with known, mock.patch.dict(os.environ, limits):
+            load_data(source_of(path))
+
+    return call
+
+
 def without(module, name, content):
     def call(folder):
-        with mock.patch.dict(sys.modules, {module: None}):
+        file(folder, f"{module}.py", f"raise ModuleNotFoundError(name={module!r})")
+        with mock.patch.object(sys, "path", [str(folder), *sys.path]):
             incrowd.load_answers(file(folder, name, content), survey())
 
     return call
@@ -154,6 +191,37 @@ MISTAKES = {
     "a sheet with another spelling": (
         lambda folder: incrowd.load_answers(book(folder), survey(), sheet="wave 2"),
         "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
+    ),
+    "the same, read in this process": (
+        read_here(excel, book, sheet="wave 2"),
+        "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
+    ),
+    "a file whose reader crashes": (hostile("crash"), "ended unexpectedly (SIGSEGV), so it is dam"),
+    "a file whose reader crashes later": (
+        hostile("crash later"),
+        "the process that reads it ended",
+    ),
+    "a file whose cells are invalid": (hostile("invalid"), "it is in another encoding"),
+    "a table with a very long row": (
+        read_here(parquet_files, one_long_row),
+        "it has rows of 5 MB; should be a file with a row for each person",
+    ),
+    "a file whose reader raises": (hostile("fail"), "the Hostile file is damaged or incomplete"),
+    "a file that takes too much memory": (
+        hostile("take_memory", INCROWD_READ_MIB="256"),
+        "reading it takes more than 256 MiB of memory; save it as CSV, or set the variable INCROWD",
+    ),
+    "a table that takes too much memory": (
+        hostile("many", INCROWD_READ_MIB="256"),
+        "reading it takes more than 256 MiB of memory; save it as CSV, or set the variable INCROWD",
+    ),
+    "a file that takes too much time": (
+        hostile("loop", INCROWD_READ_SECONDS="1"),
+        "reading it takes more than 1 seconds; save it as CSV, or set the variable INCROWD_READ_SE",
+    ),
+    "a limit that is not a number": (
+        hostile("", INCROWD_READ_MIB="2 GB"),
+        "INCROWD_READ_MIB: got '2 GB'; should be a whole number of at least 256",
     ),
     "a sheet of a CSV file": (
         load("a.csv", "a\nyes\n", sheet="Wave 2"),

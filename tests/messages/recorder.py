@@ -16,8 +16,15 @@ from tests.oracles.source import tree_of
 
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}
-# A mistake of whoever programs, in a text that no user of the package is shown.
-NO_MESSAGES = {"KeyError", "AttributeError", "NotImplementedError", "typer.Exit", "BadHead"}
+# Mistakes of whoever programs, and signals within the package: no user is shown their texts.
+NO_MESSAGES = {
+    "KeyError",
+    "AttributeError",
+    "NotImplementedError",
+    "typer.Exit",
+    "BadHead",
+    "MemoryError",
+}
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,22 @@
 import asyncio
 import errno
 import gzip
+import io
 import os
+import tempfile
 import time
 import zipfile
+from pathlib import Path
 
 import httpx
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pyreadstat
 import pytest
 
+from incrowd.encoding.formats.registry import FORMATS
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import mode_of
 from incrowd.studio import access, imports, watching
@@ -21,6 +26,7 @@ from incrowd.studio.app import application
 from incrowd.studio.edits import SetValue
 from incrowd.studio.projects import Projects, version
 from incrowd.studio.work import Job
+from tests.oracles import hostile_reader
 from tests.studio.conftest import PORT
 
 TEXT = """name = "Work"
@@ -146,28 +152,57 @@ def test_a_fault_is_named_without_a_traceback(browser, project, monkeypatch):
     assert "ZeroDivisionError" not in browser.get("/").text
 
 
-@pytest.mark.parametrize(
-    "name", ["bomb.csv.gz", "bomb.xlsx", "bomb.parquet", "bomb.sav", "bomb.dta"]
-)
-def test_what_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkeypatch, name):
+def test_a_text_that_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(imports, "MOST_UNPACKED", 3 << 20)
-    path = tmp_path / name
-    if name.endswith("gz"):
-        path.write_bytes(gzip.compress(b"a,b\n" * (1 << 20)))
-    elif name.endswith("parquet"):  # nearly nothing in the file
-        pa.parquet.write_table(pa.table({"a": pa.array([1]).take(pa.array([0] * 400_000))}), path)
-        assert path.stat().st_size < 10_000
-    elif name.endswith(("sav", "dta")):
-        write = pyreadstat.write_sav if name.endswith("sav") else pyreadstat.write_dta
-        write(pd.DataFrame({"a": [1.0] * 400_000}), path)
-    else:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("[Content_Types].xml", b" " * (4 << 20))
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" * (1 << 20)))
     with pytest.raises(UsageError, match="when it is unpacked"):
         imports.check_unpacked(path)
-    if not name.endswith(("sav", "dta")):  # whose beginning states the number of rows
-        path.write_bytes(path.read_bytes()[:500])  # damaged: the reader says so
-        imports.check_unpacked(path)
+    path.write_bytes(path.read_bytes()[:500])  # damaged: the reader says so
+    imports.check_unpacked(path)
+
+
+def expanding(name):
+    """A small file that takes more than 256 MiB when it is read."""
+    file = io.BytesIO()
+    if name.endswith("parquet"):
+        column = pa.array([1]).take(pa.array(np.zeros(40 << 20, np.int32)))
+        pa.parquet.write_table(pa.table({"a": column}), file)
+    elif name.endswith("zsav"):
+        with tempfile.NamedTemporaryFile(suffix=".zsav") as written:
+            pyreadstat.write_sav(
+                pd.DataFrame({"a": np.zeros(9 << 20)}), written.name, compress=True
+            )
+            return Path(written.name).read_bytes()
+    else:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("[Content_Types].xml", b" " * (257 << 20))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", ["bomb.xlsx", "bomb.parquet", "bomb.zsav"])
+def test_a_file_that_takes_too_much_memory_is_refused(browser, studio, monkeypatch, name):
+    monkeypatch.setenv("INCROWD_READ_MIB", "256")
+    content = expanding(name)
+    assert len(content) < 1_000_000
+    response = browser.post("/import", files={"file": (name, content)})
+    assert response.status_code == 422
+    assert f"got &#39;{name}&#39;; reading it takes more than 256 MiB of memory" in response.text
+    assert [*studio.projects.folder.iterdir()] == []
+
+
+@pytest.mark.parametrize("act", ["crash", "take_memory", "loop", "fail"])
+def test_a_file_that_breaks_its_reader_does_not_end_the_studio(browser, studio, monkeypatch, act):
+    monkeypatch.setitem(FORMATS, "hostile", hostile_reader.HOSTILE)
+    monkeypatch.setenv("INCROWD_READ_MIB", "256")
+    if act == "loop":
+        monkeypatch.setenv("INCROWD_READ_SECONDS", "1")
+    response = browser.post(
+        "/import", files={"file": ("a.hostile", hostile_reader.MAGIC + act.encode())}
+    )
+    assert response.status_code == 422 and "got &#39;a.hostile&#39;; " in response.text
+    assert [*studio.projects.folder.iterdir()] == []
+    assert browser.get("/").status_code == 200
 
 
 def test_a_dashboard_that_dribbles_is_left(monkeypatch):

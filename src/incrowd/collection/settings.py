@@ -22,7 +22,7 @@ from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"
-GENERAL = {"INCROWD_DEBUG"}  # for every command
+GENERAL = {"INCROWD_DEBUG", "INCROWD_READ_MIB", "INCROWD_READ_SECONDS"}  # for every command
 UNKNOWN = InWords("is not a known setting")
 
 

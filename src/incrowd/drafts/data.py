@@ -13,12 +13,10 @@ import pyarrow.compute as pc
 from incrowd.drafts import redcap, xlsform
 from incrowd.drafts.columns import Column, ColumnDraft, LeftOut, question_of
 from incrowd.drafts.draft import Draft
-from incrowd.encoding.answers import load_data
+from incrowd.encoding.answers import Data, load_data, load_sheet, sheet_names
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
-from incrowd.encoding.formats import excel
-from incrowd.encoding.formats.reader import Data
 from incrowd.encoding.frames import is_frame
-from incrowd.encoding.sources import Source, readable, source_of
+from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import AnswersError, InWords
 
 FROM_DATA = (
@@ -103,8 +101,10 @@ def _with_questions(draft: Draft) -> Draft:
 def _form(name: str, source: Source) -> Draft | None:
     if source.kind != "xlsx" or source.sheet is not None:
         return None
-    with readable(source.name):
-        sheets = excel.sheets(source)
+    there = sheet_names(source)
+    if not {*there} >= xlsform.SHEETS:
+        return None
+    sheets = {each: load_sheet(source, each) for each in xlsform.READ if each in there}
     return xlsform.draft_of(name, sheets) if xlsform.is_xlsform(sheets) else None
 
 

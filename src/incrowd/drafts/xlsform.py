@@ -115,6 +115,7 @@ def _tag(name: str) -> str | None:
 
 
 SHEETS = {"survey", "choices"}
+READ = ("survey", "choices", "settings")
 QUIET = ("note", "calculate", "hidden", "begin", "end", "start", "today", "deviceid", "username")
 EXAMPLE_EDGES = [0, 1, 2, 5, 10]  # for numbers without bounds
 _COUNTED = re.compile(r"count-selected\(\s*\.\s*\)\s*(<=?|=)\s*(\d+)")

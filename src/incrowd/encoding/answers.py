@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -11,13 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from incrowd.encoding.formats.reader import Data, Pieces, Request, check_names, check_once, reader
+from incrowd.encoding.formats.isolated import content
+from incrowd.encoding.formats.reader import Content, Pieces, Request
 from incrowd.encoding.frames import as_table, is_frame
+from incrowd.encoding.labels import with_labels
 from incrowd.encoding.sources import Source, readable, source_of
-from incrowd.errors import AnswersError, InWords
-from incrowd.survey import Survey
+from incrowd.errors import AnswersError, InWords, Problem, likely
+from incrowd.survey import AnyQuestion, Survey
 
 PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
+ONCE = "there should be exactly one"
+SHOWN = 5  # missing columns that are listed; the rest is counted
 
 
 def load_answers(
@@ -43,24 +48,82 @@ def load_answers(
         return check_columns(table, survey, id)
     source = source_of(answers, format, encoding, sheet)
     with readable(source.name):
-        pieces = [piece for piece, _ in read(source, survey, id)]
+        pieces = [piece for piece, _ in read(source, survey, id).pieces]
     check_rows(sum(piece.num_rows for piece in pieces))
     return check_columns(pa.Table.from_batches(pieces), survey, id)
 
 
-def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 << 17) -> Pieces:
-    """Yield the wanted columns in pieces of at most `rows` rows and about PIECE_BYTES.
+def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 << 17) -> Content:
+    """Return the wanted columns in pieces of at most `rows` rows and about PIECE_BYTES.
 
     With each piece comes how much was read up to its end: bytes of CSV, rows of other formats. CSV
-    and Parquet are read lazily, other formats at once.
+    and Parquet are read lazily, other formats at once. Raises AnswersError if a column is missing.
     """
-    return reader(source.kind).pieces(source, Request(survey, id), rows, PIECE_BYTES)
+    numbers = [question.id for question in survey.questions if not _has_commas(survey, question)]
+    wanted = _wanted(survey, id)
+    found = content(source, Request(tuple(wanted), tuple(numbers), rows, PIECE_BYTES))
+    check_once("answers", wanted, found.names)
+    return replace(found, pieces=_chosen(found, survey, wanted))
+
+
+def _wanted(survey: Survey, id: str | None) -> list[str]:
+    """Return the columns of the survey's questions, in order, and the column of ids."""
+    ids = [question.id for question in survey.questions]
+    return list(dict.fromkeys(ids + ([id] if id else [])))
+
+
+def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
+    """Whether an answer to a question, or a code for one, may contain a comma."""
+    codes = survey.codes_of(question.id)
+    written = [*codes.values, *codes.missing, *question.choices]
+    return not question.one_value or any("," in each for each in written)
+
+
+def _chosen(found: Content, survey: Survey, wanted: Sequence[str]) -> Pieces:
+    """Yield the wanted columns in their order, with codes replaced by their labels."""
+    questions = {question.id: question for question in survey.questions}
+    for piece, done in found.pieces:
+        columns = {name: piece.column(name) for name in wanted}
+        for name in questions.keys() & found.labels.keys():
+            codes, labels = survey.codes_of(name), found.labels[name]
+            columns[name] = with_labels(columns[name], questions[name], codes, labels)
+        yield pa.RecordBatch.from_arrays(list(columns.values()), names=wanted), done
 
 
 def column_names(source: Source, survey: Survey, id: str | None = None) -> list[str]:
     """Return the names of all columns of a file. Raises AnswersError if it cannot be read."""
     with readable(source.name):
-        return reader(source.kind).columns(source, Request(survey, id))
+        request = Request(tuple(_wanted(survey, id)), names_only=True)
+        return list(content(source, request).names)
+
+
+def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -> list[str]:
+    """Return the names of the columns of the survey's questions, in order, and of the ids.
+
+    Raises AnswersError that lists all missing and duplicate columns.
+    """
+    return check_once("answers", _wanted(survey, id), columns)
+
+
+def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str]:
+    """Return the names. Raises AnswersError unless there is exactly one column of each name."""
+    if wrong := [name for name in names if list(columns).count(name) != 1]:
+        raise AnswersError(*_not_once(field, wrong, columns))
+    return names
+
+
+def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
+    """Yield a problem for the first few wrong names; the last one lists the columns."""
+    listed = f"the columns are {', '.join(columns) or 'none'}"
+    for name in wrong[:SHOWN]:
+        times = list(columns).count(name)
+        shown = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
+        close = "" if times else likely(name, columns)
+        last = name == wrong[-1]
+        yield Problem(field, shown, f"{ONCE}; {close}{listed}" if last else f"{close}{ONCE}")
+    if (more := len(wrong) - SHOWN) > 0:
+        shown = InWords(f"{more:,} more columns are missing or duplicated")
+        yield Problem(field, shown, f"{ONCE} of each; {listed}")
 
 
 def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.Table:
@@ -134,9 +197,8 @@ def load_batches(
     """
     source = source_of(answers, format, encoding)
     with readable(source.name):
-        whole, unit = reader(source.kind).size(source)
-        pieces = read(source, survey, rows=rows)
-    return Batches(whole, unit, _tables(source.name, rows, pieces))
+        found = read(source, survey, rows=rows)
+    return Batches(found.size, found.unit, _tables(source.name, rows, found.pieces))
 
 
 def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]]:
@@ -157,6 +219,16 @@ def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]
 # All columns of a file or a data frame, with their labels.
 
 
+@dataclass(frozen=True)
+class Data:
+    """All columns unchanged, and for some of them wording, labels, and codes for no answer."""
+
+    table: pa.Table
+    texts: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
 def load_data(answers: Source | Any) -> Data:
     """Load all of a file, or of a data frame, into memory. Raises AnswersError as
     `load_answers`."""
@@ -164,4 +236,19 @@ def load_data(answers: Source | Any) -> Data:
         return Data(as_table(answers))
     source: Source = answers
     with readable(source.name):
-        return reader(source.kind).data(source)
+        found = content(source, Request())
+        table = pa.Table.from_batches([piece for piece, _ in found.pieces])
+    return Data(table, found.texts, found.labels, found.missing)
+
+
+def sheet_names(source: Source) -> tuple[str, ...]:
+    """Return the names of the sheets of a workbook. Raises AnswersError if it cannot be read."""
+    with readable(source.name):
+        return tuple(content(source, Request(names_only=True)).sheets)
+
+
+def load_sheet(source: Source, name: str) -> list[list[Any]]:
+    """Return the cells of a sheet of a workbook, row by row, without columns that have no name."""
+    table = load_data(replace(source, sheet=name)).table
+    columns = [column.to_pylist() for column in table.columns]
+    return [list(table.column_names), *map(list, zip(*columns, strict=True))]

@@ -1,19 +1,17 @@
-"""Cells as text: how a Python, spreadsheet or data frame value is written in a CSV file."""
+"""Columns of cells as text, and the codes in them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, time
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from incrowd.encoding.spelling import as_text
 from incrowd.survey import NONE, SEPARATOR, AnyQuestion, Codes
-
-EXACT = 2.0**53  # whole numbers below are exact in floating point
 
 
 def text_column(values: Sequence[Any]) -> pa.Array:
@@ -29,25 +27,6 @@ def _list(value: Any) -> list[str | None] | None:
     if not isinstance(value, list | tuple):
         value = split(pa.array([as_text(value)]))[0].as_py()
     return [as_text(item) for item in value]
-
-
-def as_text(value: Any) -> str | None:
-    """Return a value as in a CSV file: whole numbers without a point, true and false."""
-    if value is None or (isinstance(value, float | np.floating) and value != value):
-        return None
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, float | np.floating) and _is_whole_number(float(value)):
-        return str(int(value))
-    if isinstance(value, datetime) and value.time() == time():
-        value = value.date()
-    if isinstance(value, date):
-        return value.isoformat()
-    return str(value)
-
-
-def _is_whole_number(value: float) -> bool:
-    return value.is_integer() and abs(value) < EXACT
 
 
 def texts_of(column: pa.Array) -> pa.Array:

@@ -16,7 +16,6 @@ from incrowd.encoding.amounts import CODES, Outside, between, outside
 from incrowd.encoding.answers import check_columns, texts
 from incrowd.encoding.bloom import normalize, places
 from incrowd.encoding.cells import (
-    as_text,
     by_value,
     code_list,
     decoded,
@@ -28,6 +27,7 @@ from incrowd.encoding.cells import (
     texts_of,
     without_point,
 )
+from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.plans.strata import stratum_numbers
 from incrowd.survey import NO_ANSWER, NONE, SEPARATOR, AnyQuestion, Codes, Survey, Text, takes_words

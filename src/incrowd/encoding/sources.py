@@ -263,6 +263,8 @@ def readable(name: str) -> Iterator[None]:
         raise AnswersError.of("answers", name, f"{unreadable(error)}; {name_one()}") from None
     except UnicodeError:
         raise refused(name, OTHER_ENCODING) from None
+    except MemoryError:
+        raise
     except pa.ArrowException as error:
         raise refused(name, _reason(str(error))) from None
 

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from incrowd.drafts.missing import no_answers, number
 from incrowd.encoding.amounts import Outside
-from incrowd.encoding.answers import column_names, load_answers, load_batches, texts
+from incrowd.encoding.answers import check_names, column_names, load_answers, load_batches, texts
 from incrowd.encoding.cells import texts_of, without_point
-from incrowd.encoding.formats.reader import check_names
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.records import DROP, EncodedAnswers, hint, one_row_each, read_column
 from incrowd.encoding.sources import source_of

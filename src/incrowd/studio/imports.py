@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import pyarrow as pa
-import pyarrow.parquet
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -44,7 +42,6 @@ DATA = "data"  # the name of the file of data in a project, before its ending
 MOST_BYTES = 256 << 20
 MOST_UNPACKED = 2 * MOST_BYTES
 PIECE = 1 << 20
-CELL_BYTES = 8
 COMPRESSED = (".gz", ".zst", ".bz2")
 
 
@@ -112,44 +109,17 @@ async def _copy(file: UploadFile, path: Path) -> None:
 
 
 def check_unpacked(path: Path) -> None:
-    """Check how long a compressed file is. Raises UsageError for one that would fill the memory."""
-    with path.open("rb") as file:
-        kind = codec(file.read(8))
+    """Check how long a compressed text file is. Raises UsageError for one that would fill the
+    memory; files of binary formats are read within limits."""
     size = 0
-    try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:  # it reads no more of a member than it declares
-                size = sum(member.file_size for member in archive.infolist())
-        elif kind:
+    with suppress(OSError), path.open("rb") as file:  # damaged: the reader says so
+        if kind := codec(file.read(8)):
             with pa.input_stream(str(path), compression=kind) as unpacked:
                 while size <= MOST_UNPACKED and (piece := unpacked.read(PIECE)):
                     size += len(piece)
-        else:
-            size = _declared_bytes(path)
-    except (OSError, zipfile.BadZipFile):
-        return  # damaged: the reader says so
     if size > MOST_UNPACKED:
         shown = InWords(f"is longer than {MOST_UNPACKED >> 20} MiB when it is unpacked")
         raise UsageError.of(path.name, shown, "use `incrowd init` for a file of this size")
-
-
-def _declared_bytes(path: Path) -> int:
-    """About how many bytes the cells of a Parquet, SPSS or Stata file take; 0 for other files."""
-    kind = path.suffix.lower()
-    if kind in {".parquet", ".pq"}:
-        with suppress(pa.ArrowException):
-            about = pa.parquet.read_metadata(path)
-            groups = map(about.row_group, range(about.num_row_groups))
-            packed = sum(int(group.total_byte_size) for group in groups)
-            return max(packed, int(about.num_rows) * int(about.num_columns) * CELL_BYTES)
-    elif kind in {".sav", ".zsav", ".dta"}:
-        with suppress(Exception):  # pyreadstat raises several exceptions, some of them built-in
-            import pyreadstat
-
-            read: Any = pyreadstat.read_dta if kind == ".dta" else pyreadstat.read_sav
-            _, about = read(str(path), metadataonly=True)
-            return int((about.number_rows or 0) * about.number_columns * CELL_BYTES)
-    return 0
 
 
 def imported(

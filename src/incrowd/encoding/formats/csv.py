@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from incrowd.encoding.formats.reader import Pieces, Reader, Request, check_names
+from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.sources import ROW_BYTES, Source
 from incrowd.errors import AnswersError
 
@@ -184,19 +184,13 @@ class _Csv(Reader):
         table = pa.Table.from_batches(read, None if read else empty)
         return with_points(table) if laid_out.separator == ";" else table
 
-    def columns(self, source: Source, request: Request) -> list[str]:
-        """Return the names of all columns."""
-        return layout(source, request.columns).columns
-
-    def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
-        """Return the wanted columns, read lazily."""
+    def content(self, source: Source, request: Request) -> Content:
+        """Return the content; the wanted columns are read lazily."""
+        if request.columns is None:
+            return super().content(source, request)
         laid_out = layout(source, request.columns)
-        names = check_names(laid_out.columns, request.survey, request.id)
-        return pieces(source, laid_out, names, request.numbers)
-
-    def size(self, source: Source) -> tuple[int, str]:
-        """Return the number of stored bytes."""
-        return source.stored, "bytes"
+        read = pieces(source, laid_out, request.columns, request.numbers)
+        return Content(tuple(laid_out.columns), source.stored, read, unit="bytes")
 
 
 READER = _Csv()

@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from incrowd.encoding.cells import text_column
-from incrowd.encoding.formats.reader import Reader
-from incrowd.encoding.sources import Source, refused
+from incrowd.encoding.formats.reader import Content, Reader, Request, pieces_of
+from incrowd.encoding.sources import Source
+from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, UsageError, likely, needing
 
-Sheet = list[tuple[Any, ...]]
+Rows = Iterator[tuple[Any, ...]]
 
 
-def _sheet(source: Source) -> Sheet:
-    """Return the named sheet, or the first. Raises UsageError if the name is unknown."""
-    every = sheets(source)
-    if source.sheet is None:
-        return next(iter(every.values()), [])
-    if source.sheet not in every:
-        listed = f"{likely(source.sheet, every)}use one of {', '.join(every)}"
-        raise UsageError.of("sheet", source.sheet, f"{source.name} has no such sheet; {listed}")
-    return every[source.sheet]
+def _sheets(source: Source, memory: int) -> dict[str, Any]:
+    """Return every sheet by its name; their cells are values, not formulas.
 
-
-def sheets(source: Source) -> dict[str, Sheet]:
-    """Return the cells of every sheet by its name; values, not formulas."""
+    Raises MemoryError for a file that takes more memory when it is unpacked.
+    """
     with needing("stats", AnswersError, source.name):
         from openpyxl import load_workbook
-    try:
-        book = load_workbook(io.BytesIO(source.whole()), read_only=True, data_only=True)
-        return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
-    except Exception:  # openpyxl and its dependencies raise a dozen kinds
-        raise refused(
-            source.name, "the Excel file is damaged or incomplete; save it again"
-        ) from None
+    file = io.BytesIO(source.whole())
+    with zipfile.ZipFile(file) as archive:  # it unpacks no more of a member than it declares
+        if sum(member.file_size for member in archive.infolist()) > memory:
+            raise MemoryError
+    book = load_workbook(file, read_only=True, data_only=True)
+    return {sheet.title: sheet for sheet in book.worksheets}
+
+
+def _rows(source: Source, sheets: dict[str, Any]) -> Rows:
+    """Yield the rows of the named sheet, or of the first. Raises UsageError if it is unknown."""
+    if source.sheet is None:
+        chosen = next(iter(sheets.values()), None)
+    elif source.sheet in sheets:
+        chosen = sheets[source.sheet]
+    else:
+        listed = f"{likely(source.sheet, sheets)}use one of {', '.join(sheets)}"
+        raise UsageError.of("sheet", source.sheet, f"{source.name} has no such sheet; {listed}")
+    return iter(()) if chosen is None else chosen.iter_rows(values_only=True)
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:
@@ -46,19 +50,31 @@ def _column(cells: Sequence[Any]) -> pa.Array:
     fractions = any(isinstance(cell, float) and not cell.is_integer() for cell in numbers)
     if fractions and all(isinstance(cell, int | float) for cell in numbers):
         return pa.array(cells, pa.float64())
-    return text_column([None if cell == "" else cell for cell in cells])
+    return pa.array([None if cell == "" else as_text(cell) for cell in cells], pa.string())
 
 
 class _Excel(Reader):
     def table(self, source: Source) -> pa.Table:
         """Return the columns of a sheet, by default the first one."""
-        sheet = _sheet(source)
-        names = ["" if name is None else str(name) for name in (sheet[0] if sheet else ())]
-        filled = [row for row in sheet[1:] if any(cell is not None for cell in row)]
-        rows = [(*row, *[None] * (len(names) - len(row))) for row in filled]
-        places = [place for place, name in enumerate(names) if name]
-        columns = [_column([row[place] for row in rows]) for place in places]
-        return pa.Table.from_arrays(columns, names=[names[place] for place in places])
+        return pa.Table.from_batches([piece for piece, _ in self.content(source, Request()).pieces])
+
+    def content(self, source: Source, request: Request) -> Content:
+        """Return the content of a sheet, by default the first one; columns need a name."""
+        sheets = _sheets(source, request.memory)
+        rows = _rows(source, sheets)
+        header = ["" if name is None else str(name) for name in next(rows, ())]
+        names = [name for name in header if name]
+        chosen = request.chosen(names)
+        places = [place for place, name in enumerate(header) if name in chosen]
+        cells: list[list[Any]] = [[] for _ in places]
+        for row in rows if places else ():
+            if any(cell is not None for cell in row):
+                for place, column in zip(places, cells, strict=True):
+                    column.append(row[place] if place < len(row) else None)
+        columns = [_column(column) for column in cells]
+        table = pa.Table.from_arrays(columns, names=[header[place] for place in places])
+        pieces = pieces_of(table, request)
+        return Content(tuple(names), table.num_rows, pieces, sheets=tuple(sheets))
 
 
 READER = _Excel()

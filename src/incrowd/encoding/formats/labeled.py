@@ -3,93 +3,28 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from incrowd.encoding.cells import as_text, text_column
-from incrowd.encoding.formats.reader import Data, Reader, Request, check_names
-from incrowd.encoding.formats.registry import FORMATS
-from incrowd.encoding.sources import Source, refused
+from incrowd.encoding.formats.reader import Content, Reader, Request, pieces_of
+from incrowd.encoding.sources import Source
+from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, needing
-from incrowd.survey import AnyQuestion, Codes
-
-Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Labeled:
-    """The content of a file of a statistics package.
-
-    columns: the codes as text (fractions as numbers), without those that the file declares missing.
-    texts: the wording of each question. labels: for each column, code -> label. missing: for each
-    column, the codes that it declares missing. names: of all columns, including those not read.
-    """
-
-    columns: Mapping[str, pa.Array]
-    texts: Mapping[str, str]
-    labels: Mapping[str, Labels]
-    missing: Mapping[str, tuple[str, ...]]
-    names: tuple[str, ...]
-
-
-def answers(column: pa.Array, question: AnyQuestion, codes: Codes, labels: Labels) -> pa.Array:
-    """Replace the codes of a column by labels, except for codes that the survey uses itself."""
-    if not labels or codes.values:
-        return column
-    replaced = {
-        code: label
-        for code, label in labels.items()
-        if code not in codes.missing and not _by_code(question, code, label, codes.missing)
-    }
-    if not replaced:
-        return column
-    return pa.array(
-        [replaced.get(text or "", text) for text in pc.cast(column, pa.string()).to_pylist()],
-        pa.string(),
-    )
-
-
-def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str]) -> bool:
-    """Whether a question uses the code and not the label: numbers, and options that are codes."""
-    if question.of_numbers:
-        return label not in missing
-    options = question.choices
-    return label not in options and label not in missing and code in options
-
-
-def labeled(source: Source, wanted: Sequence[str] | None = None) -> Labeled:
-    """Read a file, or some of its columns. Raises AnswersError if it cannot be read."""
-    about, _ = _read(source, metadataonly=True, user_missing=True)
-    names = [name for name in about.column_names if wanted is None or name in wanted]
-    values: Mapping[str, list[Any]] = _read(source, usecols=names)[1] if names else {}
-    return Labeled(
-        {name: _column(cells) for name, cells in values.items()},
-        {name: text for name, text in about.column_names_to_labels.items() if text},
-        {name: _texts(labels) for name, labels in about.variable_value_labels.items()},
-        {name: _missing(about, name) for name in names},
-        tuple(about.column_names),
-    )
-
-
-def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, list[Any]]]:
+def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, Sequence[Any]]]:
     """Return the metadata of a file, and the cells of its columns."""
     with needing("stats", AnswersError, source.name):
         import pyreadstat
     read: Any = pyreadstat.read_sav if source.kind == "sav" else pyreadstat.read_dta
     file = io.BytesIO(source.whole())
-    try:
-        values, about = read(file, output_format="dict", encoding=source.encoding, **options)
-    except Exception:  # pyreadstat raises several exceptions, some of them built-in
-        allowed = f"the {FORMATS[source.kind].spoken} file is damaged or incomplete; save it again"
-        raise refused(source.name, allowed) from None
+    values, about = read(file, output_format="dict", encoding=source.encoding, **options)
     return about, values
 
 
-def _texts(labels: Mapping[Any, str]) -> Labels:
+def _texts(labels: Mapping[Any, str]) -> dict[str, str]:
     return {as_text(code) or "": label.strip() for code, label in labels.items()}
 
 
@@ -97,7 +32,7 @@ def _column(cells: Sequence[Any]) -> pa.Array:
     """Return a column of codes as text; with fractions, of numbers, which have many spellings."""
     if any(isinstance(cell, float) and not cell.is_integer() for cell in cells):
         return pa.array(cells, pa.float64())
-    return text_column([None if cell == "" else cell for cell in cells])
+    return pa.array([None if cell == "" else as_text(cell) for cell in cells], pa.string())
 
 
 def _missing(about: Any, name: str) -> tuple[str, ...]:
@@ -118,34 +53,24 @@ def _missing(about: Any, name: str) -> tuple[str, ...]:
 class _Labeled(Reader):
     def table(self, source: Source) -> pa.Table:
         """Return all columns, as codes."""
-        return pa.table(labeled(source).columns)
+        return pa.Table.from_batches([piece for piece, _ in self.content(source, Request()).pieces])
 
-    def columns(self, source: Source, request: Request) -> list[str]:
-        """Return the names of all columns."""
-        return list(labeled(source, ()).names)
-
-    def wanted(self, source: Source, request: Request) -> pa.Table:
-        """Return the wanted columns, with codes replaced by their labels."""
-        survey, read = request.survey, labeled(source, request.columns)
-        names = check_names(read.names, survey, request.id)
-        questions = {question.id: question for question in survey.questions}
-        columns = {
-            name: answers(
-                read.columns[name],
-                questions[name],
-                survey.codes_of(name),
-                read.labels.get(name, {}),
-            )
-            if name in questions
-            else read.columns[name]
-            for name in names
-        }
-        return pa.table(columns)
-
-    def data(self, source: Source) -> Data:
-        """Return all columns, with wording, labels, and codes for no answer."""
-        read = labeled(source)
-        return Data(pa.table(read.columns), read.texts, read.labels, read.missing)
+    def content(self, source: Source, request: Request) -> Content:
+        """Return the content: codes as text (fractions as numbers), without those that the file
+        declares missing; the wording, labels and codes for no answer."""
+        about, _ = _read(source, metadataonly=True, user_missing=True)
+        names = tuple(name for name in about.column_names if name)
+        chosen = request.chosen(names)
+        values = _read(source, usecols=chosen)[1] if chosen else {}
+        table = pa.table({name: _column(cells) for name, cells in values.items()})
+        return Content(
+            names,
+            table.num_rows,
+            pieces_of(table, request),
+            texts={name: text for name, text in about.column_names_to_labels.items() if text},
+            labels={name: _texts(labels) for name, labels in about.variable_value_labels.items()},
+            missing={name: _missing(about, name) for name in chosen},
+        )
 
 
 READER = _Labeled()

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.parquet
 
-from incrowd.encoding.formats.reader import Pieces, Reader, Request, check_names
+from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.sources import Source, refused
 
 CELL_BYTES = 8  # per cell, in addition to its content
 
 
-def columns(source: Source) -> list[str]:
-    """Return the names of the columns."""
-    with source.open() as file, pa.parquet.ParquetFile(file) as read:
-        return list(read.schema_arrow.names)
-
-
-def pieces(
-    source: Source, wanted: Sequence[str], rows: int, piece_bytes: int
-) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield the wanted columns, at most `rows` rows at a time, with the rows read so far."""
+def pieces(source: Source, wanted: Sequence[str], request: Request) -> Pieces:
+    """Yield the wanted columns, with the rows read so far."""
     with source.open() as file, pa.parquet.ParquetFile(file) as read:
         metadata = read.metadata
     leaves = [metadata.schema.column(place).path for place in range(len(metadata.schema))]
-    most, done = _most_rows(source.name, metadata, wanted, rows, piece_bytes), 0
+    most, done = _most_rows(source.name, metadata, wanted, request), 0
     where = str(source.path) if source.content is None else source.open()
     # Read as dictionaries, repeated texts take no more memory than in the file; reading ahead would
     # load whole row groups.
@@ -34,17 +26,12 @@ def pieces(
         where, memory_map=True, pre_buffer=False, read_dictionary=leaves
     ) as file:
         for batch in file.iter_batches(batch_size=most, columns=list(wanted)):
-            batch.validate(full=True)
             done += batch.num_rows
             yield batch, done
 
 
 def _most_rows(
-    name: str,
-    metadata: pa.parquet.FileMetaData,
-    wanted: Sequence[str],
-    rows: int,
-    piece_bytes: int,
+    name: str, metadata: pa.parquet.FileMetaData, wanted: Sequence[str], request: Request
 ) -> int:
     """Return how many rows take about `piece_bytes`, according to the metadata of the row groups.
 
@@ -54,10 +41,10 @@ def _most_rows(
         (_row_bytes(metadata.row_group(n), wanted) for n in range(metadata.num_row_groups)),
         default=1.0,
     )
-    if each > piece_bytes:
+    if each > request.piece_bytes:
         shown = f"it has rows of {each / 1e6:,.0f} MB; should be a file with a row for each person"
         raise refused(name, shown)
-    return min(rows, int(piece_bytes // each))
+    return min(request.rows, int(request.piece_bytes // each))
 
 
 def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> float:
@@ -77,19 +64,13 @@ class _Parquet(Reader):
         with source.open() as file:
             return pa.parquet.read_table(file)
 
-    def columns(self, source: Source, request: Request) -> list[str]:
-        """Return the names of all columns."""
-        return columns(source)
-
-    def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
-        """Return the wanted columns, read lazily."""
-        names = check_names(columns(source), request.survey, request.id)
-        return pieces(source, names, rows, piece_bytes)
-
-    def size(self, source: Source) -> tuple[int, str]:
-        """Return the number of rows."""
+    def content(self, source: Source, request: Request) -> Content:
+        """Return the content; the wanted columns are read lazily."""
+        if request.columns is None:
+            return super().content(source, request)
         with source.open() as file, pa.parquet.ParquetFile(file) as read:
-            return int(read.metadata.num_rows), "rows"
+            names, rows = tuple(read.schema_arrow.names), int(read.metadata.num_rows)
+        return Content(names, rows, pieces(source, request.chosen(names), request))
 
 
 READER = _Parquet()

@@ -1,0 +1,172 @@
+"""A file that breaks the library that parses it is refused by its name, and nothing else ends."""
+
+import gc
+import io
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import incrowd
+from incrowd.encoding.answers import load_batches, load_data
+from incrowd.encoding.formats import isolated
+from incrowd.encoding.formats.registry import FORMATS
+from incrowd.encoding.sources import source_of
+from tests.conftest import run
+from tests.oracles.hostile_reader import HOSTILE, MAGIC
+
+SURVEY = incrowd.Survey.of(
+    {
+        "name": "A",
+        "crowd": 100,
+        "privacy": {"epsilon": 2.0, "analysis": "local"},
+        "question": [{"id": "a", "type": "yesno"}],
+    }
+)
+DAMAGED = "the Hostile file is damaged or incomplete; save it again"
+FAILURES = {
+    "crash": r"ended unexpectedly \(SIGSEGV\), so it is damaged or too large; save it again",
+    "crash later": r"ended unexpectedly \(SIGSEGV\)",
+    "leave": r"ended unexpectedly \(exit code 3\)",
+    "take_memory": "more than 256 MiB of memory; save it as CSV, or set the variable INCROWD_READ_",
+    "loop": "more than 1 seconds; save it as CSV, or set the variable INCROWD_READ_SECONDS to more",
+    "sleep": "more than 1 seconds",
+    "fail": DAMAGED,
+    "fail later": DAMAGED,
+    "invalid": "it is in another encoding",
+}
+
+
+@pytest.fixture(autouse=True)
+def low_limit(monkeypatch):
+    monkeypatch.setitem(FORMATS, "hostile", HOSTILE)
+    monkeypatch.setenv(isolated.MEMORY, "256")
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch):
+    """The processes that were started. None is left at the end."""
+    processes = []
+
+    class Noted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            processes.append(self)
+
+    monkeypatch.setattr(isolated.subprocess, "Popen", Noted)
+    yield processes
+    gc.collect()  # exceptions and their frames refer to them
+    assert [process for process in processes if process.returncode is None] == []
+
+
+@pytest.fixture
+def hostile(tmp_path, monkeypatch):
+    """A file whose reader acts so."""
+
+    def written(act):
+        if act in ("loop", "sleep"):
+            monkeypatch.setenv(isolated.SECONDS, "1")
+        path = tmp_path / "survey data.hostile"
+        path.write_bytes(MAGIC + act.encode())
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("act", FAILURES)
+def test_a_reader_that_fails_is_an_error_that_names_the_file(hostile, act):
+    path = hostile(act)
+    with pytest.raises(incrowd.AnswersError, match=FAILURES[act]) as error:
+        incrowd.load_answers(path, SURVEY)
+    assert str(error.value).startswith(f"answers: got '{path}'; ")
+
+
+@pytest.mark.parametrize("act", ["crash", "take_memory"])
+def test_the_command_line_survives_a_reader_that_fails(hostile, tmp_path, act):
+    for command in (("init",), ("check", survey_file(tmp_path))):
+        said = run(*command, hostile(act))
+        assert said.returncode == 2, said
+        assert "survey data.hostile" in said.stderr and "Traceback" not in said.stderr
+
+
+def survey_file(folder):
+    path = folder / "survey.toml"
+    path.write_text(
+        'name = "A"\ncrowd = 100\nprivacy = { epsilon = 2.0, analysis = "local" }\n'
+        '[[question]]\nid = "a"\ntype = "yesno"\n'
+    )
+    return path
+
+
+def test_the_answers_are_not_what_a_library_prints(hostile):
+    assert incrowd.load_answers(hostile("chatter"), SURVEY)["a"].to_pylist() == ["yes", "no"]
+
+
+def test_only_what_is_held_in_memory_counts_against_the_limit(hostile):
+    """280 MB altogether: a batch at a time they are read; as a draft they would be held."""
+    source = source_of(hostile("many"))
+    read = load_batches(source, SURVEY, rows=1 << 20)
+    assert sum(table.num_rows for table, _ in read.tables) == 40 << 20
+    with pytest.raises(incrowd.AnswersError, match="more than 256 MiB of memory"):
+        load_data(source)
+
+
+def test_bytes_of_a_pipe_are_read_without_a_file(hostile):
+    content = hostile("").read_bytes()
+    assert incrowd.load_answers(io.BytesIO(content), SURVEY).num_rows == 2
+    with pytest.raises(incrowd.AnswersError, match=r"got 'these bytes'.*SIGSEGV"):
+        incrowd.load_answers(io.BytesIO(MAGIC + b"crash"), SURVEY)
+
+
+def test_pieces_that_nobody_wants_end_their_process(hostile, started):
+    tables = load_batches(hostile("many"), SURVEY, rows=1 << 20).tables
+    next(tables)
+    [process] = started
+    assert process.poll() is None
+    del tables
+    gc.collect()
+    assert process.returncode is not None
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "1.5", "12"])
+def test_a_limit_is_a_whole_number(hostile, monkeypatch, text):
+    monkeypatch.setenv(isolated.MEMORY, text)
+    with pytest.raises(incrowd.UsageError, match=f"INCROWD_READ_MIB: got '{text}'; should be a w"):
+        incrowd.load_answers(hostile(""), SURVEY)
+
+
+READING = """
+import sys
+from incrowd.encoding.formats.registry import FORMATS
+from tests.oracles.hostile_reader import HOSTILE
+FORMATS["hostile"] = HOSTILE
+import incrowd
+incrowd.draft(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_reader_ends_with_the_program(tmp_path, how):
+    """However the program ends: Ctrl-C, a stopped job of the studio, a kill. The reader loops."""
+    path, pid = tmp_path / "a.hostile", tmp_path / "pid"
+    path.write_bytes(MAGIC + f"loop {pid}".encode())
+    program = subprocess.Popen([sys.executable, "-c", READING, path], stderr=subprocess.DEVNULL)
+    until(lambda: pid.exists() and pid.read_text())
+    program.send_signal(how)
+    assert program.wait(30) != 0
+    until(lambda: state(pid.read_text()) in ("", "Z"))
+
+
+def until(true):
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def state(pid):
+    """The state of a process; Z if it has ended, and nothing if it is gone."""
+    ps = ["ps", "-o", "stat=", "-p", pid]
+    return subprocess.run(ps, capture_output=True, text=True, check=False).stdout.strip()[:1]
