@@ -2,11 +2,18 @@
 
 import gc
 import io
+import random
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 
+import pandas
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pyreadstat
 import pytest
 
 import incrowd
@@ -35,7 +42,7 @@ FAILURES = {
     "sleep": "more than 1 seconds",
     "fail": DAMAGED,
     "fail later": DAMAGED,
-    "invalid": "it is in another encoding",
+    "invalid": "it cannot be read: In column 0: Invalid",
 }
 
 
@@ -170,3 +177,104 @@ def state(pid):
     """The state of a process; Z if it has ended, and nothing if it is gone."""
     ps = ["ps", "-o", "stat=", "-p", pid]
     return subprocess.run(ps, capture_output=True, text=True, check=False).stdout.strip()[:1]
+
+
+# --- real files -----------------------------------------------------------------------------------
+
+FRAME = pandas.DataFrame(
+    {
+        "a": [1.0, 2, 1, 9] * 5,
+        "text": ["yes", "no", "", "a longer text " * 20] * 5,
+        "number": [1.5, 2.5, None, 4] * 5,
+        "day": pandas.to_datetime(["2020-01-01", None, "2021-06-30", "1999-12-31"] * 5),
+    }
+)
+LABELS = {"a": {1: "yes", 2: "no", 9: "refused"}}
+WRITERS = {
+    "sav": lambda path: pyreadstat.write_sav(
+        FRAME, path, variable_value_labels=LABELS, missing_ranges={"a": [9]}
+    ),
+    "zsav": lambda path: pyreadstat.write_sav(
+        FRAME, path, compress=True, variable_value_labels=LABELS
+    ),
+    "dta": lambda path: pyreadstat.write_dta(FRAME, path, variable_value_labels=LABELS),
+    "xlsx": lambda path: FRAME.to_excel(path, index=False),
+    "parquet": lambda path: pa.parquet.write_table(pa.Table.from_pandas(FRAME), path),
+    "feather": lambda path: pa.feather.write_feather(pa.Table.from_pandas(FRAME), path),
+}
+
+
+def mutated(content, draw):
+    """Some bytes changed, and for one in five the end cut off; the first ones name the format."""
+    content = bytearray(content)
+    for _ in range(draw.choice((1, 1, 2, 8, 30))):
+        content[draw.randrange(4, len(content))] = draw.randrange(256)
+    kept = draw.randrange(8, len(content)) if draw.random() < 0.2 else len(content)
+    return bytes(content[:kept])
+
+
+def inflated(content, draw):
+    """A workbook whose first sheet is mutated before it is packed."""
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as before,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as after,
+    ):
+        for name in before.namelist():
+            part = before.read(name)
+            after.writestr(name, mutated(part, draw) if "sheet1" in name else part)
+    return file.getvalue()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", WRITERS)
+def test_no_mutation_of_a_file_ends_the_program(tmp_path, monkeypatch, ending):
+    """100 of each kind. Each is read, or refused by its name."""
+    monkeypatch.setenv(isolated.SECONDS, "20")
+    WRITERS[ending](tmp_path / f"whole.{ending}")
+    content, draw = (tmp_path / f"whole.{ending}").read_bytes(), random.Random(35)
+    refused = 0
+    for number in range(100):
+        path = tmp_path / f"{number}.{ending}"
+        changed = inflated if ending == "xlsx" and number % 2 else mutated
+        path.write_bytes(changed(content, draw))
+        try:
+            incrowd.draft(path)
+        except incrowd.IncrowdError as error:
+            refused += 1
+            unnamed = "no column can become a question", "rows with answers are needed"
+            said = str(error)
+            assert f"got '{path}'; " in said or any(text in said for text in unnamed)
+    assert refused > 10
+
+
+def test_a_column_without_a_name_is_not_read(tmp_path):
+    """pyreadstat reports the name None where the list of long names has blanks."""
+    path = tmp_path / "a.sav"
+    pyreadstat.write_sav(pandas.DataFrame({"bbbb": [1.0, 2], "a": [1.0, 0]}), path)
+    before, name, after = path.read_bytes().rpartition(b"BBBB=bbbb")
+    path.write_bytes(before + b"BBBB=    " + after)
+    about = pyreadstat.read_sav(path, metadataonly=True)[1]
+    assert about.column_names == [None, "a"] and name
+    assert incrowd.load_answers(path, SURVEY)["a"].to_pylist() == ["1", "0"]
+    assert [column.id for column in incrowd.draft(path).columns] == ["a"]
+
+
+def test_a_workbook_is_read_in_bounded_memory(tmp_path):
+    """Rows whose only cell is far to the right, where the stated dimensions do not reach: all rows
+    are read, and the cells between take no memory."""
+    path = tmp_path / "a.xlsx"
+    FRAME[["text"]].to_excel(path, index=False)
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    sheet = next(name for name in parts if "sheet1" in name)
+    head, body, _ = parts[sheet].partition(b"<sheetData>")
+    row = b'<row r="%d"><c r="XFD%d" t="inlineStr"><is><t>yes</t></is></c></row>'
+    rows = b"".join(row % (number, number) for number in range(2, 2500))
+    header = b'<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row>'
+    parts[sheet] = head + body + header + rows + b"</sheetData></worksheet>"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, part in parts.items():
+            book.writestr(name, part)
+    assert path.stat().st_size < 100_000
+    assert load_data(source_of(path)).table.num_rows == 2498  # 41 million cells with the gaps

@@ -201,7 +201,7 @@ MISTAKES = {
         hostile("crash later"),
         "the process that reads it ended",
     ),
-    "a file whose cells are invalid": (hostile("invalid"), "it is in another encoding"),
+    "a file whose cells are invalid": (hostile("invalid"), "it cannot be read: In column 0"),
     "a table with a very long row": (
         read_here(parquet_files, one_long_row),
         "it has rows of 5 MB; should be a file with a row for each person",

@@ -95,7 +95,7 @@ def _ended(order: dict[str, Any], given: bytes | None, output: IO[bytes]) -> dic
         problems = [_parts(problem) for problem in error.problems]
         return {"error": type(error).__name__, "problems": problems}
     except Exception as error:  # libraries raise many kinds for damaged files
-        full = isinstance(error, MemoryError) or 2 * _most_memory() > order["request"]["memory"]
+        full = isinstance(error, MemoryError) or 4 * _most_memory() > 3 * order["request"]["memory"]
         return {"full": full, "trace": traceback.format_exc()}
     finally:
         _clock(0)

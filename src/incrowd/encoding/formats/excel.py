@@ -41,7 +41,10 @@ def _rows(source: Source, sheets: dict[str, Any]) -> Rows:
     else:
         listed = f"{likely(source.sheet, sheets)}use one of {', '.join(sheets)}"
         raise UsageError.of("sheet", source.sheet, f"{source.name} has no such sheet; {listed}")
-    return iter(()) if chosen is None else chosen.iter_rows(values_only=True)
+    if chosen is None:
+        return iter(())
+    chosen.reset_dimensions()  # those that are stated may be too small
+    return iter(chosen.iter_rows(values_only=True))
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:

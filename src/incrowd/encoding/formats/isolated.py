@@ -120,12 +120,15 @@ class _Child:
                     yield from _valid(stream)
         except MemoryError:
             raise self._large() from None
-        except pa.ArrowException:
-            if failed := self._error():
-                raise failed from None
+        except pa.ArrowException:  # the stream breaks off if the process does
+            self._check()
             raise
+        self._check()
+
+    def _check(self) -> None:
+        """Wait for the end of the process. Raises its error."""
         if failed := self._error():
-            raise failed
+            raise failed from None
 
     def _error(self) -> IncrowdError | None:
         """Wait for the end of the process, and return its error."""
