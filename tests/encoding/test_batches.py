@@ -3,6 +3,7 @@
 import gzip
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from incrowd.encoding.answers import load_answers, load_batches

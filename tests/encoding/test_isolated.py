@@ -11,12 +11,14 @@ import zipfile
 
 import pandas
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pyreadstat
 import pytest
 
 import incrowd
+from incrowd.encoding import limits
 from incrowd.encoding.answers import load_batches, load_data
 from incrowd.encoding.formats import isolated
 from incrowd.encoding.formats.registry import FORMATS
@@ -49,7 +51,7 @@ FAILURES = {
 @pytest.fixture(autouse=True)
 def low_limit(monkeypatch):
     monkeypatch.setitem(FORMATS, "hostile", HOSTILE)
-    monkeypatch.setenv(isolated.MEMORY, "256")
+    monkeypatch.setenv(limits.MEMORY, "256")
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +76,7 @@ def hostile(tmp_path, monkeypatch):
 
     def written(act):
         if act in ("loop", "sleep"):
-            monkeypatch.setenv(isolated.SECONDS, "1")
+            monkeypatch.setenv(limits.SECONDS, "1")
         path = tmp_path / "survey data.hostile"
         path.write_bytes(MAGIC + act.encode())
         return path
@@ -139,7 +141,7 @@ def test_pieces_that_nobody_wants_end_their_process(hostile, started):
 
 @pytest.mark.parametrize("text", ["much", "-1", "1.5", "12"])
 def test_a_limit_is_a_whole_number(hostile, monkeypatch, text):
-    monkeypatch.setenv(isolated.MEMORY, text)
+    monkeypatch.setenv(limits.MEMORY, text)
     with pytest.raises(incrowd.UsageError, match=f"INCROWD_READ_MIB: got '{text}'; should be a w"):
         incrowd.load_answers(hostile(""), SURVEY)
 
@@ -177,6 +179,25 @@ def state(pid):
     """The state of a process; Z if it has ended, and nothing if it is gone."""
     ps = ["ps", "-o", "stat=", "-p", pid]
     return subprocess.run(ps, capture_output=True, text=True, check=False).stdout.strip()[:1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_that_is_replaced_while_it_is_read_is_refused(tmp_path, ending):
+    path, other = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+    write = pa.csv.write_csv if ending == "csv" else pa.parquet.write_table
+    write(pa.table({"a": ["yes"] * 3000}), path)
+    write(pa.table({"a": ["no"] * 3000}), other)
+    tables = load_batches(path, SURVEY, rows=1000).tables
+    next(tables)
+    other.replace(path)
+    with pytest.raises(incrowd.AnswersError, match=f"{path}'; it was changed while it was read"):
+        list(tables)
+
+
+@pytest.mark.parametrize("format", [None, "csv"])
+def test_a_device_without_an_end_is_not_read_forever(format):
+    with pytest.raises(incrowd.AnswersError, match=r"'/dev/zero'; .* at most 256 MiB of it"):
+        incrowd.load_answers("/dev/zero", SURVEY, format=format)
 
 
 # --- real files -----------------------------------------------------------------------------------
@@ -230,7 +251,7 @@ def inflated(content, draw):
 @pytest.mark.parametrize("ending", WRITERS)
 def test_no_mutation_of_a_file_ends_the_program(tmp_path, monkeypatch, ending):
     """100 of each kind. Each is read, or refused by its name."""
-    monkeypatch.setenv(isolated.SECONDS, "20")
+    monkeypatch.setenv(limits.SECONDS, "20")
     WRITERS[ending](tmp_path / f"whole.{ending}")
     content, draw = (tmp_path / f"whole.{ending}").read_bytes(), random.Random(35)
     refused = 0

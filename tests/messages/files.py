@@ -97,6 +97,18 @@ def one_long_row(folder):
     return path
 
 
+def replaced(folder):
+    """A file that is changed after its beginning was read."""
+    source = source_of(file(folder, "a.csv", "a\nyes\n"))
+    file(folder, "a.csv", "a\nyes\nno\n")
+    incrowd.load_answers(source, survey())
+
+
+def endless(_):
+    with mock.patch.dict(os.environ, INCROWD_READ_MIB="256"):
+        incrowd.load_answers("/dev/zero", survey())
+
+
 def hostile(act, **limits):
     """A file whose reader acts so."""
 
@@ -205,6 +217,11 @@ MISTAKES = {
     "a table with a very long row": (
         read_here(parquet_files, one_long_row),
         "it has rows of 5 MB; should be a file with a row for each person",
+    ),
+    "a file that is changed while it is read": (replaced, "it was changed while it was read; run"),
+    "a device without an end": (
+        endless,
+        "it is not a file on a disk, so at most 256 MiB of it are read; save it as a file, or set",
     ),
     "a file whose reader raises": (hostile("fail"), "the Hostile file is damaged or incomplete"),
     "a file that takes too much memory": (

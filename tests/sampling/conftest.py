@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from incrowd.reports import collection

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from incrowd.errors import AnswersError, UsageError

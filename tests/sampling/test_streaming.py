@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 from scipy.stats import chi2_contingency
 

@@ -61,9 +61,9 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
     """
     numbers = [question.id for question in survey.questions if not _has_commas(survey, question)]
     wanted = _wanted(survey, id)
-    found = content(source, Request(tuple(wanted), tuple(numbers), rows, PIECE_BYTES))
-    check_once("answers", wanted, found.names)
-    return replace(found, pieces=_chosen(found, survey, wanted))
+    parsed = content(source, Request(tuple(wanted), tuple(numbers), rows, PIECE_BYTES))
+    check_once("answers", wanted, parsed.names)
+    return replace(parsed, pieces=_chosen(parsed, survey, wanted))
 
 
 def _wanted(survey: Survey, id: str | None) -> list[str]:
@@ -79,13 +79,13 @@ def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
     return not question.one_value or any("," in each for each in written)
 
 
-def _chosen(found: Content, survey: Survey, wanted: Sequence[str]) -> Pieces:
+def _chosen(parsed: Content, survey: Survey, wanted: Sequence[str]) -> Pieces:
     """Yield the wanted columns in their order, with codes replaced by their labels."""
     questions = {question.id: question for question in survey.questions}
-    for piece, done in found.pieces:
+    for piece, done in parsed.pieces:
         columns = {name: piece.column(name) for name in wanted}
-        for name in questions.keys() & found.labels.keys():
-            codes, labels = survey.codes_of(name), found.labels[name]
+        for name in questions.keys() & parsed.labels.keys():
+            codes, labels = survey.codes_of(name), parsed.labels[name]
             columns[name] = with_labels(columns[name], questions[name], codes, labels)
         yield pa.RecordBatch.from_arrays(list(columns.values()), names=wanted), done
 
@@ -197,8 +197,8 @@ def load_batches(
     """
     source = source_of(answers, format, encoding)
     with readable(source.name):
-        found = read(source, survey, rows=rows)
-    return Batches(found.size, found.unit, _tables(source.name, rows, found.pieces))
+        parsed = read(source, survey, rows=rows)
+    return Batches(parsed.size, parsed.unit, _tables(source.name, rows, parsed.pieces))
 
 
 def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]]:
@@ -236,9 +236,9 @@ def load_data(answers: Source | Any) -> Data:
         return Data(as_table(answers))
     source: Source = answers
     with readable(source.name):
-        found = content(source, Request())
-        table = pa.Table.from_batches([piece for piece, _ in found.pieces])
-    return Data(table, found.texts, found.labels, found.missing)
+        parsed = content(source, Request())
+        table = pa.Table.from_batches([piece for piece, _ in parsed.pieces])
+    return Data(table, parsed.texts, parsed.labels, parsed.missing)
 
 
 def sheet_names(source: Source) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from incrowd.encoding.formats.registry import FORMATS, name_one
+from incrowd.encoding.limits import MEMORY, limit
 from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
 
 # The format of a file, from its first bytes and its name.
@@ -157,7 +158,7 @@ class Source:
     """A file, or the bytes read from a pipe: its name, format and compression.
 
     kind: the format. content: the bytes of input that cannot be read twice, such as standard input.
-    sheet: of a workbook.
+    sheet: of a workbook. state: of the file on disk, when it was first opened.
     """
 
     name: str
@@ -167,12 +168,21 @@ class Source:
     encoding: str | None
     content: bytes | None = None
     sheet: str | None = None
+    state: tuple[int, ...] | None = None
 
     def open(self) -> pa.NativeFile:
-        """Open its bytes as stored."""
-        if self.content is None:
-            return pa.OSFile(str(self.path))
-        return pa.BufferReader(self.content)
+        """Open its bytes as stored. Raises AnswersError if they have changed."""
+        if self.content is not None:
+            return pa.BufferReader(self.content)
+        self.check()
+        return pa.OSFile(str(self.path))
+
+    def check(self) -> None:
+        """Raise AnswersError if the file on disk was changed or replaced since it was opened: a
+        part of it would be read from one version, and the rest from another."""
+        if self.state is not None and state_of(self.path) != self.state:
+            allowed = "it was changed while it was read; run the command again"
+            raise AnswersError.of("answers", self.name, allowed)
 
     @property
     def stored(self) -> int:
@@ -183,6 +193,12 @@ class Source:
         """Return its bytes, decompressed."""
         with self.open() as file:
             return bytes(pa.input_stream(file, compression=self.compression).read())
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """Return what changes if a file is replaced or written."""
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def source_of(
@@ -204,6 +220,7 @@ def source_of(
     with readable(name):
         content = _read_once(data, encoding)
         path = Path(name)
+        state = state_of(path) if content is None else None
         with pa.BufferReader(content) if content is not None else pa.OSFile(name) as file:
             head, compression = _head(file)
     if not head:
@@ -215,7 +232,7 @@ def source_of(
     if sheet is not None and not FORMATS[kind].sheets:
         raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")
     _log.info("reading %s as %s", name, FORMATS[kind].spoken)
-    return Source(name, path, kind, compression, encoding, content, sheet)
+    return Source(name, path, kind, compression, encoding, content, sheet, state)
 
 
 def _named(data: Any) -> str:
@@ -236,13 +253,21 @@ def _check_encoding(encoding: str | None) -> None:
 def _read_once(data: Any, encoding: str | None) -> bytes | None:
     """Return the bytes of input that cannot be read twice, also if opened as text; None for a
     file."""
+    most = limit(MEMORY) << 20
     if hasattr(data, "read"):
-        content = data.read()
-        return content.encode(encoding or "utf-8") if isinstance(content, str) else bytes(content)
-    mode = os.stat(data).st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return None
-    return Path(data).read_bytes()
+        piped = data.read(most + 1)
+        content = piped.encode(encoding or "utf-8") if isinstance(piped, str) else bytes(piped)
+    else:
+        mode = os.stat(data).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return None
+        with open(data, "rb") as file:
+            content = file.read(most + 1)
+    if len(content) > most:
+        held = f"it is not a file on a disk, so at most {most >> 20:,} MiB of it are read"
+        allowed = f"{held}; save it as a file, or set the variable {MEMORY} to more"
+        raise AnswersError.of("answers", _named(data), allowed)
+    return content
 
 
 def _head(file: pa.NativeFile) -> tuple[bytes, str | None]:

@@ -36,9 +36,9 @@ def main() -> None:
     output, end = _private(1), _private(2)
     _limit(order["request"]["memory"])
     size = order["bytes"]
-    given = None if size is None else sys.stdin.buffer.read(size)
+    piped = None if size is None else sys.stdin.buffer.read(size)
     _follow_parent()
-    state = _ended(order, given, output)
+    state = _ended(order, piped, output)
     with suppress(OSError), output, end:
         end.write(json.dumps(state).encode())
 
@@ -87,10 +87,10 @@ def _clock(seconds: int) -> None:
         signal.alarm(seconds)
 
 
-def _ended(order: dict[str, Any], given: bytes | None, output: IO[bytes]) -> dict[str, Any]:
+def _ended(order: dict[str, Any], piped: bytes | None, output: IO[bytes]) -> dict[str, Any]:
     """Read, and return how it ended: an error, or nothing special."""
     try:
-        _read(order, given, output)
+        _read(order, piped, output)
     except IncrowdError as error:
         problems = [_parts(problem) for problem in error.problems]
         return {"error": type(error).__name__, "problems": problems}
@@ -116,10 +116,11 @@ def _most_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _read(order: dict[str, Any], given: bytes | None, output: IO[bytes]) -> None:
+def _read(order: dict[str, Any], piped: bytes | None, output: IO[bytes]) -> None:
     """Write what a file contains."""
     path, columns = Path(order["source"]["path"]), order["request"]["columns"]
-    source = Source(**order["source"] | {"path": path, "content": given})
+    state = order["source"]["state"] and tuple(order["source"]["state"])
+    source = Source(**order["source"] | {"path": path, "content": piped, "state": state})
     request = Request(**order["request"] | {"columns": columns and tuple(columns)})
     reader: Reader = import_module(order["module"]).READER
     _clock(order["seconds"])

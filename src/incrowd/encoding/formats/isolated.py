@@ -14,8 +14,9 @@ import subprocess
 import sys
 import weakref
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -24,12 +25,10 @@ from incrowd import errors
 from incrowd.encoding.formats.child import READ, main
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.formats.registry import FORMATS
+from incrowd.encoding.limits import MEMORY, SECONDS, limit
 from incrowd.encoding.sources import Source, refused
-from incrowd.errors import IncrowdError, InWords, Problem, UsageError
+from incrowd.errors import IncrowdError, InWords, Problem
 
-MEMORY, SECONDS = "INCROWD_READ_MIB", "INCROWD_READ_SECONDS"
-_DEFAULTS: Final = {MEMORY: 2048, SECONDS: 600}
-_LEAST: Final = {MEMORY: 256, SECONDS: 1}  # the libraries alone take half of this memory
 # It imports from where this process does, and not from the current folder.
 _START = (
     "import json, sys\n"
@@ -51,19 +50,17 @@ def content(source: Source, request: Request) -> Content:
     """
     format = FORMATS[source.kind]
     if format.magic:
-        return _Child(source, request).content()
-    reader: Reader = import_module(format.module).READER
-    return reader.content(source, request)
+        parsed = _Child(source, request).content()
+    else:
+        reader: Reader = import_module(format.module).READER
+        parsed = reader.content(source, request)
+    return replace(parsed, pieces=_unchanged(source, parsed.pieces))
 
 
-def limit(name: str) -> int:
-    """Return a limit, from the environment. Raises UsageError for anything but a whole number."""
-    text, least = os.environ.get(name, ""), _LEAST[name]
-    if not text:
-        return _DEFAULTS[name]
-    if not text.isdecimal() or int(text) < least:
-        raise UsageError.of(name, text, f"should be a whole number of at least {least}")
-    return int(text)
+def _unchanged(source: Source, pieces: Pieces) -> Pieces:
+    """Yield the pieces. Raises AnswersError if the file was changed meanwhile."""
+    yield from pieces
+    source.check()
 
 
 class _Child:
@@ -91,7 +88,7 @@ class _Child:
 
     def _order(self, request: Request) -> str:
         source = self.source
-        names = ("name", "kind", "compression", "encoding", "sheet")
+        names = ("name", "kind", "compression", "encoding", "sheet", "state")
         order = {
             "module": FORMATS[source.kind].module,
             "source": {name: getattr(source, name) for name in names} | {"path": str(source.path)},
@@ -133,11 +130,11 @@ class _Child:
     def _error(self) -> IncrowdError | None:
         """Wait for the end of the process, and return its error."""
         self.output.close()  # it ends if it writes more
-        said, code = self.errors.read(), self.process.wait()
+        ending, code = self.errors.read(), self.process.wait()
         try:
-            state = json.loads(said)
+            state = json.loads(ending)
         except ValueError:
-            _log.debug("%s: %s", self.source.name, said.decode(errors="replace"))
+            _log.debug("%s: %s", self.source.name, ending.decode(errors="replace"))
             return None if code == STOPPED else self._ended(code)
         if "trace" in state:
             _log.debug("%s: %s", self.source.name, state["trace"])
