@@ -45,11 +45,11 @@ def main() -> None:
 
 def _private(descriptor: int) -> IO[bytes]:
     """Keep a pipe to the parent for messages; what libraries print goes nowhere."""
-    kept = os.fdopen(os.dup(descriptor), "wb")
+    pipe = os.fdopen(os.dup(descriptor), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
-    return kept
+    return pipe
 
 
 def _limit(memory: int) -> None:
@@ -107,13 +107,15 @@ def _parts(problem: Problem) -> list[Any]:
 
 
 def _most_memory() -> int:
-    """Return the most memory that this process took, in bytes."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1 << 10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    """Return the most memory that this process took, in bytes; 0 where the system does not tell.
+
+    getrusage(2) would count what the parent took.
+    """
+    with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    return 0
 
 
 def _read(order: dict[str, Any], piped: bytes | None, output: IO[bytes]) -> None:
