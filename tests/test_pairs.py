@@ -15,8 +15,9 @@ import pytest
 
 from incrowd.accountant.certificates import certify
 from incrowd.errors import IncrowdError
-from incrowd.guarantees import guarantee_of, planned
+from incrowd.guarantees import against, guarantee_of, planned
 from incrowd.plans.sent import sent_by
+from incrowd.plans.slots import separate
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.sampling.randomize import randomize_message, rounded
@@ -188,11 +189,37 @@ def toml(value):
 def test_the_command_privacy_promises_no_more_than_holds(tmp_path, features):
     raw = survey_of(features, honest_people({*features}))
     path = tmp_path / "survey.toml"
+    raw["privacy"] |= {"delta": 0.3}
     path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in raw.items()))
     called = run("privacy", "delta", "--survey", path, "--noise", pairs.NOISE, "--json")
     told, promise = json.loads(called.stdout), figures(frozenset(features))
     assert told["guarantee"] and told["epsilon"] == promise.epsilon
     assert promise.truth() <= told["delta"] * (1 + 1e-9) < 1
+    called = run("privacy", "epsilon", "--survey", path, "--noise", pairs.NOISE, "--json")
+    told = json.loads(called.stdout)
+    assert promise.truth(told["epsilon"]) <= told["delta"] * (1 + 1e-9)
+
+
+# --- two mixers: each message has slots of its own -----------------------------------------------
+
+
+SEVERAL_CELLS = [{"cells", "optional", *more} for more in ((), ("copies",), ("memoized",))]
+
+
+@pytest.mark.parametrize("features", [*SEVERAL_CELLS, {"cells", "multi"}], ids=named)
+def test_noise_drawn_again_for_two_mixers_costs_no_more_than_is_promised(features):
+    plan = plan_of(survey_of(features))
+    pools = separate(plan.messages)
+    places, chance = smallest_slots(plan, 0.7, pools)
+    assert chance > 0.01
+    rounds = [[Round(plan, ((0, 1, 2),), slots=places, pools=pools)]]
+    for changes in ({}, {"thinned": True}):
+        held = guarantee_of(plan, 3, [claims(mixers=2, tail=chance, **changes)])
+        assert held.analysis == ("local" if changes else "shuffle")
+        seen = View(rounds, linked=bool(changes))
+        assert seen.delta(held.epsilon) <= held.delta * (1 + 1e-9) + 1e-12
+        both = against(held).afterwards["both mixers and collector"]
+        assert View(rounds, linked=True).delta(both.epsilon) <= both.delta + 1e-12
 
 
 # --- wrong promises, which the enumeration has to refuse -----------------------------------------

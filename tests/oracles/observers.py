@@ -22,7 +22,7 @@ from incrowd.encoding.bloom import places
 from incrowd.encoding.records import EncodedAnswers, pack, set_cells
 from incrowd.plans import Message, Plan
 from incrowd.plans.ledger import permanent
-from incrowd.plans.slots import fit, most_reports, shared
+from incrowd.plans.slots import Pools, fit, most_reports, shared
 from incrowd.sampling.records import segments
 from incrowd.survey import Survey, takes_words
 
@@ -46,13 +46,15 @@ class Round(NamedTuple):
 
     releases: the people in each release, by number, as often as they have rows in it; those who may
     collude are not among them. linked: whether the observer sees reports with their senders. slots:
-    those of an upload, if the reports came over a network and did not always fit.
+    those of each pool of messages in an upload, if reports came over a network and did not always
+    fit. pools: by default those of one shuffler.
     """
 
     plan: Plan
     releases: tuple[tuple[int, ...], ...]
     linked: bool = False
     slots: tuple[int, ...] | None = None
+    pools: Pools | None = None
 
     def release(self, person: int) -> int | None:
         """The number of the release that the person is in."""
@@ -305,7 +307,7 @@ class Unit:
             numbers = [0] * len(messages)
             for part, reports in zip(self.parts, sent, strict=True):
                 numbers[part.message] = len(reports)
-            if fit(round.slots, numbers, shared(messages)):
+            if fit(round.slots, numbers, round.pools or shared(messages)):
                 fitting[sent] = chance
         whole = math.fsum(fitting.values())
         return {sent: chance / whole for sent, chance in fitting.items()}
@@ -346,7 +348,7 @@ class Unit:
         round = self.rounds[part.round]
         if round.slots is None:
             return None
-        return most_reports(round.plan.messages, round.slots)[part.message]
+        return most_reports(round.plan.messages, round.slots, round.pools)[part.message]
 
     def laws(self, alike: bool = False) -> Iterator[np.ndarray]:
         """For every crowd of the others, the laws of what is seen: a row for each of her answers.

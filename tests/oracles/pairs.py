@@ -20,13 +20,13 @@ from incrowd import DeviceKey
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.collection.mixer.init import make_bundle
-from incrowd.errors import IncrowdError, ProtocolError, UsageError
+from incrowd.errors import IncrowdError, PlanError, ProtocolError, UsageError
 from incrowd.estimation.results import Received
 from incrowd.guarantees import against, guarantee_of, planned, spent
 from incrowd.plans import Cells, JointReport, Plan
 from incrowd.plans.grouping import default_groups, grouping
 from incrowd.plans.ledger import Ledger
-from incrowd.plans.slots import HEADER_BYTES, shared, slots, tail
+from incrowd.plans.slots import HEADER_BYTES, shared, slots_of, tail
 from incrowd.plans.strata import releases
 from tests.oracles.observers import Round, Sight, answers
 from tests.oracles.releases import stated_release
@@ -277,16 +277,19 @@ def without_one(survey, ways):
     ]
 
 
-def smallest_slots(plan, most=MOST_REDRAWN):
-    """Fewer slots than an upload has, and the chance that one person's reports do not fit."""
-    chosen = list(slots(plan))
-    for pool, numbers in enumerate(shared(plan.messages)):
+def smallest_slots(plan, most=MOST_REDRAWN, pools=None):
+    """Fewer slots than an upload has, and the chance that one person's reports do not fit.
+
+    pools: of messages that share slots, by default those of one shuffler.
+    """
+    chosen = list(slots_of(plan.survey, plan.messages, pools))
+    for pool, numbers in enumerate(pools or shared(plan.messages)):
         while any(plan.messages[n].cells for n in numbers) and chosen[pool] > 1:
             fewer = [*chosen[:pool], chosen[pool] - 1, *chosen[pool + 1 :]]
-            if tail(plan, fewer) > most:
+            if tail(plan, fewer, pools) > most:
                 break
             chosen = fewer
-    return tuple(chosen), tail(plan, chosen)
+    return tuple(chosen), tail(plan, chosen, pools)
 
 
 # --- what is promised, and what is seen ----------------------------------------------------------
@@ -429,6 +432,10 @@ def surveys(asked, honest):
     yield from promised(asked[-1], last, rounds_of(before, asked, last.survey.colluding))
     done = View(rounds_of(before, asked, before[-1].survey.colluding))
     yield spent_promise(spent(ledger), before[-1].guarantee, done)
+    with suppress(PlanError):  # unless fewer people took part in a first round than it relies on
+        whole = spent(noted(last, asked[-1], ledger))
+        everything = View(rounds_of(plans, asked, last.survey.colluding))
+        yield spent_promise(whole, last.guarantee, everything)
 
 
 def rounds_of(plans, asked, colluding):
@@ -477,7 +484,7 @@ def noted(plan, features, ledger, rounds=None):
         path = Path(folder) / "ledger.json"
         path.write_text(ledger.dumps())
         for number, where in enumerate(carried_out(plan, features)[0][:rounds]):
-            reports, received = collected(plan, where, features, f"round {number}", chance)
+            reports, received = collected(plan, where, features, f"{plan.digest} {number}", chance)
             incrowd.note(path, plan, reports, received=received)
         return Ledger.load(path)
 
