@@ -1,6 +1,6 @@
 // Writes the client as three files, for pages and as data of the Python package: the client, and what it loads if a
-// survey needs it: X-Wing, and the arithmetic of blind signatures. Their first lines tell from which sources: SHA-256 of the names and contents of what
-// stands in src/, package.json and tsconfig.json.
+// survey needs it: X-Wing, and the arithmetic of blind signatures. Their first lines state the sources: SHA-256 of the
+// names and contents of the files in src/, package.json, and tsconfig.json.
 import { createHash } from "node:crypto"
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -42,6 +42,16 @@ const hybrids = {
     }),
 }
 
+/** Leaves out the methods of `hpke` that only a recipient needs: this client seals, and opens nothing. */
+const recipients = {
+  name: "recipients",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /node_modules.hpke.index\.js$/ }, ({ path }) => {
+      const methods = /^    (DeriveKeyPair: \w+,\n|async (Decap|Open|(Des|S)erializePrivateKey)\(.*?\n    \},\n)/gms
+      return { contents: readFileSync(path, "utf8").replace(methods, "") }
+    }),
+}
+
 const others = (packages) => (packages.length ? `; with ${packages.join(", ")}, MIT (licenses beside this file)` : "")
 
 const folder = process.argv[2]
@@ -51,7 +61,7 @@ for (const [name, { entry, external, packages }] of Object.entries(files)) {
     entryPoints: [entry],
     external,
     bundle: true,
-    plugins: [hybrids],
+    plugins: [hybrids, recipients],
     minify: true,
     format: "esm",
     target: "es2022",
