@@ -16,6 +16,7 @@ import pytest
 from incrowd.accountant.certificates import certify
 from incrowd.errors import IncrowdError
 from incrowd.guarantees import against, guarantee_of, planned
+from incrowd.plans.ledger import Ledger
 from incrowd.plans.sent import sent_by
 from incrowd.plans.slots import separate
 from incrowd.sampling.keystream import Keystream
@@ -44,6 +45,7 @@ from tests.oracles.pairs import (
     days,
     honest_people,
     meeting,
+    noted,
     page,
     plan_of,
     refusal_of,
@@ -161,6 +163,21 @@ def test_several_surveys_keep_what_is_promised(asked, last):
     people = [3] * (len(asked) - 1) + [last]
     for promise in surveys(list(map(frozenset, asked)), people):
         assert promise.holds(), (promise.by, promise.truth(), promise.delta, promise.epsilon)
+
+
+@pytest.mark.parametrize("people", [9, 10, 11])
+def test_permanent_responses_are_not_hidden_from_another_number_of_people(monkeypatch, people):
+    """The survey is repeated, and one stays away or joins: the difference is her response."""
+    monkeypatch.setattr(pairs, "NOISE", 1 / 8)
+    features = frozenset({"memoized"})
+    first = plan_of(survey_of(features, 10))
+    again = plan_of(survey_of(features, 10), noted(first, features, Ledger()).asked)
+    held = guarantee_of(again, people)
+    rounds = [Round(first, (tuple(range(10)),)), Round(again, (tuple(range(people)),))]
+    assert View([rounds]).delta(held.epsilon) <= held.delta
+    assert held.reduced_by == (("permanent-responses",) if people != 10 else ())
+    planned = again.guarantee
+    assert (View([rounds]).delta(planned.epsilon) > planned.delta) == (people != 10)
 
 
 # --- the command that assesses a survey before it is planned -------------------------------------

@@ -31,6 +31,7 @@ from incrowd.plans.ledger import (
     repeats,
     rounds_before,
     rounds_planned,
+    shows_responses,
 )
 from incrowd.plans.plan import (
     AskedIn,
@@ -193,7 +194,8 @@ def guarantee_of(
     promise = guarantee = plan.guarantee
     if analysis(promise.analysis).shuffled:
         crowd = promise.crowd if people is None else min(plan.survey.hidden(people), promise.crowd)
-        if reasons := tuple(_only_local(plan, claims, repeated, contradicted)):
+        again = repeated or (people is not None and shows_responses(plan, people))
+        if reasons := tuple(_only_local(plan, claims, again, contradicted)):
             guarantee = local_guarantee(plan, crowd)
         elif people is not None and crowd < promise.crowd:
             guarantee, reasons = guarantee_for(plan, people), ("fewer-people",)

@@ -317,3 +317,15 @@ def repeats(plan: Plan) -> bool:
     are not already charged as if they carried names.
     """
     return bool(repeated(all_rounds(plan)).hidden)
+
+
+def shows_responses(plan: Plan, people: int) -> bool:
+    """Whether a round of a plan with so many people exposes permanent responses of earlier rounds
+    that its guarantee counts as hidden.
+
+    Another number of people than before shows that they were not the same.
+    """
+    collected = Collected(people=(people,) * len(plan.messages))
+    now = [Release(plan.survey, plan.messages, collected)]
+    exposed = repeated([*rounds_before(plan.earlier), now]).exposed
+    return not exposed <= repeated(all_rounds(plan)).exposed
