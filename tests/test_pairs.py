@@ -202,12 +202,16 @@ def toml(value):
     return json.dumps(value)
 
 
-@pytest.mark.parametrize("features", [each for each in ASSESSED if each not in NEVER], ids=named)
-def test_the_command_privacy_promises_no_more_than_holds(tmp_path, features):
-    raw = survey_of(features, honest_people({*features}))
-    path = tmp_path / "survey.toml"
+def survey_file(folder, features):
+    raw, path = survey_of(features, honest_people({*features})), folder / "survey.toml"
     raw["privacy"] |= {"delta": 0.3}
     path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in raw.items()))
+    return path
+
+
+@pytest.mark.parametrize("features", [each for each in ASSESSED if each not in NEVER], ids=named)
+def test_the_command_privacy_promises_no_more_than_holds(tmp_path, features):
+    path = survey_file(tmp_path, features)
     called = run("privacy", "delta", "--survey", path, "--noise", pairs.NOISE, "--json")
     told, promise = json.loads(called.stdout), figures(frozenset(features))
     assert told["guarantee"] and told["epsilon"] == promise.epsilon
@@ -414,6 +418,21 @@ def test_three_features_at_random_keep_what_is_promised():
         except TooMany:
             counted["too many"] += 1
     assert counted["kept"] > MANY / 2, counted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("analysis", ["seat", "blanket", "local", "exact"])
+@pytest.mark.parametrize("features", [each for each in ASSESSED if each not in NEVER], ids=named)
+def test_no_analysis_of_the_command_privacy_promises_more(tmp_path, features, analysis):
+    """`exact` refuses what is not one bit."""
+    path = survey_file(tmp_path, features)
+    options = ("--noise", pairs.NOISE, "--analysis", analysis, "--json")
+    called = run("privacy", "delta", "--survey", path, *options)
+    if analysis == "exact" and called.returncode:
+        return
+    told = json.loads(called.stdout)
+    assert told["guarantee"]
+    assert figures(frozenset(features)).truth(told["epsilon"]) <= told["delta"] * (1 + 1e-9)
 
 
 @pytest.mark.slow
