@@ -219,7 +219,7 @@ WRONG = {
     second_mixer_destroys_early: (Swept, "too early|lost|cannot start again"),
     second_mixer_releases_small_strata: (Late, "fewer than a crowd"),
     collector_forgets: (Late, "lost|too early"),
-    collector_destroys_early: (Late, "too early|keeps a key"),
+    collector_destroys_early: (Late, "too early|keeps a key|acknowledged is lost"),
     trusts_every_clock: (Hurried, "too early|lost|a right request is refused: closed"),
     device_draws_again: (Hurried, "a right request is refused: code-used"),
 }

@@ -571,6 +571,7 @@ class FourServices(RuleBasedStateMachine):
         rival = any(p.number == person.number and p is not person for p in self.people)
         reasons = {
             "not-open": any(p.now < as_time(BUNDLE.opens) for p in self.parties.values()),
+            "busy": any(p.now >= as_time(BUNDLE.closes) for p in self.parties.values()),
             "closed": self.ever("closes"),
             "not-found": self.ever("closes"),
             "withdrawn": person.withdrawn or person.known == UNKNOWN,
