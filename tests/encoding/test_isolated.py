@@ -265,7 +265,7 @@ def test_no_mutation_of_a_file_ends_the_program(tmp_path, monkeypatch, ending):
             refused += 1
             unnamed = "no column can become a question", "rows with answers are needed"
             said = str(error)
-            assert f"got '{path}'; " in said or any(text in said for text in unnamed)
+            assert str(path) in said or any(text in said for text in unnamed)
     assert refused > 10
 
 
