@@ -102,7 +102,8 @@ def check(
 
     Each kind of mistake is listed with the number of rows and the first of them. The list includes
     what `randomize` accepts with a warning: missing answers to optional questions, amounts beyond
-    the edges, numbers that look like codes, fewer people than the crowd.
+    the edges, numbers that look like codes, fewer people than the crowd, and questions with a
+    randomizer of their own, whose answers should not be randomized yet.
 
     Exit code 1 if `randomize` would refuse the answers.
 

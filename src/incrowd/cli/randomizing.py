@@ -79,6 +79,7 @@ def randomize(
     from incrowd.cli import show
     from incrowd.guarantees import check_left
     from incrowd.plans.ledger import Ledger
+    from incrowd.sampling.check import already_randomized
     from incrowd.sampling.randomize import randomize_files
 
     keep(output, plan, answers)
@@ -88,6 +89,8 @@ def randomize(
         with naming(plan):
             check_left(Ledger.load(ledger), checked_plan)
     _check_reports_path(checked_plan, output)
+    if note := already_randomized(checked_plan.survey):
+        say(str(note))
     with stored_key(device_key) as key:
         written = randomize_files(
             checked_plan,

@@ -52,6 +52,23 @@ class Finding:
         return f"{self.field}: {self.shown}{where}{first}{'; ' * bool(self.allowed)}{self.allowed}"
 
 
+def already_randomized(survey: Survey) -> Finding | None:
+    """Return a note for questions with a device of their own, such as Warner's spinner.
+
+    Answers that a spinner, dice or cards randomized already would be randomized again, and their
+    estimates would be wrong. No file shows whether this is so.
+    """
+    devices = [f"{q.id} ({q.randomizer.kind})" for q in survey.questions if q.randomizer]
+    if not devices:
+        return None
+    shown = "the file should hold the true answers, which `randomize` will randomize"
+    allowed = (
+        "answers that a spinner, dice or cards already randomized would be randomized twice; "
+        "estimate those in Python, with the `inverse` of their channel (manual: Questions)"
+    )
+    return Finding(", ".join(devices), shown, allowed)
+
+
 @dataclass(frozen=True)
 class AnswersCheck:
     """The result of checking a file of answers.
@@ -84,8 +101,9 @@ def check(
     answers, id, format, encoding, sheet: as for `load_answers`; with an id all rows are held in
     memory. The findings are: missing columns; cells that are not answers, by value; missing
     answers; ids that are missing or whose rows differ; too few people for the crowd or for every
-    stratum; amounts outside the edges; numbers that look like codes for no answer. Raises
-    AnswersError only if the file cannot be read at all.
+    stratum; amounts outside the edges; numbers that look like codes for no answer; for questions
+    with a randomizer of their own, that the answers should be true. Raises AnswersError only if the
+    file cannot be read at all.
     """
     data: Any = answers if is_frame(answers) else source_of(answers, format, encoding, sheet)
     names = as_table(data).column_names if is_frame(data) else column_names(data, survey, id)
@@ -110,6 +128,7 @@ def check(
         if rows:
             findings.append(Finding("answers", f"only the first {rows:,} rows were checked"))
     findings += chain.from_iterable(each.findings() for each in columns)
+    findings += filter(None, [already_randomized(survey)])
     if rows:
         findings += _crowd(survey, people, strata)
     return AnswersCheck(rows, people, survey.crowd, tuple(findings))
