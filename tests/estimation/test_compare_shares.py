@@ -5,10 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.optimize import linprog
 
 import incrowd
-from incrowd.estimation.compare_shares import shares_compared
+from incrowd.estimation.compare_shares import (
+    Law,
+    estimated_shares,
+    least_covariance,
+    shares_compared,
+)
 from incrowd.estimation.readings import table
+from incrowd.presentation.comparisons import whose
 from tests.oracles.cell_collections import CellCollections, noise_of
 
 SMOKES = {"id": "smokes", "type": "yesno"}
@@ -21,8 +28,9 @@ FIRST, SECOND = {"smokes": "yes", "ill": "yes"}, {"sex": "m", "smokes": "no"}
 PEOPLE = 1000
 
 
-def compared(made, counted, first, second, noise_only=False, positive=False):
-    return shares_compared(made.plan, counted, first, second, noise_only, positive)
+def compared(made, counted, first, second, noise_only=False, positive=False, answered=True):
+    shares = estimated_shares(made.plan, counted, first, second, answered)
+    return shares_compared(made.plan, counted, shares, noise_only, positive)
 
 
 def test_the_noise_of_two_tables_is_that_of_the_bits():
@@ -105,6 +113,113 @@ def test_intervals_cover_however_answers_go_together():
     assert 0.935 < coverage(0.25, True, 4000, 2) < 0.965
     assert coverage(0.25, False, 4000, 3) > 0.965
     assert coverage(0.0, True, 4000, 4) < 0.935
+
+
+# --- of those who answered -----------------------------------------------------------------------
+
+OPTIONAL = tuple(question | {"optional": True} for question in (SMOKES, ILL))
+YES = {"smokes": "yes"}, {"ill": "yes"}
+GAVE = np.array([0.95, 0.6])  # of the people, an answer to each question
+SHARE = 0.3  # of those say yes, to either question
+ONE = np.array([[(1 - SHARE) * gave, SHARE * gave, 1 - gave] for gave in GAVE])
+
+
+def apart(people=PEOPLE):
+    """Each question in a message of its own; answers to one tell nothing about the other."""
+    q = noise_of(10, people)
+    return CellCollections(OPTIONAL, (("smokes",), ("ill",)), (q, q), np.outer(*ONE))
+
+
+def test_shares_of_those_who_answered_are_those_of_the_people_who_did():
+    """From answers with almost no noise, in one table and in two; errors from what each person
+    adds. Wrong: shares of all people."""
+    random, number = np.random.default_rng(6), 4000
+    codes = dict(
+        zip(("smokes", "ill"), (random.choice(3, number, p=law) for law in ONE), strict=True)
+    )
+    words = np.array(["no", "yes", None], dtype=object)
+    people = pa.table({id: words[code].tolist() for id, code in codes.items()})
+    privacy = {"epsilon": 60.0, "analysis": "local"}
+    raw = {"name": "s", "crowd": number, "privacy": privacy, "question": list(OPTIONAL)}
+    adds, shares = [], []
+    for code in codes.values():
+        shares.append(np.mean(code[code < 2] == 1))
+        adds.append(((code == 1) - shares[-1] * (code < 2)) / np.mean(code < 2))
+    unrelated = np.sqrt((np.var(adds[0]) + np.var(adds[1])) / number)
+    errors = {False: unrelated, True: np.std(adds[0] - adds[1]) / np.sqrt(number)}
+    for together, error in errors.items():
+        tables = [["smokes", "ill"]] if together else [["smokes"], ["ill"]]
+        messages = [{"questions": ids, "cells": True} for ids in tables]
+        plan = incrowd.plan(incrowd.Survey.of(raw | {"message": messages}))
+        reports = incrowd.randomize(plan, people, simulation_seed=5)
+        result = incrowd.compare_shares(plan, reports, *YES, positive=not together)
+        answered = [np.mean(code < 2) for code in codes.values()]
+        assert result.answered == pytest.approx(answered, abs=2e-3)
+        assert result.figure.estimate == pytest.approx(shares[0] - shares[1], abs=2e-3)
+        assert result.figure.standard_error == pytest.approx(error, rel=0.02)
+        assert whose(result)[0].endswith("of the people")
+        wrong = incrowd.compare_shares(plan, reports, *YES, of_those_who_answered=False)
+        assert wrong.answered is None and whose(wrong) == ()
+        assert wrong.figure.low > 0.05
+
+
+def test_the_share_of_no_answer_is_of_all_people():
+    (counted,) = apart().tallies(PEOPLE, 1, seed=4)
+    missing = {"smokes": "no answer"}
+    one, other = estimated_shares(apart().plan, counted, missing, YES[1], True)
+    assert one.answered == 1 and other.answered == pytest.approx(GAVE[1], abs=0.2)
+
+
+def test_the_least_covariance_is_that_of_a_linear_program():
+    """Over all joint laws with these margins. Wrong: independence."""
+    random = np.random.default_rng(7)
+    for _ in range(20):
+        first, second = (Law(random.normal(size=3), random.dirichlet(np.ones(3))) for _ in range(2))
+        margins = np.vstack([np.kron(np.eye(3), np.ones(3)), np.kron(np.ones(3), np.eye(3))])
+        products = np.outer(first.values, second.values)
+        best = linprog(
+            products.ravel(), A_eq=margins, b_eq=[*first.chances, *second.chances], bounds=(0, 1)
+        )
+        assert least_covariance(first, second) == pytest.approx(best.fun, abs=1e-9)
+        assert first.chances @ products @ second.chances > best.fun
+
+
+def test_the_noise_of_shares_of_those_who_answered_is_that_of_the_bits():
+    """As above, but the difference is only smooth in the counts: slopes by small differences."""
+    third = dict(SEX, optional=True)
+    law = np.multiply.outer(np.outer(*ONE), [0.4, 0.3, 0.2, 0.1])
+    made = CellCollections((*OPTIONAL, third), TABLES, (0.1, 0.2, 0.05), law)
+    first, second = {"smokes": "yes", "ill": "yes"}, {"sex": "m", "smokes": "no"}
+    (counted,) = made.tallies(PEOPLE, 1, seed=1)
+    found = compared(made, counted, first, second, noise_only=True)
+    total = 0.0
+    for number, message in enumerate(made.plan.messages):
+        for cell in range(message.record_bits):
+            tables, ends = counted.messages[number].tables, []
+            for step in (-1, 1):
+                more = {ids: counts + np.eye(len(counts))[1 + cell] * step
+                        for ids, counts in tables.items()}  # fmt: skip
+                moved = counted.messages | {number: replace(counted.messages[number], tables=more)}
+                ends.append(compared(made, replace(counted, messages=moved), first, second, True))
+            q = message.noise.q
+            slope = (ends[1].estimate - ends[0].estimate) / 2
+            total += slope**2 * PEOPLE * q * (1 - q)
+    assert found.standard_error == pytest.approx(np.sqrt(total), rel=1e-3)
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_difference_among_those_who_answered():
+    """2,000 collections of 4,000 people: a right interval falls outside .95 +- 4 x .005 with
+    probability 6e-5. Answers to the two questions are independent, as `positive` states. Wrong:
+    shares of all people."""
+    made, people = apart(4000), 4000
+    held = {True: [], False: []}
+    for counted in made.tallies(people, 2000, 9):
+        for answered in held:
+            found = compared(made, counted, *YES, positive=True, answered=answered)
+            held[answered].append(found.low <= 0 <= found.high)
+    assert abs(np.mean(held[True]) - 0.95) < 0.02
+    assert np.mean(held[False]) < 0.1
 
 
 def test_the_whole_path_tells_two_shares_apart():

@@ -48,6 +48,7 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "unknown": "--solve",
 }
 # A keyword argument as Python code: a flag is True, text is in quotation marks.
+_WITHOUT = {"of_those_who_answered": "--of-all-people"}
 _ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'([\w-]+)'|(\w+))")
 
 
@@ -68,8 +69,11 @@ def problems_as_typed(error: IncrowdError) -> list[Problem]:
 
 
 def _option(match: re.Match[str]) -> str:
-    """unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned"."""
+    """unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned"; what is True by
+    default has another option for False."""
     name, text, word = match.groups()
+    if word == "False":
+        return _WITHOUT[name]
     return " ".join(filter(None, (OPTIONS[name], text, word)))
 
 

@@ -327,6 +327,7 @@ def compare(
         ),
     ] = False,
     margins: Margins = None,
+    of_those_who_answered: OfThoseWhoAnswered = True,
     crosstab: Annotated[
         bool,
         typer.Option(
@@ -341,7 +342,8 @@ def compare(
     """Compare groups, with standard errors.
 
     Shows a test of independence, Cramer's V, shares, differences and odds ratios. For two shares
-    it shows their difference, even if they are not from one table.
+    it shows their difference, even if they are not from one table. All figures describe the people
+    who answered; with --of-all-people, "no answer" counts as an answer.
 
     \b
     Example:
@@ -362,6 +364,7 @@ def compare(
     checked_plan = certified(plan, merge)
     received, releases = receipts_of(checked_plan, [reports]), releases_in([reports])
     common: _Common = {
+        "of_those_who_answered": of_those_who_answered,
         "noise_only": noise_only,
         "accept_smaller_crowd": accept_smaller_crowd,
         "received": received,
@@ -402,6 +405,7 @@ def _check_crosstab(crosstab: bool, reference: str | None, shares: bool) -> None
 class _Common(TypedDict):
     """The arguments of all comparisons."""
 
+    of_those_who_answered: bool
     noise_only: bool
     accept_smaller_crowd: bool
     received: Sequence[Received]

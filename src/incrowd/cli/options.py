@@ -74,7 +74,8 @@ Margins = Annotated[
 OfThoseWhoAnswered = Annotated[
     bool,
     typer.Option(
-        "--of-those-who-answered", help='Leave "no answer" out: percentages of those who answered.'
+        "--of-those-who-answered/--of-all-people",
+        help='Leave "no answer" out: figures of those who answered, or of all people.',
     ),
 ]
 MergeAnswers = Annotated[

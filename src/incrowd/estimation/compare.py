@@ -25,9 +25,18 @@ from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.weighting.known_margins import Given, known_margins
-from incrowd.estimation.weighting.weighting import Change, counted_for, derived
+from incrowd.estimation.weighting.weighting import (
+    Change,
+    counted_for,
+    derived,
+    substantive,
+)
+from incrowd.estimation.weighting.weighting import (
+    of_those_who_answered as among_those_who_answered,
+)
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
+from incrowd.survey import NO_ANSWER
 from incrowd.survey.merging import Merge
 
 Answer = tuple[str, str]  # a question and one of its answers
@@ -46,6 +55,8 @@ class TwoWay(views.Notebook, views.Tabular):
     differences, odds_ratios: for each answer to the second question, every other group compared
     with the reference group: its share minus theirs, its odds divided by theirs. Both are empty if
     the groups overlap and the table comes from cells, which do not show by how much.
+    answered: the share of the people who answered both questions, to whom all figures refer; None
+    if they refer to all people, for whom "no answer" is an answer, or if no question is optional.
     wording: of both questions and their answers, if the survey has it. weighted_to: the names of
     the known margins to which the table is weighted; error_ratio: the errors divided by those
     without weights, in the mean square.
@@ -61,6 +72,7 @@ class TwoWay(views.Notebook, views.Tabular):
     differences: tuple[Comparison, ...]
     odds_ratios: tuple[Comparison, ...]
     seed: int | None = None
+    answered: float | None = None
     wording: tuple[str, ...] = ()
     weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
@@ -94,12 +106,16 @@ def compare(
     reference: str | None = None,
     merge: Merge | None = None,
     margins: Given | None = None,
+    of_those_who_answered: bool = True,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     received: Sequence[Received] = (),
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
+    All figures describe the people who answered both questions, as in `correlate` and `regress`.
+    With of_those_who_answered=False, they describe all people: "no answer" is then a group of its
+    own, and people who did not answer are among those who did not give each other answer.
     reference: the answer to `first` with which each of the others is compared, as in `regress`; by
     default the first one. merge: answers that are treated as one, as for `estimate`. margins: what
     is known about all people, as for `estimate`; the table is weighted to it. received: as for
@@ -113,6 +129,7 @@ def compare(
         (first, second),
         merge=merge,
         margins=margins,
+        of_those_who_answered=of_those_who_answered,
         noise_only=noise_only,
         accept_smaller_crowd=accept_smaller_crowd,
         received=received,
@@ -120,6 +137,7 @@ def compare(
     result = two_way(joint.table, joint.guarantee, joint.seed, reference)
     return replace(
         result,
+        answered=joint.answered,
         wording=joint.plan.survey.legend(first, second),
         weighted_to=joint.weighted_to,
         error_ratio=joint.error_ratio,
@@ -129,13 +147,18 @@ def compare(
 class Joint(NamedTuple):
     """A table of two questions with its covariance, and the margin "any answer" of each.
 
-    plan: with merged answers. The other fields are as in `TwoWay`.
+    plan: with merged answers. table: of all people or of those who answered both questions;
+    cells: the same cells as shares of all people. population: the number of all people. The other
+    fields are as in `TwoWay`.
     """
 
     plan: Plan
     table: TableEstimate
+    cells: TableEstimate
+    population: float
     guarantee: Guarantee
     seed: int | None
+    answered: float | None
     weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
 
@@ -147,6 +170,7 @@ def joint_table(
     *,
     merge: Merge | None = None,
     margins: Given | None = None,
+    of_those_who_answered: bool = True,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     received: Sequence[Received] = (),
@@ -154,7 +178,9 @@ def joint_table(
     """The table of two questions. Arguments and errors are those of `compare`."""
     plan = with_merged(plan, merge)
     ids = check_tables(plan, [questions])[0]
-    change = None if margins is None else Change(known_margins(plan.survey, margins), False)
+    change = None
+    if margins is not None:
+        change = Change(known_margins(plan.survey, margins), of_those_who_answered)
     weighting = (counted_for(plan, ids, change),) if change else ()
     counted = count(plan, reports, tables=list(filter(None, (ids, *weighting))), kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
@@ -163,10 +189,14 @@ def joint_table(
         joint = changed.weighted
     else:
         joint = table(plan, counted, ids, noise_only, covariance=True, margin=True)
+    cells, population, answered = joint, joint.people, None
+    if of_those_who_answered and any(NO_ANSWER in answers for answers in joint.answers):
+        cells, (joint, _) = substantive(joint), among_those_who_answered(joint)
+        answered = float(cells.estimate.flat[-1])
     if noise_only:
-        joint = joint.noise_alone()
+        joint, cells = joint.noise_alone(), cells.noise_alone()
     weights = (changed.table.weighted_to, changed.table.error_ratio) if changed else ()
-    return Joint(plan, joint, guarantee, counted.seed, *weights)
+    return Joint(plan, joint, cells, population, guarantee, counted.seed, answered, *weights)
 
 
 def two_way(

@@ -9,9 +9,10 @@ Proof: docs/mathematics.md#shares-of-two-tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +21,22 @@ from incrowd.errors import InWords, TableError, UsageError, likely
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.estimate import Reports, check_arrived, count
+from incrowd.estimation.interactions import CombinedTable
 from incrowd.estimation.ratios import Comparison
 from incrowd.estimation.readings import Ids, check_tables, readings, table
 from incrowd.estimation.results import Received
-from incrowd.estimation.tables import HALF_WIDTH, LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.estimation.tables import (
+    HALF_WIDTH,
+    LEVEL,
+    NOISE_AND_SAMPLING,
+    NOISE_ONLY,
+    TableEstimate,
+)
+from incrowd.estimation.weighting.margins import check_clear
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.tally import Tally
-from incrowd.survey import Survey
+from incrowd.survey import NO_ANSWER, Survey
 from incrowd.survey.merging import Merge
 
 UNKNOWN = (
@@ -45,7 +54,9 @@ Answers = Mapping[str, str]
 class ShareDifference:
     """One share minus another, with its standard error and interval, and the guarantee.
 
-    first, second: the answers that define each share, by question.
+    first, second: the answers that define each share, by question. answered: for each share, the
+    share of the people who answered its questions, to whom it refers; None if both refer to all
+    people.
     """
 
     first: Answers
@@ -53,6 +64,7 @@ class ShareDifference:
     figure: Comparison
     guarantee: Guarantee
     seed: int | None = None
+    answered: tuple[float, float] | None = None
 
 
 def compare_shares(
@@ -63,6 +75,7 @@ def compare_shares(
     *,
     positive: bool = False,
     merge: Merge | None = None,
+    of_those_who_answered: bool = True,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     received: Sequence[Received] = (),
@@ -70,6 +83,8 @@ def compare_shares(
     """The share of people who give some answers minus the share of those who give others.
 
     first, second: answers by question, such as {"smokes": "yes"} or {"smokes": "yes", "sex": "f"}.
+    Each share refers to the people who answered all of its questions, or to all people with
+    of_those_who_answered=False; a question with the answer "no answer" restricts no one.
     The questions of the two shares need not travel together. If they do not, the number of people
     who are in both shares is unknown, and the error is the largest possible one, unless
     positive=True states that people in one share are in the other at least as often as people in
@@ -87,8 +102,12 @@ def compare_shares(
     joint = joint_table(plan, first, second)
     counted = count(plan, reports, tables=[joint] if joint else tables, kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
-    figure = shares_compared(plan, counted, first, second, noise_only, positive)
-    return ShareDifference(dict(first), dict(second), figure, guarantee, counted.seed)
+    shares = estimated_shares(plan, counted, first, second, of_those_who_answered)
+    figure = shares_compared(plan, counted, shares, noise_only, positive)
+    whose = None
+    if any(share.selections[1:] for share in shares):
+        whose = shares[0].answered, shares[1].answered
+    return ShareDifference(dict(first), dict(second), figure, guarantee, counted.seed, whose)
 
 
 def _check_answers(survey: Survey, answers: Answers) -> None:
@@ -113,83 +132,143 @@ def joint_table(plan: Plan, first: Answers, second: Answers) -> Ids | None:
 
 
 class Share(NamedTuple):
-    """An estimated share of people. noise: the variance by noise; step: what one report moves."""
+    """An estimated share of the people who answered its questions, t = p / a.
+
+    ids: the questions of the table from which it was estimated. selections: of that table, first
+    the answers of the share, then for each set of optional questions "no answer" to all of them;
+    a is 1 minus the shares of the others, with signs. weights: the gradient of t in the shares of
+    the selections. noise: the variance by noise; step: what one report moves.
+    """
 
     answers: Answers
+    selections: tuple[Answers, ...]
     estimate: float
+    answered: float
+    weights: np.ndarray
+    table: TableEstimate
     noise: float
     step: float
 
+    @property
+    def law(self) -> Law:
+        """What one person adds to the estimate, apart from a mean of zero, and how probable it is:
+        of people with the answers, of others who answered, and of those who did not."""
+        share, answered = (min(max(each, 0.0), 1.0) for each in (self.estimate, self.answered))
+        chances = np.array([share * answered, (1 - share) * answered, 1 - answered])
+        return Law(np.array([1 - share, -share, 0.0]) / self.answered, chances)
+
+
+class Law(NamedTuple):
+    """A random number: values and their probabilities."""
+
+    values: np.ndarray
+    chances: np.ndarray
+
+    @property
+    def variance(self) -> float:
+        """Of the number, whose mean is zero."""
+        return float(self.chances @ self.values**2)
+
+
+def least_covariance(first: Law, second: Law) -> float:
+    """The smallest possible mean of the product of two random numbers: the largest values of one
+    go with the smallest of the other (Hoeffding 1940; Fréchet's bound if both are shares)."""
+    up, down = np.argsort(first.values), np.argsort(-second.values)
+    ends = np.cumsum(first.chances[up]), np.cumsum(second.chances[down])
+    cuts = np.unique(np.clip(np.concatenate([[0.0], *ends]), 0, 1))
+    middles = (cuts[1:] + cuts[:-1]) / 2
+    x, y = (
+        law.values[order][np.minimum(np.searchsorted(end, middles), len(order) - 1)]
+        for law, order, end in zip((first, second), (up, down), ends, strict=True)
+    )
+    return float(np.diff(cuts) @ (x * y))
+
+
+def estimated_shares(
+    plan: Plan, counted: Tally, first: Answers, second: Answers, of_those_who_answered: bool
+) -> tuple[Share, Share]:
+    """Both shares, from the table of all questions if a message holds it, else each from its own.
+
+    counted: counts of pairs for these tables. Raises TableError if the share of those who answered
+    is not clearly above the noise.
+    """
+    ids = joint_table(plan, first, second)
+    joint = table(plan, counted, ids, covariance=True, margin=True) if ids else None
+
+    def share(answers: Answers) -> Share:
+        optional = _optional(plan.survey, answers) if of_those_who_answered else []
+        if joint is None and not optional:
+            return _of_all_people(plan, counted, answers)
+        ids = tuple(answers)
+        whole = joint or table(plan, counted, ids, places=(1,), covariance=True, margin=True)
+        return _among(whole, answers, optional)
+
+    return share(first), share(second)
+
+
+def _optional(survey: Survey, answers: Answers) -> list[str]:
+    """The questions of a share that some people did not answer, who are then left out."""
+    asked = {id: survey.question(id).answers for id in answers}
+    return [id for id, answer in answers.items() if NO_ANSWER in asked[id] and answer != NO_ANSWER]
+
+
+def _of_all_people(plan: Plan, counted: Tally, answers: Answers) -> Share:
+    """A share of all people, from a table of its questions without a covariance, which may have any
+    number of cells."""
+    whole = table(plan, counted, tuple(answers), places=(1,))
+    place = tuple(plan.survey.question(id).answers.index(answer) for id, answer in answers.items())
+    step = float(np.broadcast_to(whole.report, whole.estimate.shape)[place])
+    noise = float(whole.noise_error[place]) ** 2
+    return Share(
+        answers, (answers,), float(whole.estimate[place]), 1.0, np.ones(1), whole, noise, step
+    )
+
+
+def _among(table: TableEstimate, answers: Answers, optional: Sequence[str]) -> Share:
+    """A share of those who answered the optional questions, from a table with margins."""
+    sets = [each for size in range(1, 1 + len(optional)) for each in combinations(optional, size)]
+    selections = (answers, *(dict.fromkeys(each, NO_ANSWER) for each in sets))
+    signs = np.array([-((-1.0) ** len(each)) for each in sets])
+    picked, noise = (pick(each, selections) for each in (table, table.noise_alone()))
+    whole = 1 - float(signs @ picked.values[1:])
+    error = math.sqrt(max(float(signs @ picked.covariance[1:, 1:] @ signs), 0.0))
+    if sets:
+        name = f"those who answered {', '.join(optional)}"
+        check_clear("table", name, whole, error, "use of_those_who_answered=False")
+    share = float(picked.values[0]) / whole
+    weights = np.append(1.0, share * signs) / whole
+    return Share(
+        answers,
+        selections,
+        share,
+        whole,
+        weights,
+        table,
+        float(weights @ noise.covariance @ weights),
+        float((np.abs(weights) * noise.step).max()),
+    )
+
 
 def shares_compared(
-    plan: Plan, counted: Tally, first: Answers, second: Answers, noise_only: bool, positive: bool
+    plan: Plan, counted: Tally, shares: tuple[Share, Share], noise_only: bool, positive: bool
 ) -> Comparison:
-    """The first share minus the second.
+    """The first share minus the second. counted: as for `estimated_shares`.
 
-    counted: counts of pairs, for the table of all questions if a message holds it, else for the
-    table of each share.
+    positive: whether people in one share are known to be in the other at least as often as people
+    in general.
     """
-    if ids := joint_table(plan, first, second):
-        return _of_one_table(plan, counted, ids, first, second, noise_only)
-    shares, people = [], []
-    for answers in (first, second):
-        share = table(plan, counted, tuple(answers), places=(1,))
-        place = tuple(
-            plan.survey.question(id).answers.index(answer) for id, answer in answers.items()
-        )
-        step = float(np.broadcast_to(share.report, share.estimate.shape)[place])
-        noise = float(share.noise_error[place]) ** 2
-        shares.append(Share(answers, float(share.estimate[place]), noise, step))
-        people.append(int(share.people))
-    figure = _difference(
-        *shares,
-        noise_covariance=_noise_covariance(plan, counted, first, second),
-        people=min(people),
-        noise_only=noise_only,
-        positive=positive,
-    )
-    return figure if noise_only else replace(figure, reason=POSITIVE if positive else UNKNOWN)
-
-
-def _of_one_table(
-    plan: Plan, counted: Tally, ids: Ids, first: Answers, second: Answers, noise_only: bool
-) -> Comparison:
-    """The difference where one table holds all questions, and so shows how many are in both."""
-    joint = table(plan, counted, ids, noise_only, covariance=True, margin=True)
-    picked, noise = (pick(each, [first, second]) for each in (joint, joint.noise_alone()))
-    columns = (first, second), picked.values, np.diagonal(noise.covariance), noise.step
-    a, b = picked.values
-    sampling = float((picked.covariance - noise.covariance)[0, 1])
-    return _difference(
-        *(Share(*row) for row in zip(*columns, strict=True)),
-        noise_covariance=float(noise.covariance[0, 1]),
-        people=int(joint.people),
-        noise_only=noise_only,
-        both=float(sampling * joint.people + a * b),
-    )
-
-
-def _difference(
-    first: Share,
-    second: Share,
-    *,
-    noise_covariance: float,
-    people: int,
-    noise_only: bool,
-    both: float | None = None,
-    positive: bool = False,
-) -> Comparison:
-    """One share minus another.
-
-    both: the estimated share of people who are in both, where a table shows it. positive: whether
-    people in one share are known to be in the other at least as often as people in general.
-    """
+    first, second = shares
+    people, laws = int(min(share.table.people for share in shares)), (first.law, second.law)
+    joint = first.table is second.table
+    if joint:
+        noise_covariance = _covariance(*shares, first.table.noise_alone())
+        together = _covariance(*shares, first.table) - noise_covariance
+    else:
+        noise_covariance = _noise_covariance(plan, counted, first, second)
+        together = 0.0 if positive else least_covariance(*laws) / people
     noise = max(first.noise + second.noise - 2 * noise_covariance, 0.0)
-    a, b = (min(max(share.estimate, 0.0), 1.0) for share in (first, second))
-    if both is None:
-        both = a * b if positive else max(a + b - 1, 0.0)
-    sampling = max(a * (1 - a) + b * (1 - b) - 2 * (both - a * b), 0.0) / people
-    step = max(first.step, second.step) if noise_only else 1 / people
+    sampling = max(sum(law.variance for law in laws) / people - 2 * together, 0.0)
+    step = max(share.step if noise_only else 1 / people / share.answered for share in shares)
     error = math.sqrt(noise if noise_only else noise + sampling)
     reach = HALF_WIDTH * math.hypot(error, HALF_WIDTH * step if error else 0.0)
     estimate = first.estimate - second.estimate
@@ -202,26 +281,52 @@ def _difference(
         scale="linear",
         level=LEVEL,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        reason="" if joint or noise_only else POSITIVE if positive else UNKNOWN,
     )
 
 
-def _noise_covariance(plan: Plan, counted: Tally, first: Answers, second: Answers) -> float:
+def _covariance(first: Share, second: Share, table: TableEstimate) -> float:
+    """The covariance of two shares of one table, by its errors."""
+    picked = pick(table, (*first.selections, *second.selections))
+    across = picked.covariance[: len(first.weights), len(first.weights) :]
+    return float(first.weights @ across @ second.weights)
+
+
+def _noise_covariance(plan: Plan, counted: Tally, first: Share, second: Share) -> float:
     """The covariance by noise of two tables in different messages.
 
     Joint reports of different messages have independent noise. The tables that come from all
     messages of cells together do not; they count with the weight that each table gives them.
     """
     parts, weight = [], 1.0
-    for answers in (first, second):
-        sources = readings(plan, counted, tuple(answers))
+    for share in (first, second):
+        sources = readings(plan, counted, tuple(share.answers))
         cells = [reading for reading in sources if isinstance(reading, CellsReading)]
         if not cells:
             return 0.0
         weight *= cells[0].weight / sum(reading.weight for reading in sources)
-        sums = [
-            np.eye(len(question.answers))[question.answers.index(answer)] @ answer_sums(question)
-            for question, answer in ((plan.survey.question(id), a) for id, a in answers.items())
+        parts.append([*_in_cells(plan.survey, cells[0], share)])
+    return weight * sum(
+        float(left @ one.covariance_with(other) @ right)
+        for one, left in parts[0]
+        for other, right in parts[1]
+    )
+
+
+def _in_cells(
+    survey: Survey, reading: CellsReading, share: Share
+) -> Iterator[tuple[CombinedTable, np.ndarray]]:
+    """A share as weighted sums of the cells of some tables.
+
+    "Any answer" to a question that allows several answers is the table without the question.
+    """
+    questions = [survey.question(id) for id in share.answers]
+    for selection, weight in zip(share.selections, share.weights, strict=True):
+        held = [q for q in questions if q.id in selection or not q.many]
+        rows = [
+            np.eye(len(q.answers))[q.answers.index(selection[q.id])] @ answer_sums(q)
+            if q.id in selection
+            else answer_sums(q, margin=True)[-1]
+            for q in held
         ]
-        parts.append((cells[0].combined(tuple(answers)), reduce(np.kron, sums)))
-    (one, left), (other, right) = parts
-    return weight * float(left @ one.covariance_with(other) @ right)
+        yield reading.combined(tuple(q.id for q in held)), weight * reduce(np.kron, rows)

@@ -47,7 +47,8 @@ class Correlations(views.Notebook, views.Tabular):
     """The correlations of all pairs of some questions.
 
     pairs: in the order of the questions. people: the number of people. errors: whether they are of
-    noise and sampling or of the noise alone.
+    noise and sampling or of the noise alone. answered: whether a question is optional, so that a
+    correlation describes only the people who answered both questions.
     """
 
     questions: tuple[str, ...]
@@ -55,6 +56,7 @@ class Correlations(views.Notebook, views.Tabular):
     people: int
     errors: str
     guarantee: Guarantee
+    answered: bool = False
     seed: int | None = None
 
     def __repr__(self) -> str:
@@ -126,6 +128,7 @@ def correlate(
         people=min(each.people for each in arrived),
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         guarantee=guarantee,
+        answered=any(np.isnan(each).any() for each in numbers.values()),
         seed=counted.seed,
     )
 

@@ -22,20 +22,24 @@ from incrowd.survey.merging import Merge
 class Crosstab:
     """A crosstab of two questions; the first one's answers are the rows.
 
-    table: proportions of the people, shape (rows + 1, columns + 1); the last entry of each axis is
-    "any answer". of_rows, of_columns: the share of each cell among the people of its row, or of its
-    column, row by row. people: to whom the counts refer. wording, weighted_to, error_ratio: as in
-    `TwoWay`.
+    table: proportions of the people who answered both questions or, if requested, of all people;
+    shape (rows + 1, columns + 1), the last entry of each axis is "any answer". counts,
+    count_errors: the estimated number of these people in each cell and margin, in the same shape,
+    with standard errors. of_rows, of_columns: the share of each cell among the people of its row,
+    or of its column, row by row. answered, wording, weighted_to, error_ratio: as in `TwoWay`.
     """
 
     questions: tuple[str, str]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     table: TableEstimate
+    counts: np.ndarray
+    count_errors: np.ndarray
     of_rows: tuple[Comparison, ...]
     of_columns: tuple[Comparison, ...]
     guarantee: Guarantee
     seed: int | None = None
+    answered: float | None = None
     wording: tuple[str, ...] = ()
     weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
@@ -46,18 +50,8 @@ class Crosstab:
 
     @property
     def people(self) -> float:
-        """The number of people."""
-        return self.table.people
-
-    @property
-    def counts(self) -> np.ndarray:
-        """The estimated number of people in each cell and margin, shape (rows + 1, columns + 1)."""
-        return np.asarray(self.table.people * self.table.estimate)
-
-    @property
-    def count_errors(self) -> np.ndarray:
-        """The standard errors of `counts`."""
-        return np.asarray(self.table.people * self.table.standard_error)
+        """The number of people in the crosstab; estimated if not all answered."""
+        return float(self.counts.flat[-1])
 
 
 def crosstab(
@@ -68,6 +62,7 @@ def crosstab(
     *,
     merge: Merge | None = None,
     margins: Given | None = None,
+    of_those_who_answered: bool = True,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     received: Sequence[Received] = (),
@@ -79,6 +74,7 @@ def crosstab(
         (first, second),
         merge=merge,
         margins=margins,
+        of_those_who_answered=of_those_who_answered,
         noise_only=noise_only,
         accept_smaller_crowd=accept_smaller_crowd,
         received=received,
@@ -90,10 +86,13 @@ def crosstab(
         rows=rows,
         columns=columns,
         table=joint.table,
+        counts=joint.population * joint.cells.estimate,
+        count_errors=joint.population * joint.cells.standard_error,
         of_rows=tuple(conditional_share(joint.table, column, row) for row, column in cells),
         of_columns=tuple(conditional_share(joint.table, row, column) for row, column in cells),
         guarantee=joint.guarantee,
         seed=joint.seed,
+        answered=joint.answered,
         wording=joint.plan.survey.legend(first, second),
         weighted_to=joint.weighted_to,
         error_ratio=joint.error_ratio,

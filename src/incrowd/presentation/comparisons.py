@@ -15,6 +15,7 @@ from incrowd.presentation.receipts import marked_table
 from incrowd.presentation.regressions import times
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.view import Numbers, View
+from incrowd.survey import NO_ANSWER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,10 +52,15 @@ def view(two_way: TwoWay) -> View:
         seed=two_way.seed,
         legend=two_way.wording,
         promise=guarantee_sentence(two_way.guarantee),
-        lines=(independence_words(two_way.independence),),
+        lines=(*people_of(two_way), independence_words(two_way.independence)),
         tables=(_crosstab(two_way), _figures(two_way)),
         notes=tuple(comparison_notes(two_way)),
     )
+
+
+def people_of(two_way: TwoWay) -> tuple[str, ...]:
+    """State to whom the figures of a comparison refer, as `people_words`."""
+    return people_words((*two_way.groups, *two_way.answers), two_way.answered)
 
 
 def share_view(difference: ShareDifference) -> View:
@@ -65,9 +71,31 @@ def share_view(difference: ShareDifference) -> View:
         facts=finite(asdict(difference)) | {"guarantee": guarantee_facts(difference.guarantee)},
         seed=difference.seed,
         promise=guarantee_sentence(difference.guarantee),
-        lines=(f"{name}: {estimate}, 95% interval {interval}",),
+        lines=(f"{name}: {estimate}, 95% interval {interval}", *whose(difference)),
         notes=tuple(filter(None, (difference.figure.reason, POINTS))),
     )
+
+
+def whose(difference: ShareDifference) -> tuple[str, ...]:
+    """State to whom the shares of a difference refer; no words if that is all people."""
+    if difference.answered is None:
+        return ()
+    first, second = (f"{percent(each, 1)}%" for each in difference.answered)
+    return (
+        f"each share is of those who answered its questions: {first} and {second} of the people",
+    )
+
+
+def people_words(answers: Iterable[str], answered: float | None) -> tuple[str, ...]:
+    """State to whom figures refer, if that is not all people who took part; else no words.
+
+    answers: in the table. answered: the share of people who answered, None if all people count.
+    """
+    if answered is not None:
+        return (f"of those who answered both questions: {percent(answered, 1)}% of the people",)
+    if NO_ANSWER in answers:
+        return (f'of all people: "{NO_ANSWER}" counts as one of the answers',)
+    return ()
 
 
 def independence_words(test: IndependenceTest) -> str:

@@ -46,6 +46,8 @@ def _row(pair: Correlation) -> tuple[str, str, str, str]:
 def correlation_notes(correlations: Correlations) -> Iterator[str]:
     """The notes below the table."""
     yield f"standard errors: {correlations.errors}"
+    if correlations.answered:
+        yield "each correlation describes the people who answered both questions"
     least = correlations.smallest_eigenvalue
     if math.isnan(least):
         yield "some correlations are missing, so they do not form a matrix"
@@ -64,6 +66,7 @@ def _facts(correlations: Correlations) -> dict[str, Any]:
     return {
         "questions": list(correlations.questions),
         "people": correlations.people,
+        "answered": correlations.answered,
         "correlations": finite(correlations.matrix.tolist()),
         "standard_errors": finite(correlations.standard_errors.tolist()),
         "pairs": [finite(asdict(pair)) for pair in correlations.pairs],

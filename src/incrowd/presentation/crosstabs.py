@@ -9,6 +9,7 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
+from incrowd.presentation.comparisons import people_words
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite, percent, places_of
 from incrowd.presentation.receipts import marked_table
@@ -38,6 +39,7 @@ def view(crosstab: Crosstab) -> View:
         seed=crosstab.seed,
         legend=crosstab.wording,
         promise=guarantee_sentence(crosstab.guarantee),
+        lines=people_of(crosstab),
         tables=tuple(_tables(crosstab)),
         notes=tuple(notes(crosstab)),
     )
@@ -51,7 +53,8 @@ def _tables(crosstab: Crosstab) -> Iterator[Numbers]:
     lines = (*crosstab.rows, ANY)
     counted = [f"{count:,.0f} ({error:,.0f})" for count, error in counts]
     yield _numbers("Estimated number of people", heading, lines, counted)
-    yield _numbers("Percent of all people", heading, lines, _percentages(shares))
+    whose = "all people" if crosstab.answered is None else "those who answered both questions"
+    yield _numbers(f"Percent of {whose}", heading, lines, _percentages(shares))
     for title, figures in (
         (f"Percent of each row: {second} among each {first}", crosstab.of_rows),
         (f"Percent of each column: {first} among each {second}", crosstab.of_columns),
@@ -78,6 +81,11 @@ def _numbers(
     return Numbers(title, headings, tuple(lines))
 
 
+def people_of(crosstab: Crosstab) -> tuple[str, ...]:
+    """State to whom the figures refer, as `people_words`."""
+    return people_words((*crosstab.rows, *crosstab.columns), crosstab.answered)
+
+
 def notes(crosstab: Crosstab) -> Iterator[str]:
     """The notes below the tables."""
     yield f"{ERRORS}; errors: {crosstab.table.errors}"
@@ -95,6 +103,7 @@ def _facts(crosstab: Crosstab) -> dict[str, Any]:
         "rows": list(crosstab.rows),
         "columns": list(crosstab.columns),
         "people": crosstab.people,
+        "answered": crosstab.answered,
         "counts": finite(crosstab.counts),
         "count_errors": finite(crosstab.count_errors),
         "shares": finite(table.estimate),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from incrowd.presentation import crosstabs, sentences
-from incrowd.presentation.comparisons import comparison_notes, independence_words
+from incrowd.presentation.comparisons import comparison_notes, independence_words, people_of, whose
 from incrowd.presentation.correlations import correlation_notes
 from incrowd.presentation.data import JOINT
 from incrowd.presentation.receipts import simulation_warning
@@ -186,7 +186,12 @@ def of_comparison(two_way: TwoWay) -> Figures:
         title=" by ".join(reversed(two_way.questions)),
         promise=promise_lines(two_way.guarantee, two_way.seed),
         sheets=(_compared(two_way.kinds()), Sheet("independence", headings, (tested,))),
-        notes=(*two_way.wording, independence_words(test), *comparison_notes(two_way)),
+        notes=(
+            *two_way.wording,
+            *people_of(two_way),
+            independence_words(test),
+            *comparison_notes(two_way),
+        ),
     )
 
 
@@ -197,7 +202,7 @@ def of_difference(difference: ShareDifference) -> Figures:
         title=difference.figure.name,
         promise=promise_lines(difference.guarantee, difference.seed),
         sheets=(_compared([("difference", difference.figure)]),),
-        notes=tuple(filter(None, [difference.figure.reason])),
+        notes=(*whose(difference), *filter(None, [difference.figure.reason])),
     )
 
 
@@ -218,7 +223,7 @@ def of_crosstab(crosstab: Crosstab) -> Figures:
         title=" x ".join(crosstab.questions),
         promise=promise_lines(crosstab.guarantee, crosstab.seed),
         sheets=(Sheet("crosstab", (*crosstab.questions, *crosstabs.HEADINGS), tuple(rows)),),
-        notes=(*crosstab.wording, *crosstabs.notes(crosstab)),
+        notes=(*crosstab.wording, *crosstabs.people_of(crosstab), *crosstabs.notes(crosstab)),
     )
 
 

@@ -15,7 +15,12 @@ from incrowd.reports.tally_files import ENDING as TALLY
 
 ViewName = Literal["tables", "crosstab", "compare", "correlate", "regress", "proportions"]
 VIEWS: tuple[ViewName, ...] = get_args(ViewName)
-FLAGS = ("of_those_who_answered", "noise_only", "accept_smaller_crowd")
+FLAGS = ("of_those_who_answered", "of_all_people", "noise_only", "accept_smaller_crowd")
+WHOSE: Mapping[str, tuple[str, bool]] = {  # by view: a flag, and the value it gives
+    "tables": ("of_those_who_answered", True),
+    "crosstab": ("of_all_people", False),
+    "compare": ("of_all_people", False),
+}
 _COMMANDS = {"crosstab": "compare", "postprocess": "postprocess"}
 _TALLY = "from incrowd.reports.tally_files import load_tally"
 _RECEIPTS = "from incrowd.collection.collector.receipt import receipts_of"
@@ -133,6 +138,8 @@ def _option(name: str, value: Any) -> list[str]:
     option = f"--{name.replace('_', '-')}"
     if value is True:
         return [option]
+    if value is False:
+        return ["--of-all-people"]
     return [option, ",".join(value) if isinstance(value, tuple) else str(value)]
 
 
@@ -198,11 +205,12 @@ class Choice:
 
     @property
     def _call(self) -> Call | None:
-        options = [(flag, True) for flag in self.flags]
-        plain = [(flag, True) for flag in self.flags if flag != "of_those_who_answered"]
+        plain = [(flag, True) for flag in self.flags if not flag.startswith("of_")]
+        flag, value = WHOSE.get(self.view, ("", True))
+        whose = [("of_those_who_answered", value)] if flag in self.flags else []
         tables = [("tables", self.wanted)] if self.wanted else []
         if self.view == "tables":
-            return Call("estimate", (), (*tables, *options), self.margins)
+            return Call("estimate", (), (*tables, *whose, *plain), self.margins)
         if self.view == "proportions":
             accepted = [each for each in plain if each[0] == "accept_smaller_crowd"]
             method = ("method", self.method or "likelihood")
@@ -214,9 +222,9 @@ class Choice:
         if not (self.first and self.second):
             return None
         if self.view == "crosstab":
-            return Call("crosstab", (self.first, self.second), tuple(plain), self.margins)
+            return Call("crosstab", (self.first, self.second), (*whose, *plain), self.margins)
         reference = [("reference", self.reference)] if self.reference else []
-        compared = (*reference, *plain)
+        compared = (*reference, *whose, *plain)
         return Call("compare", (self.first, self.second), compared, self.margins)
 
     def _regression(self, options: list[tuple[str, Any]]) -> Call | None:

@@ -21,6 +21,7 @@ from incrowd.errors import InWords, TableError
 from incrowd.estimation.tables import TableEstimate
 from incrowd.views import with_and
 
+LEAVE_OUT = "leave this question out"
 CLEAR = 5.0  # standard errors above zero that a divisor needs
 SETTLED = 1e-12
 MOST_STEPS = 2000
@@ -151,16 +152,18 @@ def _check_categories(
     for margin in margins:
         for name, cells in zip(margin.categories, margin.cells, strict=True):
             error = math.sqrt(max(float(cells @ covariance @ cells), 0.0))
-            check_clear("margins", f"{margin.name} = {name}", float(cells @ shares), error)
+            share = float(cells @ shares)
+            check_clear("margins", f"{margin.name} = {name}", share, error, LEAVE_OUT)
 
 
-def check_clear(field: str, name: str, share: float, error: float) -> None:
-    """Raises TableError if a share is fewer than five standard errors above zero."""
+def check_clear(field: str, name: str, share: float, error: float, way_out: str) -> None:
+    """Raises TableError if a share is fewer than five standard errors above zero. way_out: what
+    would work, other than more reports."""
     if share <= 0 or share < CLEAR * error:
         text = f"the share of {name} is {share:.2%} with a standard error of {error:.2%}"
         allowed = (
-            f"weights divide by this share, so it should be at least {CLEAR:g} standard errors "
-            "above zero; leave this question out, or collect more reports"
+            f"figures are divided by this share, so it should be at least {CLEAR:g} standard "
+            f"errors above zero; {way_out}, or collect more reports"
         )
         raise TableError.of(field, InWords(text), allowed)
 

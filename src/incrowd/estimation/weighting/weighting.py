@@ -17,7 +17,7 @@ from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
 from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, averaged, changed
 from incrowd.estimation.weighting.known_margins import KnownMargin
-from incrowd.estimation.weighting.margins import check_clear
+from incrowd.estimation.weighting.margins import LEAVE_OUT, check_clear
 from incrowd.estimation.weighting.people import Groups, PeopleCells
 from incrowd.estimation.words import Part, WordEstimates, estimate_weighted_words
 from incrowd.plans import Plan
@@ -196,25 +196,41 @@ def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarr
     """The table t = p / a, and its Jacobian in the cells of `table`.
 
     p: the cells without "no answer"; a: the share of those who answered all questions;
-    dt = (dp - t da) / a. table: with margins. Those who answered are "any answer" minus "no
-    answer", which has less noise than a sum of answers, and is right where answers overlap. A table
-    in which everybody answers is returned unchanged. Raises TableError if a is not clearly above
-    the noise.
+    dt = (dp - t da) / a. The table is of these people alone: N a of them. table: with margins. A
+    table in which everybody answers is returned unchanged. Raises TableError if a is not clearly
+    above the noise.
     """
     if not any(NO_ANSWER in answers for answers in table.answers):
         return table, np.eye(table.estimate.size)
-    rows, ends = [], []
+    cells = _of_substantive(table)
+    kept = substantive(table)
+    name = f"those who answered {', '.join(table.questions)}"
+    way_out = "use of_those_who_answered=False"
+    shares, jacobian = _shares_among(table, cells, cells[-1], ("table", name), way_out)
+    among = table.linear(shares.reshape(kept.estimate.shape), jacobian, answers=kept.answers)
+    return replace(among, people=table.people * float(kept.estimate.flat[-1])), jacobian
+
+
+def substantive(table: TableEstimate) -> TableEstimate:
+    """The same table without "no answer": its shares are of all people, and "any answer" is the
+    share of those who answered. table: with margins."""
+    cells = _of_substantive(table)
+    answers = tuple(tuple(a for a in each if a != NO_ANSWER) for each in table.answers)
+    shares = (cells @ table.estimate.ravel()).reshape([1 + len(each) for each in answers])
+    return table.linear(shares, cells, answers=answers)
+
+
+def _of_substantive(table: TableEstimate) -> np.ndarray:
+    """Which cells are summed for those of people who answered, with margins.
+
+    Those who answered are "any answer" minus "no answer", which has less noise than a sum of
+    answers, and is right where answers overlap.
+    """
+    rows = []
     for answers in table.answers:
         given = np.array([answer != NO_ANSWER for answer in answers])
-        ends.append(np.append(given - 1.0, 1.0)[None])
-        rows.append(np.vstack([np.eye(1 + len(answers))[:-1][given], ends[-1]]))
-    name = f"those who answered {', '.join(table.questions)}"
-    shares, jacobian = _shares_among(
-        table, reduce(np.kron, rows), reduce(np.kron, ends)[0], ("table", name)
-    )
-    substantive = tuple(tuple(a for a in answers if a != NO_ANSWER) for answers in table.answers)
-    shape = tuple(1 + len(answers) for answers in substantive)
-    return table.linear(shares.reshape(shape), jacobian, answers=substantive), jacobian
+        rows.append(np.vstack([np.eye(1 + len(answers))[:-1][given], np.append(given - 1.0, 1.0)]))
+    return np.asarray(reduce(np.kron, rows))
 
 
 def _within(table: TableEstimate, place: int, name: str) -> tuple[TableEstimate, np.ndarray]:
@@ -233,17 +249,22 @@ def _within(table: TableEstimate, place: int, name: str) -> tuple[TableEstimate,
 
 
 def _shares_among(
-    table: TableEstimate, cells: np.ndarray, whole: np.ndarray, named: tuple[str, str]
+    table: TableEstimate,
+    cells: np.ndarray,
+    whole: np.ndarray,
+    named: tuple[str, str],
+    way_out: str = LEAVE_OUT,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums of cells as shares of another sum, and their Jacobian: dt = (dp - t da) / a.
 
     cells, whole: which cells are summed, a row for each sum. named: the field and the name of the
-    people who are the whole, for the TableError if their share is not clearly above the noise.
+    people who are the whole, for the TableError if their share is not clearly above the noise;
+    way_out: what would work, for this error.
     """
     values = table.estimate.ravel()
     share = float(whole @ values)
     error = math.sqrt(max(float(whole @ table.joint_covariance @ whole), 0.0))
-    check_clear(*named, share, error)
+    check_clear(*named, share, error, way_out)
     shares = cells @ values / share
     return shares, (cells - np.outer(shares, whole)) / share
 
