@@ -15,6 +15,7 @@ from incrowd.errors import IncrowdWarning
 from incrowd.sampling import streaming
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_files
+from tests.conftest import run
 
 # All but the tests of the warning itself have amounts beyond the edges, and read no more of it.
 pytestmark = pytest.mark.filterwarnings("ignore:hours. .* answers lie")
@@ -108,6 +109,33 @@ def test_the_table_the_page_and_the_json_have_the_mean(tmp_path):
     assert [each["share"] for each in table["quantiles"]] == [0.1, 0.25, 0.5, 0.75, 0.9]
     page = (tmp_path / "a.html").read_text()
     assert f"{found.amounts['hours'].mean.estimate:.2f}" in page and "median" in page
+
+
+def test_shares_of_edges_are_not_called_shares_of_people(tmp_path):
+    """1.4% of the people work 10 hours or more, but far more answers are rounded to 10. Every way
+    to show the table says so; a table without amounts is of people."""
+    asked = {"id": "hours", "type": "amount", "edges": [0, 10, 40]}
+    night = {"id": "night", "type": "yesno"}
+    raw = {"name": "Hours", "crowd": 2000, "privacy": ALMOST_NO_NOISE, "question": [asked, night]}
+    plan = incrowd.plan(incrowd.Survey.of(raw | {"table": [{"questions": ["hours", "night"]}]}))
+    hours = np.where(np.arange(2000) % 70 == 0, 10.0, 1.0)
+    people = pd.DataFrame({"hours": hours, "night": np.arange(2000) % 2 == 0})
+    reports = incrowd.randomize(plan, people, simulation_seed=7)
+    found = incrowd.estimate(plan, reports, tables=[["hours"], ["night"], ["hours", "night"]])
+    assert found.tables[0].estimate[1] > 0.09 > 3 * np.mean(hours == 10)
+    words = " after rounding hours at random to edges"
+    assert [table.rounding for table in found.tables] == [words, "", words]
+    incrowd.save_reports(reports, tmp_path / "r.parquet")
+    (tmp_path / "plan.json").write_text(plan.dumps())
+    files = tmp_path / "plan.json", tmp_path / "r.parquet"
+    for ending in ("html", "json", "csv", "R"):
+        incrowd.save_estimates(found, tmp_path / f"a.{ending}")
+        assert words in (tmp_path / f"a.{ending}").read_text()
+    shown = run("estimate", *files, "--table", "hours", "--table", "hours,night").stdout
+    assert " ".join(shown.split()).count(f"% of people{words}") == 2
+    for option in ([], ["--crosstab"]):
+        compared = " ".join(run("compare", *files, "night", "hours", *option).stdout.split())
+        assert "shares are of rounded amounts" in compared
 
 
 def test_an_amount_is_an_outcome_without_bias():

@@ -15,9 +15,10 @@ import incrowd
 from incrowd.cli.app import app
 from incrowd.errors import TableError
 from incrowd.estimation.amounts import of_a_sample, quantile
+from incrowd.estimation.crosstab import crosstab
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import release_shares
-from incrowd.presentation.amounts import note
+from incrowd.presentation.amounts import amount_rows, note
 from incrowd.presentation.shown import changes, present_note
 from incrowd.reports.tally_files import load_tally
 from tests.conftest import grouped
@@ -116,7 +117,31 @@ def test_amounts_are_those_of_weighted_people(margins, answered):
     known = of_a_sample(asked, values, np.zeros((5, 5)), PEOPLE)
     for place, share in enumerate((0.1, 0.25, 0.5, 0.75, 0.9)):
         one = found.amounts["visits"].quantiles[place]
-        assert one.estimate == pytest.approx(quantile(known, share).estimate, abs=1e-3)
+        exact = quantile(known, share)
+        assert (one.least, one.most) == (exact.least, exact.most)
+
+
+@pytest.mark.parametrize("people", [1.0, 1000.0, 10e6])
+def test_totals_and_counts_are_of_the_people_whom_margins_state(people):
+    """Shares state no number of people, and fewer than took part are ratios: then it is those who
+    took part. The same mean, the same relative error. Wrong: always those who took part."""
+    shares = {"faculty": {"law": 0.2, "arts": 0.5, "music": 0.3}}
+    stated = {"faculty": {name: people * share for name, share in shares["faculty"].items()}}
+    whole = max(people, PEOPLE)
+    made = estimate(stated, tables=[["cost"]]).amounts["cost"]
+    each, cost = weights(OPEN, answers()), answers()["cost"]
+    gave = ~np.isnan(cost)
+    assert made.total_of == whole
+    assert made.total.estimate == pytest.approx(whole * each[gave] @ cost[gave], rel=1e-4)
+    plain = estimate(shares, tables=[["cost"]]).amounts["cost"]
+    assert made.mean == plain.mean
+    for name in ("standard_error", "influence", "low", "high"):
+        scaled = getattr(plain.total, name) * whole / PEOPLE
+        assert getattr(made.total, name) == pytest.approx(scaled)
+    assert [row[0] for row in amount_rows(made)][1] == f"total of {whole:,.0f} people"
+    crossed = crosstab(plan(), reports(), "faculty", "sex", margins=stated)
+    assert crossed.people == pytest.approx(whole)
+    assert crossed.counts[:-1, -1] == pytest.approx(whole * SHARES, rel=1e-6)
 
 
 def test_amounts_without_weights_stay_as_they_are():

@@ -45,12 +45,15 @@ class Figure:
 class Quantile:
     """The number that a share of those who answered does not exceed.
 
-    low, high: edges, so that the interval is valid for any distribution between them; high and the
-    estimate are infinite in an unbounded bin. estimate: interpolated within the bin.
+    least, most: the edges between which it lies according to the estimated shares. low, high: the
+    edges of its 95% interval. All are valid for any distribution of people between the edges, also
+    if many people have the same number; no number between the edges can be preferred. `most` and
+    `high` are infinite in an unbounded bin.
     """
 
     share: float
-    estimate: float
+    least: float
+    most: float
     low: float
     high: float
 
@@ -59,13 +62,15 @@ class Quantile:
 class Amounts:
     """The mean, the total, and quantiles of the numbers of those who answered.
 
-    mean, total: of amounts; None for bins, which do not determine them. `total` is over the people
-    who took part. Errors are of noise, rounding and sampling.
+    mean, total: of amounts; None for bins, which do not determine them. total_of: the number of
+    people over whom the total is: those who took part or, if it is weighted to margins in numbers
+    of people, all of those. Errors are of noise, rounding and sampling.
     """
 
     mean: Figure | None
     total: Figure | None
     quantiles: tuple[Quantile, ...]
+    total_of: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class Evidence:
     """The shares of the answers to a question of numbers, from all messages that hold it.
 
     values: 1, then the share of each answer. noise: their covariance by noise alone. covariance: by
-    noise and sampling, and by rounding, which is part of the sampling of edges. swings: what one
+    noise and sampling, and by rounding, which is part of the sampling of edges. people: those of a
+    total. swings: what one
     malicious sender can do, an array of shape (alternatives, values, parts) for each message: the
     sender picks one alternative and moves the values by any of its columns.
     """
@@ -155,15 +161,17 @@ def of_a_sample(
     return Evidence(question, values, noise, covariance, people)
 
 
-def evidence_of(question: WithEdges, table: TableEstimate, swing: np.ndarray) -> Evidence:
+def evidence_of(
+    question: WithEdges, table: TableEstimate, swing: np.ndarray, people: float
+) -> Evidence:
     """The evidence in a one-way table with its margin and errors of noise and sampling, such as a
-    weighted one. swing: of its cells, as in `Evidence.swings`."""
+    weighted one. swing: of its cells, as in `Evidence.swings`. people: as there."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
         matrix[np.ix_(order, order)] for matrix in (table.joint_noise, table.joint_covariance)
     )
     swings = [swing[:, order]]
-    return Evidence(question, table.estimate[order], noise, covariance, table.people, swings)
+    return Evidence(question, table.estimate[order], noise, covariance, people, swings)
 
 
 class _Part(NamedTuple):
@@ -229,7 +237,7 @@ def amounts(data: Evidence, shares: Sequence[float] = QUANTILES) -> Amounts:
         quantiles = tuple(quantile(data, share) for share in shares)
     if not data.question.rounded:
         return Amounts(None, None, quantiles)
-    return Amounts(mean(data), total(data), quantiles)
+    return Amounts(mean(data), total(data), quantiles, data.people)
 
 
 def mean(data: Evidence, level: float = LEVEL) -> Figure:
@@ -260,7 +268,7 @@ def mean(data: Evidence, level: float = LEVEL) -> Figure:
 
 
 def total(data: Evidence, level: float = LEVEL) -> Figure:
-    """The sum over all people who took part; a person who did not answer adds nothing."""
+    """The sum over `data.people`; a person who did not answer adds nothing."""
     weights = np.array(data.question.edges) @ data.shares * data.people
     estimate, error = float(weights @ data.values), math.sqrt(data.variance(weights))
     half = float(scipy.special.ndtri((1 + level) / 2)) * error
@@ -268,34 +276,32 @@ def total(data: Evidence, level: float = LEVEL) -> Figure:
 
 
 def quantile(data: Evidence, share: float, level: float = LEVEL) -> Quantile:
-    """A quantile of grouped data: an interpolated estimate, and an interval that ends at edges.
+    """The edges between which a quantile of grouped data lies, and those of its interval.
 
-    Only the estimate assumes that the distribution is linear between its knots. The interval is
-    valid for any distribution between the edges: it starts before the first edge, and ends after
-    the last, at which a test does not reject that the quantile is there. All three rise if all
-    numbers do.
+    The interval starts before the first edge, and ends after the last, at which a test does not
+    reject that the quantile is there. All ends rise if all numbers do.
     """
-    z = float(scipy.special.ndtri((1 + level) / 2))
     knots = _distribution(data)
     rows = knots.rows - share * data.answered
     values, errors = rows @ data.values, np.sqrt(data.variances(rows))
-    low = max(_first(values + z * errors) - 1, 0)
-    high = min(_last(values - z * errors) + 1, len(rows) - 1)
-    first, last = _first(values), _last(values) + 1
-    estimate = (_crossing(knots.places, values, first) + _crossing(knots.places, values, last)) / 2
-    return Quantile(share, estimate, float(knots.below[low]), float(knots.above[high]))
+
+    def ends(z: float) -> tuple[float, float]:
+        low = max(_first(values + z * errors) - 1, 0)
+        high = min(_last(values - z * errors) + 1, len(rows) - 1)
+        return float(knots.below[low]), float(knots.above[high])
+
+    return Quantile(share, *ends(0.0), *ends(float(scipy.special.ndtri((1 + level) / 2))))
 
 
 class _Knots(NamedTuple):
     """Points of a cumulative distribution, from no people to all who answered.
 
-    rows: weights of the cumulative share at each knot. places: the number at which the knot is put
-    for interpolation. below, above: if the cumulative share at a knot is less than that of a
-    quantile, the quantile is at least `below`; otherwise it is at most `above`.
+    rows: weights of the cumulative share at each knot. below, above: if the cumulative share at a
+    knot is less than that of a quantile, the quantile is at least `below`; otherwise it is at most
+    `above`.
     """
 
     rows: np.ndarray
-    places: np.ndarray
     below: np.ndarray
     above: np.ndarray
 
@@ -304,17 +310,14 @@ def _distribution(data: Evidence) -> _Knots:
     """For bins, the shares of people below each edge.
 
     For the edges of amounts, the share up to one edge is the mean of the distribution function
-    between it and the next edge. It lies between the values at the two edges, and is put in the
-    middle.
+    between it and the next edge, which lies between the values at the two edges.
     """
     edges = np.array(data.question.edges)
     rows = np.vstack([np.zeros((1, len(data.values))), np.cumsum(data.shares, axis=0)])
     if not data.question.rounded:
         ends = np.append(edges, np.inf)
-        return _Knots(rows, ends, ends, ends)
-    middles = (edges[1:] + edges[:-1]) / 2
-    places = np.concatenate([edges[:1], middles, edges[-1:]])
-    return _Knots(rows, places, np.append(edges[0], edges), np.append(edges, edges[-1]))
+        return _Knots(rows, ends, ends)
+    return _Knots(rows, np.append(edges[0], edges), np.append(edges, edges[-1]))
 
 
 def _first(values: np.ndarray) -> int:
@@ -325,13 +328,3 @@ def _first(values: np.ndarray) -> int:
 def _last(values: np.ndarray) -> int:
     """The place of the last value that is below 0; at least the first place."""
     return int(np.flatnonzero(np.append(-1.0, values[1:]) < 0)[-1])
-
-
-def _crossing(places: np.ndarray, values: np.ndarray, place: int) -> float:
-    """Where a linear function between two places is 0; infinite in an unbounded bin."""
-    place = min(max(place, 1), len(values) - 1)
-    low, high = values[place - 1], values[place]
-    share = float(np.clip(low / (low - high), 0, 1)) if low != high else 1.0
-    if math.isinf(places[place]):
-        return math.inf if share else float(places[place - 1])
-    return float(places[place - 1] + share * (places[place] - places[place - 1]))

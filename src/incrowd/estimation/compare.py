@@ -148,7 +148,8 @@ class Joint(NamedTuple):
     """A table of two questions with its covariance, and the margin "any answer" of each.
 
     plan: with merged answers. table: of all people or of those who answered both questions;
-    cells: the same cells as shares of all people. population: the number of all people. The other
+    cells: the same cells as shares of all people. population: the number of all people, as
+    stated by margins or else in the reports. The other
     fields are as in `TwoWay`.
     """
 
@@ -190,6 +191,8 @@ def joint_table(
     else:
         joint = table(plan, counted, ids, noise_only, covariance=True, margin=True)
     cells, population, answered = joint, joint.people, None
+    if change:
+        population = change.population(joint.people)
     if of_those_who_answered and any(NO_ANSWER in answers for answers in joint.answers):
         cells, (joint, _) = substantive(joint), among_those_who_answered(joint)
         answered = float(cells.estimate.flat[-1])

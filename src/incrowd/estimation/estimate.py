@@ -280,10 +280,10 @@ def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], options: TableOpt
     if options.change is None:
         items = {ids: _item(plan, counted, options, ids) for ids in tables}
         words = {ids: _words(plan, counted, options, ids) for ids in texts}
-        return _figures(items, words, options, ())
+        return _figures(plan, items, words, options, ())
     items, no_items = what_can_be_made(tables, partial(_item, plan, counted, options))
     words, no_words = what_can_be_made(texts, partial(_words, plan, counted, options))
-    return _figures(items, words, options, (*no_items, *no_words))
+    return _figures(plan, items, words, options, (*no_items, *no_words))
 
 
 def _strata(
@@ -308,12 +308,14 @@ def _strata(
         closed, lambda ids: list(derived_strata(plan, counted, ids, change))
     )
     for place, (names, crowd) in enumerate(counted.strata.items()):
-        items = {ids: _weighted_item(plan, ids, each[place]) for ids, each in weighted.items()}
-        stratum = _figures(items, {}, options, not_made)
+        parts = {ids: each[place] for ids, each in weighted.items()}
+        items = {ids: _weighted_item(plan, ids, p, p.table.people) for ids, p in parts.items()}
+        stratum = _figures(plan, items, {}, options, not_made)
         yield StratumEstimates(names, smallest(plan, crowd), **stratum._asdict())
 
 
 def _figures(
+    plan: Plan,
     items: Mapping[Ids, _Item],
     words: Mapping[Ids, WordEstimates],
     options: TableOptions,
@@ -321,11 +323,13 @@ def _figures(
 ) -> Figures:
     tables: list[TableEstimate] = []
     intervals: list[SimultaneousIntervals | None] = []
-    for item in items.values():
+    for ids, item in items.items():
         # If it is not known how answers overlap, neither is the covariance of the cells.
         joint = item.joint if options.covariance and item.joint and item.joint.overlaps else None
         covariance, noise = (joint.covariance, joint.noise_covariance) if joint else (None, None)
-        tables.append(replace(item.table, covariance=covariance, noise_covariance=noise))
+        rounded = plan.survey.rounded(ids)
+        shown = replace(item.table, covariance=covariance, noise_covariance=noise, rounded=rounded)
+        tables.append(shown)
         if method := options.simultaneous:
             at_once = simultaneous_intervals(item.joint, method=method) if item.joint else None
             intervals.append(at_once)
@@ -347,7 +351,8 @@ def _item(plan: Plan, counted: Tally, options: TableOptions, ids: Ids) -> _Item:
     if change and not wide:
         changed = derived(plan, counted, ids, change)
         if change.margins:
-            return _weighted_item(plan, ids, changed)
+            people = change.population(changed.table.people)
+            return _weighted_item(plan, ids, changed, people)
         item = _Item(changed.table, changed.table)  # amounts are of those who answered anyway
     else:
         of = partial(table, plan, counted, ids, options.noise_only, options.places)
@@ -362,11 +367,12 @@ def _item(plan: Plan, counted: Tally, options: TableOptions, ids: Ids) -> _Item:
     return item._replace(amounts=amounts(shares))
 
 
-def _weighted_item(plan: Plan, ids: Ids, derived: Derived) -> _Item:
+def _weighted_item(plan: Plan, ids: Ids, derived: Derived, people: float) -> _Item:
+    """A weighted table and its amounts. people: those of a total."""
     question = _number(plan.survey, ids)
     if question is None:
         return _Item(derived.table, derived.table)
-    shares = evidence_of(question, derived.weighted, derived.swing)
+    shares = evidence_of(question, derived.weighted, derived.swing, people)
     return _Item(derived.table, derived.table, amounts(shares))
 
 

@@ -83,7 +83,8 @@ class TableEstimate(Intervals, views.Tabular):
     cell that one person moves; None for 1 / people. weighted_to: the names of the known margins to
     which the table is weighted. answered: whether "no answer" is left out. error_ratio: the
     standard errors of a table that was changed in these ways divided by those before the change, in
-    the mean square.
+    the mean square. rounded: the questions whose answers are amounts: each was rounded at random to
+    an edge, and shares are of rounded amounts.
     """
 
     questions: tuple[str, ...]
@@ -107,6 +108,7 @@ class TableEstimate(Intervals, views.Tabular):
     weighted_to: tuple[str, ...] = ()
     answered: bool = False
     error_ratio: float | None = None
+    rounded: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.estimate.shape))
@@ -140,6 +142,12 @@ class TableEstimate(Intervals, views.Tabular):
     def whose(self) -> str:
         """The people to whom the shares refer, in words."""
         return "those who answered" if self.answered else "people"
+
+    @property
+    def rounding(self) -> str:
+        """What was done to amounts, to follow `whose`; "" if there are none."""
+        names = " and ".join(self.rounded)
+        return f" after rounding {names} at random to edges" if self.rounded else ""
 
     @property
     def effective_sample_size(self) -> float:

@@ -132,6 +132,7 @@ class WordEstimates(Intervals):
     weighted_to: tuple[str, ...] = ()
     answered: ClassVar[bool] = False  # words have no "no answer" to leave out
     whose: ClassVar[str] = "people"
+    rounding: ClassVar[str] = ""
 
     @property
     def _ends(self) -> Ends:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.presentation.number_text import finite, written_out
 
 if TYPE_CHECKING:
-    from incrowd.estimation.amounts import Amounts, Figure, Quantile
+    from incrowd.estimation.amounts import Amounts, Figure
 
 HEADINGS = ("", "estimate", "std. error", "95% interval")
 Row = tuple[str, str, str, str]
@@ -24,11 +24,11 @@ def note(amounts: Amounts, changes: Mapping[str, str]) -> str:
     errors = "noise, rounding and sampling" if amounts.mean else "noise and sampling"
     margins = changes.get("weighted_to")
     weights = f", weighted to known margins of {margins}" if margins else ""
+    total = "; people who did not answer add nothing to the total" if amounts.total else ""
+    ranges = "; percentiles lie between these edges, however people are distributed between them"
     return (
-        f"of those who answered{weights}; errors: {errors}; quantiles: the estimate is "
-        "interpolated between bin edges; the interval holds however people are "
-        "distributed between them"
-        f"{_influence(amounts)}"
+        f"of those who answered{weights}; errors: {errors}{total}"
+        f"{ranges if amounts.quantiles else ''}{_influence(amounts)}"
     )
 
 
@@ -58,12 +58,19 @@ def amount_facts(amounts: Amounts | None) -> dict[str, Any]:
 
 def amount_rows(amounts: Amounts) -> Iterator[Row]:
     """A line for each figure: its name, the estimate, the standard error, the interval."""
-    for name, figure in (("mean", amounts.mean), ("total", amounts.total)):
-        if figure:
-            yield name, *_figures(figure)
+    for name, figure in named_figures(amounts):
+        yield name, *_figures(figure)
     for each in amounts.quantiles:
-        name = "median" if each.share == 0.5 else f"{each.share:.0%} are below"
-        yield name, _guess(each), "", _between(each.low, each.high)
+        name = "median" if each.share == 0.5 else f"{100 * each.share:.12g}th percentile"
+        yield name, _between(each.least, each.most), "", _between(each.low, each.high)
+
+
+def named_figures(amounts: Amounts) -> Iterator[tuple[str, Figure]]:
+    """The mean and the total, if there are any, with their names."""
+    if amounts.mean:
+        yield "mean", amounts.mean
+    if amounts.total:
+        yield f"total of {amounts.total_of:,.0f} people", amounts.total
 
 
 def _figures(figure: Figure) -> tuple[str, str, str]:
@@ -74,15 +81,6 @@ def _figures(figure: Figure) -> tuple[str, str, str]:
     if math.isnan(figure.estimate):
         return "none", "", " to ".join(shown)
     return f"{figure.estimate:,.{places}f}", f"{error:,.{places}f}", " to ".join(shown)
-
-
-def _guess(quantile: Quantile) -> str:
-    """The estimate with three significant digits, or all digits before the decimal point."""
-    value = quantile.estimate
-    if not math.isfinite(value):
-        return "beyond the last edge"
-    size = math.floor(math.log10(abs(value))) if value else 0
-    return f"{value:,.{max(2 - size, 0)}f}"
 
 
 def _between(low: float, high: float) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from incrowd.presentation import crosstabs, sentences
+from incrowd.presentation.amounts import named_figures
 from incrowd.presentation.comparisons import comparison_notes, independence_words, people_of, whose
 from incrowd.presentation.correlations import correlation_notes
 from incrowd.presentation.data import JOINT
@@ -126,7 +127,7 @@ def _wording(survey: Survey, table: TableEstimate) -> str:
     ids = table.questions
     asked = titled([survey.text_of(id) for id in ids], ids)
     errors = table.errors if table.standard_error.any() else "none"
-    return f"{asked}; shares of {table.whose}; errors: {errors}"
+    return f"{asked}; shares of {table.whose}{table.rounding}; errors: {errors}"
 
 
 def _table_sheet(name: str, table: TableEstimate, truths: Sequence[float | None] = ()) -> Sheet:
@@ -150,11 +151,11 @@ def _amounts_sheet(estimates: Estimates) -> Sheet:
 
 
 def _amount_rows(amounts: Amounts) -> Iterator[tuple[str, *tuple[float | None, ...]]]:
-    for name, figure in (("mean", amounts.mean), ("total", amounts.total)):
-        if figure:
-            yield name, *_ends(figure)
+    for name, figure in named_figures(amounts):
+        yield name, *_ends(figure)
     for each in amounts.quantiles:
-        yield f"quantile {each.share:g}", each.estimate, None, each.low, each.high
+        yield f"quantile {each.share:g}, at least", each.least, None, each.low, None
+        yield f"quantile {each.share:g}, at most", each.most, None, None, each.high
 
 
 def of_regression(model: Regression) -> Figures:

@@ -119,10 +119,11 @@ CLEAR = "counted in the clear, without noise"
 
 
 def changes(estimate: TableEstimate | WordEstimates) -> dict[str, str]:
-    """The columns `weighted_to` and `shares_of` of files, where figures are weighted or are shares
-    of those who answered."""
+    """The columns `weighted_to` and `shares_of` of files, where figures are weighted, are shares of
+    those who answered, or are shares of rounded amounts."""
     weighted = {"weighted_to": with_and(estimate.weighted_to)} if estimate.weighted_to else {}
-    return weighted | ({"shares_of": estimate.whose} if estimate.answered else {})
+    changed = estimate.answered or estimate.rounding
+    return weighted | ({"shares_of": estimate.whose + estimate.rounding} if changed else {})
 
 
 def quality(table: TableEstimate) -> str:

@@ -125,7 +125,9 @@ def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
     errors = "" if item.certain else f"; errors: {of.errors}"
-    shown = _table(titled(of.questions, item.names), f"% of {of.whose}{errors}{_note(item)}")
+    shown = _table(
+        titled(of.questions, item.names), f"% of {of.whose}{of.rounding}{errors}{_note(item)}"
+    )
     for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
         shown.add_column(Text(question if several else "answer"), overflow="fold", min_width=width)
@@ -174,8 +176,9 @@ def _grid(item: Shown) -> Table:
 def _grid_caption(item: Shown) -> str:
     truth = " (truth)" if item.has_truth else ""
     mark = f"; * {BELOW_ZERO}" if any(cell.below_zero for cell in item.cells) else ""
+    whose = f"% of {item.table.whose}{item.table.rounding}"
     interval = f"estimate ± half of the {item.intervals}{truth}{mark}"
-    return f"% of {item.table.whose}; {interval}; errors: {item.table.errors}{_note(item)}"
+    return f"{whose}; {interval}; errors: {item.table.errors}{_note(item)}"
 
 
 def _plus_minus(cell: Cell, places: int) -> Text:

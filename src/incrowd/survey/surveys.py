@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +93,19 @@ class Survey(views.Notebook, Written):
         return self.question(id).in_words(lambda answer: self.label_of(id, answer, language))
 
     def legend(self, *ids: str) -> tuple[str, ...]:
-        """A line with wording and answers for each of these questions that has a text or labels."""
-        return tuple(
+        """A line with wording and answers for each of these questions that has a text or labels,
+        and one for each question of amounts, whose answers are edges."""
+        worded = tuple(
             f"{id}: {self.text_of(id)} ({self.answers_of(id)})"
             for id in ids
             if self.question(id).text or self.question(id).labels
         )
+        rounding = "each amount was rounded at random to an edge; shares are of rounded amounts"
+        return (*worded, *(f"{id}: {rounding}" for id in self.rounded(ids)))
+
+    def rounded(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """Those of some questions whose answers are amounts, rounded at random."""
+        return tuple(id for id in ids if self.question(id).rounded and not self.question(id).open)
 
     def _in_language(self, words: str | dict[str, str] | None, language: str) -> str:
         return in_language(words, language or self.language, self.language) if words else ""

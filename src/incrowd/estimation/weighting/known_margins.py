@@ -21,13 +21,14 @@ Given = Mapping[str, Mapping[str, float]]
 class KnownMargin(NamedTuple):
     """A margin: its questions, and the share of people in each combination of answers, sum 1.
 
-    answered: whether these are shares of only those who answered: a question is optional, and "no
-    answer" has no share.
+    people: their number, if the margin was stated in people. answered: whether these are shares of
+    only those who answered: a question is optional, and "no answer" has no share.
     """
 
     ids: tuple[str, ...]
     shares: Mapping[Answers, float]
     answered: bool = False
+    people: float | None = None
 
     @property
     def name(self) -> str:
@@ -53,7 +54,7 @@ def known_margins(survey: Survey, given: Given) -> tuple[KnownMargin, ...]:
     if problems := [each for item in given.items() for each in _problems(survey, *item)]:
         raise UsageError(*problems)
     totals = {name: math.fsum(shares.values()) for name, shares in given.items()}
-    _check_sums(totals)
+    people = _people(totals)
     margins = []
     for name, numbers in given.items():
         questions, shares = [survey.question(id) for id in _parts(name)], dict[Answers, float]()
@@ -63,7 +64,7 @@ def known_margins(survey: Survey, given: Given) -> tuple[KnownMargin, ...]:
             shares[answers] = shares.get(answers, 0.0) + number / totals[name]
         optional = any(question.optional and not question.open for question in questions)
         answered = optional and not any(NO_ANSWER in answers for answers in shares)
-        margins.append(KnownMargin(_parts(name), shares, answered))
+        margins.append(KnownMargin(_parts(name), shares, answered, people.get(name)))
     return tuple(margins)
 
 
@@ -109,9 +110,12 @@ def _wrong_answers(
             yield Problem(f"margins.{name}.{answer}", value, allowed)
 
 
-def _check_sums(totals: Mapping[str, float]) -> None:
-    """Raises UsageError unless shares sum to 1, percentages to 100, and numbers of people to the
-    same total in all margins."""
+def _people(totals: Mapping[str, float]) -> dict[str, float]:
+    """The totals of the margins that are stated in people.
+
+    Raises UsageError unless shares sum to 1, percentages to 100, and numbers of people to the same
+    total in all margins.
+    """
     people: dict[str, float] = {}
     for name, total in totals.items():
         if abs(total - 1) <= CLOSE or abs(total - 100) <= 100 * CLOSE:
@@ -123,3 +127,4 @@ def _check_sums(totals: Mapping[str, float]) -> None:
     if people and max(people.values()) > (1 + CLOSE) * min(people.values()):
         sums = InWords(", ".join(f"{name} sums to {total:,g}" for name, total in people.items()))
         raise UsageError.of("margins", sums, "all margins should count the same people")
+    return people

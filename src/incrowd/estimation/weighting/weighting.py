@@ -46,6 +46,11 @@ class Change(NamedTuple):
         """Of the margins."""
         return tuple(margin.words for margin in self.margins)
 
+    def population(self, people: float) -> float:
+        """The number of people whom the tables describe: those whom margins state, if these are no
+        fewer than those who took part (otherwise they are ratios), else those who took part."""
+        return max(people, *(each.people or 0.0 for each in self.margins), 0.0)
+
     def closed(self, survey: Survey) -> Ids:
         """The randomized questions of the margins."""
         ids = (id for margin in self.margins for id in survey.closed(margin.ids))
