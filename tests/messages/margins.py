@@ -45,6 +45,18 @@ def weighted(margins, table="a"):
     return lambda _: incrowd.estimate(plan(), sent(), tables=[[table]], margins=margins)
 
 
+def silent(function, *arguments):
+    """A comparison of two questions that hardly anybody answered."""
+
+    def call(_):
+        questions = [YESNO | {"id": id, "optional": True} for id in ("a", "b")]
+        asked = incrowd.plan(survey(*questions, crowd=100, table=[{"questions": ["a", "b"]}]))
+        table = pa.table({id: ["yes"] + [None] * 99 for id in ("a", "b")})
+        function(asked, incrowd.randomize(asked, table, simulation_seed=1), *arguments)
+
+    return call
+
+
 def apart(_):
     """Questions of two messages."""
     messages = [{"questions": ["a"]}, {"questions": ["c"]}]
@@ -107,6 +119,10 @@ CASES = {
             Margin("a", ("no", "yes"), np.array([0.6, 0.4]), np.eye(2).repeat(2, axis=1)),
             Margin("b", ("x", "y"), np.array([0.4, 0.6]), np.tile(np.eye(2), 2)),
         ],
+    ),
+    "hardly anybody answered": silent(incrowd.compare, "a", "b"),
+    "hardly anybody answered the questions of a share": silent(
+        incrowd.compare_shares, {"a": "yes"}, {"b": "yes"}
     ),
     "a share of no question": lambda _: incrowd.compare_shares(made(), reports(), {}, {"a": "yes"}),
     "a share of no answer": lambda _: incrowd.compare_shares(

@@ -26,7 +26,7 @@ from incrowd.studio import results, sources
 from incrowd.studio.access import Keys
 from incrowd.studio.app import application
 from incrowd.studio.calculations import Order
-from incrowd.studio.calls import choice_of
+from incrowd.studio.calls import Choice, choice_of
 from incrowd.studio.pages import Studio
 from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
@@ -112,6 +112,12 @@ CHOICES = {
     "weighted": {"others": "health ; visits", "margins": "margins.toml"},
     "crosstab": {"view": "crosstab", "first": "sick", "second": "health"},
     "compare": {"view": "compare", "first": "health", "second": "sick", "reference": "fair"},
+    "of all people": {
+        "view": "compare",
+        "first": "health",
+        "second": "sick",
+        "of_all_people": "1",
+    },
     "correlate": {"view": "correlate"},
     "regress": {"view": "regress", "outcome": "sick", "on": ["health", "visits"]},
     "formula": {"view": "regress", "formula": "visits ~ sick + health=good"},
@@ -124,6 +130,17 @@ CHOICES = {
     "all proportions": {"view": "proportions"},
     "proportions": {"view": "proportions", "method": "simplex", "tables": ["sick", "health"]},
 }
+
+
+def test_each_view_has_its_own_choice_of_the_people_whom_it_describes():
+    """Comparisons leave out who did not answer, tables do not; a choice for one view has no effect
+    on the other."""
+    flags = {"of_those_who_answered": "--of-those-who-answered", "of_all_people": "--of-all-people"}
+    for view, own in (("tables", 0), ("crosstab", 1), ("compare", 1)):
+        for place, (flag, option) in enumerate(flags.items()):
+            choice = Choice(view=view, first="a", second="b", flags=(flag,))
+            words = choice.call.command("plan.json", "reports", "o.csv").split()
+            assert [word for word in words if word.startswith("--of")] == [option] * (place == own)
 
 
 ENDINGS = dict.fromkeys(("one", "crosstab", "regress"), ("html", "csv", "json", "xlsx", "R"))

@@ -72,7 +72,7 @@ def _option(match: re.Match[str]) -> str:
     """unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned"; what is True by
     default has another option for False."""
     name, text, word = match.groups()
-    if word == "False":
+    if word == "False" and name in _WITHOUT:
         return _WITHOUT[name]
     return " ".join(filter(None, (OPTIONS[name], text, word)))
 

@@ -208,12 +208,12 @@ def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarr
     if not any(NO_ANSWER in answers for answers in table.answers):
         return table, np.eye(table.estimate.size)
     cells = _of_substantive(table)
-    kept = substantive(table)
+    whole = substantive(table)
     name = f"those who answered {', '.join(table.questions)}"
     way_out = "use of_those_who_answered=False"
     shares, jacobian = _shares_among(table, cells, cells[-1], ("table", name), way_out)
-    among = table.linear(shares.reshape(kept.estimate.shape), jacobian, answers=kept.answers)
-    return replace(among, people=table.people * float(kept.estimate.flat[-1])), jacobian
+    among = table.linear(shares.reshape(whole.estimate.shape), jacobian, answers=whole.answers)
+    return replace(among, people=table.people * float(whole.estimate.flat[-1])), jacobian
 
 
 def substantive(table: TableEstimate) -> TableEstimate:
