@@ -12,6 +12,7 @@ from incrowd.collection.device import sending
 from incrowd.encoding.amounts import outside
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import IncrowdWarning
+from incrowd.presentation import correlations, postprocessed
 from incrowd.sampling import streaming
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_files
@@ -136,6 +137,29 @@ def test_shares_of_edges_are_not_called_shares_of_people(tmp_path):
     for option in ([], ["--crosstab"]):
         compared = " ".join(run("compare", *files, "night", "hours", *option).stdout.split())
         assert "shares are of rounded amounts" in compared
+
+
+def test_correlations_of_amounts_are_those_of_rounded_amounts():
+    """Rounding keeps the covariance and adds its own variance (x - a)(b - x), within 5 standard
+    errors; the output says so. Wrong: the correlation of the amounts themselves."""
+    asked = {"id": "hours", "type": "amount", "edges": [0, 10, 40]}
+    night = {"id": "night", "type": "yesno"}
+    raw = {"name": "Hours", "crowd": 2000, "privacy": ALMOST_NO_NOISE, "question": [asked, night]}
+    plan = incrowd.plan(incrowd.Survey.of(raw | {"table": [{"questions": ["hours", "night"]}]}))
+    hours = np.random.default_rng(3).uniform(0, 40, 2000)
+    people = pd.DataFrame({"hours": hours, "night": hours > 20})
+    reports = incrowd.randomize(plan, people, simulation_seed=7)
+    found = incrowd.correlate(plan, reports)
+    a, b = np.where(hours < 10, [[0.0], [10.0]], [[10.0], [40.0]])
+    spread = np.sqrt(np.var(hours) + np.mean((hours - a) * (b - hours)))
+    exact = np.corrcoef(hours, hours > 20)[0, 1]
+    [pair] = found.pairs
+    assert abs(pair.estimate - exact * np.std(hours) / spread) < 5 * pair.standard_error
+    assert exact - pair.estimate > 5 * pair.standard_error
+    assert found.rounded == ("hours",)
+    assert any("closer to 0" in note for note in correlations.view(found).notes)
+    tables = incrowd.postprocess(plan, reports, tables=[["hours"], ["night"]])
+    assert sum("rounded" in note for note in postprocessed.view(tables, plan.survey).notes) == 1
 
 
 def test_an_amount_is_an_outcome_without_bias():

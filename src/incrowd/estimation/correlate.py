@@ -48,7 +48,9 @@ class Correlations(views.Notebook, views.Tabular):
 
     pairs: in the order of the questions. people: the number of people. errors: whether they are of
     noise and sampling or of the noise alone. answered: whether a question is optional, so that a
-    correlation describes only the people who answered both questions.
+    correlation describes only the people who answered both questions. rounded: the questions of
+    amounts; each amount was rounded at random to an edge, which preserves covariances but adds to
+    variances, so that these correlations are closer to 0 than those of the amounts.
     """
 
     questions: tuple[str, ...]
@@ -57,6 +59,7 @@ class Correlations(views.Notebook, views.Tabular):
     errors: str
     guarantee: Guarantee
     answered: bool = False
+    rounded: tuple[str, ...] = ()
     seed: int | None = None
 
     def __repr__(self) -> str:
@@ -129,6 +132,7 @@ def correlate(
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         guarantee=guarantee,
         answered=any(np.isnan(each).any() for each in numbers.values()),
+        rounded=plan.survey.rounded(numbers),
         seed=counted.seed,
     )
 

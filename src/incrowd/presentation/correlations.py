@@ -48,6 +48,11 @@ def correlation_notes(correlations: Correlations) -> Iterator[str]:
     yield f"standard errors: {correlations.errors}"
     if correlations.answered:
         yield "each correlation describes the people who answered both questions"
+    if correlations.rounded:
+        yield (
+            f"amounts were rounded at random to edges ({', '.join(correlations.rounded)}): their "
+            "correlations are those of the rounded amounts, closer to 0 than those of the amounts"
+        )
     least = correlations.smallest_eigenvalue
     if math.isnan(least):
         yield "some correlations are missing, so they do not form a matrix"
@@ -67,6 +72,7 @@ def _facts(correlations: Correlations) -> dict[str, Any]:
         "questions": list(correlations.questions),
         "people": correlations.people,
         "answered": correlations.answered,
+        "rounded": list(correlations.rounded),
         "correlations": finite(correlations.matrix.tolist()),
         "standard_errors": finite(correlations.standard_errors.tolist()),
         "pairs": [finite(asdict(pair)) for pair in correlations.pairs],

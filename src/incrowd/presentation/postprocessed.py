@@ -26,13 +26,14 @@ def view(tables: Sequence[Postprocessed], survey: Survey) -> View:
     facts = [
         finite(asdict(item)) | {"guarantee": guarantee_facts(item.guarantee)} for item in tables
     ]
+    asked = dict.fromkeys(id for item in tables for id in item.questions)
     return View(
         title=tables[0].method,
         facts={"tables": facts},
         seed=tables[0].seed,
         promise=guarantee_sentence(tables[0].guarantee),
         tables=tuple(_numbers(item, survey) for item in tables),
-        notes=(tables[0].statement,),
+        notes=(tables[0].statement, *survey.rounding_lines(asked)),
     )
 
 

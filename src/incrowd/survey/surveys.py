@@ -100,8 +100,12 @@ class Survey(views.Notebook, Written):
             for id in ids
             if self.question(id).text or self.question(id).labels
         )
+        return (*worded, *self.rounding_lines(ids))
+
+    def rounding_lines(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """A line for each of these questions whose answers are amounts."""
         rounding = "each amount was rounded at random to an edge; shares are of rounded amounts"
-        return (*worded, *(f"{id}: {rounding}" for id in self.rounded(ids)))
+        return tuple(f"{id}: {rounding}" for id in self.rounded(ids))
 
     def rounded(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Those of some questions whose answers are amounts, rounded at random."""
