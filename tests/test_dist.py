@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import incrowd
+from tests.oracles.installed import LOCAL, NEEDING, check_outcomes, prepare, run_commands
 
 ROOT = Path(__file__).parent.parent
 CLEAN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
@@ -134,6 +135,27 @@ def test_the_wheel_works_in_a_clean_environment(built, tmp_path, way):
     unfit = [] if way == "pinned" else ["-W", "ignore::DeprecationWarning"]
     shutil.rmtree(source / "src")
     run(python, "-m", "pytest", "-q", "-m", "not slow and not spark", *unfit, *tests, cwd=source)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", ["", *NEEDING])
+def test_every_command_works_or_names_its_extra(built, tmp_path, extra):
+    """With no extra or with one alone, and with nothing of the repository beside it."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    python, wheel = tmp_path / "venv" / "bin" / "python", next(built.glob("*.whl"))
+    wanted = f"{wheel}[{extra}]" if extra else wheel
+    run(python, "-m", "pip", "install", "--quiet", wanted, cwd=tmp_path)
+    (folder := tmp_path / "work").mkdir()
+    prepare(folder)
+    commands = LOCAL | {"demo": "demo -o demo"}
+    for needing in NEEDING.values():
+        commands |= needing
+    check_outcomes(run_commands(folder, commands, python), [extra] if extra else [])
+    if extra == "studio":
+        words = (python, "-m", "incrowd", "studio", "surveys", "--no-browser")
+        with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True) as studio:
+            assert studio.stdout.readline().startswith("http://127.0.0.1:")
+            studio.terminate()
 
 
 def test_lower_bounds_are_stated():

@@ -54,6 +54,8 @@ COMMANDS = {
     "studio": ("studio:studio", "Open the studio."),
     "privacy": ("privacy:app", "Compute the privacy of noise in a crowd, by every analysis."),
 }
+# Command -> the extra that it needs if it needs one; all others need `collect`.
+EXTRAS = {"studio": "studio"}
 
 
 class Later(TyperCommand):
@@ -81,8 +83,8 @@ class Later(TyperCommand):
 
 
 def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:
-    """Run a command. Raises UsageError if it needs `collect` and that is not installed."""
-    with needing("collect", UsageError, name):
+    """Run a command. Raises UsageError if it needs an extra that is not installed."""
+    with needing(EXTRAS.get(name, "collect"), UsageError, name):
         return invoke(context)
 
 

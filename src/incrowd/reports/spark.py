@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from incrowd.errors import InWords, ReportsError, UsageError
+from incrowd.errors import InWords, ReportsError, UsageError, needing
 from incrowd.plans import Plan
 from incrowd.reports.acceptance import check_origin
 from incrowd.reports.collection import load_header, load_part, row_groups
@@ -39,7 +39,6 @@ TASKS_EACH = 2  # per core; more tasks would cost more than repeating a lost one
 THIS_MACHINE = "local[*]"
 NAMED = re.compile(r"[\w.]+(Error|Exception): ")  # the end of a Python trace
 OURS = f"{ReportsError.__module__}.{ReportsError.__name__}: "
-INSTALL = "pip install 'incrowd[spark]'"
 
 
 def count_files(
@@ -81,13 +80,10 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
     cluster need this version of Python and this package. Raises UsageError if the extra `spark`
     or Java is missing, if a session is running in this process already, or if Spark does not start.
     """
-    try:
+    with needing("spark", UsageError, "engine"):
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
-    except ImportError as error:
-        allowed = f"it needs the extra `spark` ({error}); use {INSTALL}"
-        raise UsageError.of("engine", "spark", allowed) from None
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise UsageError.of("engine", "spark", "it needs Java 17 or newer; install it")
     if SparkSession.getActiveSession() is not None:
