@@ -78,6 +78,28 @@ def likely(word: object, names: Iterable[str]) -> str:
     return f"did you mean {folded[matches[0]]}? " if matches else ""
 
 
+_SINGULAR = {
+    "are": "is",
+    "have": "has",
+    "people": "person",
+    "copies": "copy",
+    "send": "sends",
+    "strata": "stratum",
+    "were": "was",
+}
+
+
+def quantity(number: int, plural: str) -> str:
+    """Return a number and what it counts: "1,200 rows", or "1 row".
+
+    plural: what is counted, and a verb if one follows, such as "people are".
+    """
+    if number != 1:
+        return f"{number:,} {plural}"
+    words = (_SINGULAR.get(word, word.removesuffix("s")) for word in plural.split())
+    return f"1 {' '.join(words)}"
+
+
 class IncrowdError(Exception):
     """Base of all errors that a user can fix. Carries every problem, not only the first.
 

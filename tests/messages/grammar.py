@@ -24,6 +24,10 @@ ENDING = re.compile(r"[\w)\]}'\"`]$")
 BRITISH = re.compile(
     r"randomis|colour|behaviour|neighbour|\bcentre|learnt|maximis|normalis|to memoise\b|modelling"
 )
+SEVERAL = re.compile(
+    r"(?<![\w.,:/-])1 (?:\w+ )?(?:people|strata|copies|rows|reports|records|questions|tables|"
+    r"columns|invitations|messages|bits|cells|options|codes|answers|rounds|bytes|parts|seconds)\b"
+)
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 PARAMETER = re.compile(r"\b(unknown|as_planned|accept_smaller_crowd|earlier)=")
 
@@ -52,6 +56,7 @@ def _faults(problem: Problem, typed: bool) -> Iterator[str]:
         "has double punctuation": not DOUBLE.search(_unquoted(allowed)),
         "does not end properly": bool(ENDING.search(allowed)),
         "begins with a capital letter": not allowed[:1].isupper() or allowed.startswith("Spark"),
+        "counts one thing as several": not SEVERAL.search(text),
         "is not spelled the American way": not BRITISH.search(text),
         "describes nothing": not (isinstance(problem.value, InWords) and not problem.value),
         "names an option in the library": typed or not OPTION.search(words),

@@ -25,7 +25,7 @@ from incrowd.cli.options import (
     keep,
     source,
 )
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, quantity
 from incrowd.files import is_stream, write_text
 
 SHOWN = 20  # open decisions on the terminal; the file has all of them
@@ -66,7 +66,8 @@ def init(
         draft = incrowd.draft(source(data, format, encoding, sheet))
     if output:
         write_text(output, draft.toml)
-        say(f"wrote {output}: {len(draft.questions)} questions, a crowd of {draft.crowd:,}")
+        questions = quantity(len(draft.questions), "questions")
+        say(f"wrote {output}: {questions}, a crowd of {draft.crowd:,}")
     with beside(output):
         _show_draft(draft, output, json)
 
@@ -128,6 +129,7 @@ def check(
 def _show_check(result: incrowd.AnswersCheck) -> None:
     for finding in sorted(result.findings, key=lambda each: not each.refused):
         typer.echo(f"{'refused' if finding.refused else 'note   '}  {visible(str(finding))}")
-    counts = f"{result.rows:,} rows, {result.people:,} people, a crowd of {result.crowd:,}"
+    rows, people = quantity(result.rows, "rows"), quantity(result.people, "people")
+    counts = f"{rows}, {people}, a crowd of {result.crowd:,}"
     verdict = "would accept" if result.accepted else "would refuse"
     typer.echo(f"`incrowd randomize` {verdict} these answers: {counts}")

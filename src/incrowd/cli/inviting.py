@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli.console import print_json, say
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from incrowd.collection.protocol.bundle import Bundle
@@ -78,7 +78,7 @@ def report_invitations(number: int, issued: int, output: Path, json: bool) -> No
     if json:
         print_json({"invitations": number, "issued": issued, "file": str(output)})
     else:
-        say(f"wrote {output}: {number:,} invitations, {issued:,} in all; keep it secret")
+        say(f"wrote {output}: {quantity(number, 'invitations')}, {issued:,} in all; keep it secret")
 
 
 def say_secret(files: Sequence[Path]) -> None:

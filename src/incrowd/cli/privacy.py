@@ -16,7 +16,7 @@ from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
 from incrowd.cli.words import ANALYSES
-from incrowd.errors import MISSING, IncrowdError, UsageError
+from incrowd.errors import MISSING, IncrowdError, UsageError, quantity
 from incrowd.files import replaced
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def curve(
             from incrowd.presentation.charts import curve_page  # drawing is slow to import
 
             shown = f"{number_text.noise(channel.q, 6)} noise, {setting.crowd:,} people"
-            title = f"{shown}, {setting.copies} copies"
+            title = f"{shown}, {quantity(setting.copies, 'copies')}"
             temporary.write_text(curve_page(title, epsilons, deltas), encoding="utf-8")
     say(f"wrote {output}")
     say(" ".join(map(assumption_sentence, setting.assumptions(DEFAULT, channel))))

@@ -16,7 +16,7 @@ from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import AsJson, check_answers
 from incrowd.cli.randomizing import stored_key
 from incrowd.cli.words import AT_ONCE, PATIENCE
-from incrowd.errors import MISSING, UsageError, unreadable
+from incrowd.errors import MISSING, UsageError, quantity, unreadable
 
 if TYPE_CHECKING:
     from incrowd.collection.device.device import Device
@@ -260,7 +260,8 @@ def _report(facts: dict[str, Any], json: bool) -> None:
         print_json(facts)
     elif facts["outcome"] == "sent":
         accepted, rate = facts["stored"] + facts["repeated"], facts["uploads_per_second"]
-        say(f"{accepted:,} of {facts['people']:,} people sent, {rate:,.0f} uploads per second")
+        people = quantity(facts["people"], "people")
+        say(f"{accepted:,} of {people} sent, {rate:,.0f} uploads per second")
         for kind, people in facts["refused"].items():
             say(f"{people:,} were refused: {kind}")
     else:

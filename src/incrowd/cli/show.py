@@ -7,6 +7,7 @@ from itertools import cycle
 from pathlib import Path
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
+from incrowd.errors import quantity
 from incrowd.estimation.results import Estimates, Received
 from incrowd.plans import Plan
 from incrowd.plans.claims import Release
@@ -41,9 +42,9 @@ def randomized(plan: Plan, written: Written, json: bool) -> None:
         facts["not_released"] = list(left_out(plan.survey, written.strata))
     if printed_as_json(json, facts, written.seed):
         return
-    say(f"randomized {written.rows:,} rows of answers")
-    for message in messages:
-        say(f"wrote {message['reports']:,} reports to {message['output']}")
+    say(f"randomized {quantity(written.rows, 'rows')} of answers")
+    for reports, file in zip(written.reports, written.files, strict=True):
+        say(f"wrote {quantity(reports, 'reports')} to {file}")
 
 
 def counted(tally: Tally, output: Path, json: bool) -> None:

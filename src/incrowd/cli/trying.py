@@ -24,7 +24,7 @@ from incrowd.cli.options import (
     make_folder,
     source,
 )
-from incrowd.errors import InWords, UsageError, needing
+from incrowd.errors import InWords, UsageError, needing, quantity
 from incrowd.files import write_text
 
 if TYPE_CHECKING:
@@ -139,16 +139,16 @@ def _whole_path(survey: incrowd.Survey, answers: pa.Table, output: Path) -> incr
     """Plan, randomize, estimate and compare; write a file at each step."""
     plan = incrowd.plan(survey)
     write_text(output / "plan.json", plan.dumps())
-    say(f"planned {len(survey.questions)} questions: {output / 'plan.json'}")
+    say(f"planned {quantity(len(survey.questions), 'questions')}: {output / 'plan.json'}")
     say(_precision(plan))
     reports = incrowd.randomize(plan, answers)
     incrowd.save_reports(reports, output / "reports")
-    say(f"randomized {answers.num_rows:,} records: {output / 'reports'}")
+    say(f"randomized {quantity(answers.num_rows, 'records')}: {output / 'reports'}")
     loaded = incrowd.load_reports(output / "reports")
     estimates = incrowd.estimate(plan, loaded)
     compared = dataclasses.replace(estimates, truth=incrowd.truth(plan, answers))
     incrowd.save_estimates(compared, output / "report.html")
-    say(f"estimated {len(compared.tables)} tables: {output / 'report.html'}")
+    say(f"estimated {quantity(len(compared.tables), 'tables')}: {output / 'report.html'}")
     return compared
 
 

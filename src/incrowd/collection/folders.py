@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import SECRET_BYTES, KeyConfiguration, PrivateKey
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import InWords, UsageError, quantity
 from incrowd.files import BEGUN, write_private
 from incrowd.reports.locking import locked
 
@@ -55,7 +55,9 @@ def load_key(path: Path, configuration: KeyConfiguration, service: str) -> Priva
         raise UsageError.of("key", str(path), allowed) from None
     if len(content) != SECRET_BYTES:
         allowed = f"should have {SECRET_BYTES}; use the file that {command} made"
-        raise UsageError.of("key", InWords(f"{path} has {len(content):,} bytes"), allowed)
+        raise UsageError.of(
+            "key", InWords(f"{path} has {quantity(len(content), 'bytes')}"), allowed
+        )
     private = PrivateKey(configuration.kem, content)
     if private.public != configuration.public:
         raise UsageError.of("key", str(path), OTHER_KEY)

@@ -12,6 +12,7 @@ import numpy as np
 
 from incrowd.characters import cleaned, hidden
 from incrowd.drafts.missing import FEW, no_answers, number, spikes
+from incrowd.errors import quantity
 from incrowd.survey import NONE, SEPARATOR
 from incrowd.survey.question import TABLE_SEPARATOR
 
@@ -296,8 +297,8 @@ def _numbers(column: Column, counts: Mapping[float, int]) -> DraftQuestion:
     question = DraftQuestion(column.name, {"type": "number", "edges": bins})
     for value in possible_codes:
         question = question.doubting(
-            f"{value:.15g} occurs in {counts[value]:,} rows, far from all other numbers; "
-            "if it means no answer, add it to missing"
+            f"{value:.15g} occurs in {quantity(counts[value], 'rows')}, far from all other "
+            "numbers; if it means no answer, add it to missing"
         )
     if len(bins) < FEWEST_BINS:
         question = question.doubting(

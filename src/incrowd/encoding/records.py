@@ -28,7 +28,7 @@ from incrowd.encoding.cells import (
     without_point,
 )
 from incrowd.encoding.spelling import as_text
-from incrowd.errors import AnswersError, InWords, Problem, likely
+from incrowd.errors import AnswersError, InWords, Problem, likely, quantity
 from incrowd.plans.strata import stratum_numbers
 from incrowd.survey import NO_ANSWER, NONE, SEPARATOR, AnyQuestion, Codes, Survey, Text, takes_words
 from incrowd.survey.crossings import Block, cell_answers
@@ -307,7 +307,7 @@ def _mistakes(
         shown = InWords("the answer is missing") if value is None else value
         yield Problem(f"row {before + row + 1}, {id}", shown, hint(value, choices) + allowed)
     if len(rows) > SHOWN:
-        yield Problem(id, InWords(f"{len(rows):,} rows have this mistake"), allowed)
+        yield Problem(id, InWords(f"{quantity(len(rows), 'rows have')} this mistake"), allowed)
 
 
 def hint(value: object, choices: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from incrowd import views
-from incrowd.errors import UsageError, likely
+from incrowd.errors import UsageError, likely, quantity
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import check_tables, table
@@ -63,8 +63,8 @@ class Correlations(views.Notebook, views.Tabular):
     seed: int | None = None
 
     def __repr__(self) -> str:
-        simulated = views.simulated(self.seed)
-        return f"Correlations({len(self.questions)} questions, {self.people:,} people{simulated})"
+        of = quantity(len(self.questions), "questions"), quantity(self.people, "people")
+        return f"Correlations({', '.join(of)}{views.simulated(self.seed)})"
 
     @property
     def matrix(self) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from incrowd import views
-from incrowd.errors import Problem, TableError
+from incrowd.errors import Problem, TableError, quantity
 from incrowd.estimation.amounts import Amounts
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
@@ -146,10 +146,11 @@ class Estimates(views.Notebook, views.Tabular):
     not_made: tuple[NotMade, ...] = ()
 
     def __repr__(self) -> str:
-        tables = f"{len(self.tables)} tables, {len(self.words)} lists of words"
+        tables = quantity(len(self.tables), "tables")
+        lists = quantity(len(self.words), "lists")
         name = self.plan.survey.name
-        came = f"crowd={self.crowd:,}, {self.reports:,} reports{views.simulated(self.seed)}"
-        return f"Estimates({name!r}, {tables}, {came})"
+        reports = f"{quantity(self.reports, 'reports')}{views.simulated(self.seed)}"
+        return f"Estimates({name!r}, {tables}, {lists} of words, crowd={self.crowd:,}, {reports})"
 
     def table(self, *questions: str) -> TableEstimate:
         """The table of some questions, in the order in which they were estimated.

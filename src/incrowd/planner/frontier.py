@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.accountant.analyses import plannable
-from incrowd.errors import PrivacyError
+from incrowd.errors import PrivacyError, quantity
 from incrowd.planner.alternatives import with_privacy
 from incrowd.planner.groups import Progress
 from incrowd.planner.plan import make_plan
@@ -48,7 +48,7 @@ def frontier(plan: Plan, progress: Progress | None = None) -> Frontier:
     epsilons: list[tuple[float, float]] = []
     for budget in budgets.tolist():
         if progress:
-            progress(f"error with {budget:,} reports per person")
+            progress(f"error with {quantity(budget, 'reports')} per person")
         free = {"messages": (), "copies": 1, "reports_per_person": budget}
         fewer = reports[-1][1] if reports else math.inf  # nobody has to use the whole budget
         error = certified_error(survey.model_copy(update=free), earlier)

@@ -14,7 +14,7 @@ from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import AnyContribution, Part
-from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError
+from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError, quantity
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.guarantees import planned, requested
 from incrowd.planner.cell_ways import likely_ways, ways
@@ -133,7 +133,8 @@ def certified_messages(
     """
     if progress:
         reports = sum(share.copies for share in way.allocation.shares)
-        progress(f"certifying {len(way.groups):,} messages, {reports:,} reports per person")
+        messages = quantity(len(way.groups), "messages")
+        progress(f"certifying {messages}, {quantity(reports, 'reports')} per person")
     candidates, failure = [], None
     for permanent in _permanent_noises(survey, way):
         try:

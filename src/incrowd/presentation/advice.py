@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Protocol
 
 from incrowd.accountant.channels.base import rounded_up
+from incrowd.errors import quantity
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
@@ -164,7 +165,7 @@ def sharper(plan: Plan, effective: float, others: Sequence[Way]) -> Iterator[str
         now, local_now = len(plan.messages), plan.guarantee.local_epsilon
         split = f", and {messages:,} messages instead of {now:,}" if messages > now else ""
         yield (
-            f"sending {math.ceil(reports):,} reports per person would {_cut(ratio)}: "
+            f"sending {quantity(math.ceil(reports), 'reports')} per person would {_cut(ratio)}: "
             f"--reports-per-person {math.ceil(reports)}; without the shuffler, "
             f"ε {written_out(local)} would remain instead of {written_out(local_now)}{split}"
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from incrowd.errors import quantity
 from incrowd.estimation.correlate import Correlation, Correlations
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
@@ -21,9 +22,8 @@ HEADINGS = ("questions", "correlation", "error", "95% interval")
 
 def view(correlations: Correlations) -> View:
     """The view of all pairs, with a note if they do not form a correlation matrix."""
-    title = (
-        f"correlations of {len(correlations.questions)} questions, {correlations.people:,} people"
-    )
+    questions = quantity(len(correlations.questions), "questions")
+    title = f"correlations of {questions}, {quantity(correlations.people, 'people')}"
     lines = tuple(map(_row, correlations.pairs))
     return View(
         title=title,

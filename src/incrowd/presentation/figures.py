@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from incrowd.errors import quantity
 from incrowd.presentation import crosstabs, sentences
 from incrowd.presentation.amounts import named_figures
 from incrowd.presentation.comparisons import comparison_notes, independence_words, people_of, whose
@@ -234,7 +235,7 @@ def of_correlations(correlations: Correlations) -> Figures:
     rows = [(*pair.questions, *_ends(pair), pair.reason) for pair in correlations.pairs]
     return Figures(
         kind="correlations",
-        title=f"correlations, {correlations.people:,} people",
+        title=f"correlations, {quantity(correlations.people, 'people')}",
         promise=promise_lines(correlations.guarantee, correlations.seed),
         sheets=(Sheet("pairs", ("first", "second", *FIGURES, "reason"), tuple(rows)),),
         squares=(

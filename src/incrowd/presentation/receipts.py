@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from incrowd.errors import quantity
 from incrowd.plans.claims import Release
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def receipt_sentences(receipt: Received) -> Iterator[str]:
     )
     for message, reports, most in receipt.crowded:
         yield (
-            f"Message {message + 1} has {reports:,} reports, more than the {most:,} that "
-            f"{receipt.opened_people:,} people send: {filled}other reports were lost."
+            f"Message {message + 1} has {quantity(reports, 'reports')}, more than the {most:,} "
+            f"that {quantity(receipt.opened_people, 'people send')}: {filled}other reports were "
+            "lost."
         )
 
 
@@ -67,9 +69,10 @@ def unaccounted(received: Iterable[Received]) -> Iterator[str]:
             used[receipt.bundle] = receipt.used
     for bundle, number in used.items():
         if more := number - people[bundle]:
+            which = "more" if more > 0 else "fewer"
             yield (
-                f"{abs(more):,} {'more' if more > 0 else 'fewer'} invitations were used than there "
-                f"are people in these receipts of bundle {bundle}. {_MORE if more > 0 else _FEWER}"
+                f"{quantity(abs(more), f'{which} invitations were')} used than there are people in "
+                f"these receipts of bundle {bundle}. {_MORE if more > 0 else _FEWER}"
             )
 
 
@@ -93,9 +96,9 @@ def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -
         if release.id not in receipts:
             yield (
                 f"There is no receipt for release {release.id[:12]}… (bundle "
-                f"{release.claims.bundle[:12]}…, {release.people:,} people): nobody verified what "
-                f"the {'shuffler' if release.claims.mixers == 1 else 'mixers'} signed. The "
-                "guarantee relies on what the reports themselves state."
+                f"{release.claims.bundle[:12]}…, {quantity(release.people, 'people')}): nobody "
+                f"verified what the {'shuffler' if release.claims.mixers == 1 else 'mixers'} "
+                "signed. The guarantee relies on what the reports themselves state."
             )
 
 
@@ -110,16 +113,17 @@ def _received(receipt: Received) -> str:
     if receipt.tokens is not None:
         return f"Receipt of {strata}: {_mixed(receipt, opened)}. Bundle {receipt.bundle}."
     return (
-        f"Receipt of {strata}: the shuffler signed that {receipt.people:,} people sent "
-        f"{receipt.reports:,} sealed reports ({receipt.places} each, dummies included), "
-        f"{_codes(receipt)}. {opened:,} of them were opened, enough for {receipt.opened_people:,} "
-        f"people; {_rejected(receipt)}. {_NOT_SHOWN}. Bundle {receipt.bundle}."
+        f"Receipt of {strata}: the shuffler signed that {quantity(receipt.people, 'people')} sent "
+        f"{quantity(receipt.reports, 'sealed reports')} ({receipt.places} each, dummies included), "
+        f"{_codes(receipt)}. {opened:,} of them were opened, enough for "
+        f"{quantity(receipt.opened_people, 'people')}; {_rejected(receipt)}. {_NOT_SHOWN}. "
+        f"Bundle {receipt.bundle}."
     )
 
 
 def _mixed(receipt: Received, opened: int) -> str:
     """What the two mixers and the inviter signed."""
-    people = f"the first mixer signed that {receipt.people:,} people sent an upload"
+    people = f"the first mixer signed that {quantity(receipt.people, 'people')} sent an upload"
     if not receipt.tokens:
         return (
             f"{people}, and the second mixer that there were too few reports with a token of the "
@@ -132,10 +136,10 @@ def _mixed(receipt: Received, opened: int) -> str:
             f"The inviter signed that {receipt.used:,} of {receipt.issued:,} invitations were used"
         )
     return (
-        f"{people}, and the second mixer that {receipt.reports:,} sealed reports have a token of "
-        f"the inviter (by message: {each}; dummies included). {opened:,} of them were opened, "
-        f"enough for {receipt.opened_people:,} people; {_rejected(receipt)}. {issued}. "
-        f"{_TOKENS_SHOW}"
+        f"{people}, and the second mixer that {quantity(receipt.reports, 'sealed reports have')} a "
+        f"token of the inviter (by message: {each}; dummies included). {opened:,} of them were "
+        f"opened, enough for {quantity(receipt.opened_people, 'people')}; {_rejected(receipt)}. "
+        f"{issued}. {_TOKENS_SHOW}"
     )
 
 

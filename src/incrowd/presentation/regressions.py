@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from incrowd.errors import quantity
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
@@ -66,8 +67,8 @@ def title(model: Regression) -> str:
     """The title of the table of coefficients."""
     what = "log odds" if model.family == "logistic" else "linear model"
     if model.expected:
-        return f"{what} of {model.outcome}: expected errors with {model.people:,} people"
-    return f"{what} of {model.outcome}, {model.people:,} people, 95% intervals"
+        return f"{what} of {model.outcome}: expected errors with {quantity(model.people, 'people')}"
+    return f"{what} of {model.outcome}, {quantity(model.people, 'people')}, 95% intervals"
 
 
 def way(model: Regression) -> str:

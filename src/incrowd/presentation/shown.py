@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.base import rounded_up
+from incrowd.errors import quantity
 from incrowd.estimation.weighting.margins import weights_words
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import (
@@ -237,7 +238,8 @@ def about(estimates: Estimates, where: str) -> Iterator[Fact]:
     where: where to find the tables of each stratum.
     """
     survey, smallest = estimates.plan.survey, " in the smallest stratum" * bool(estimates.strata)
-    yield Fact("Crowd", (f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned",))
+    people = f"{quantity(estimates.crowd, 'people')}{smallest}"
+    yield Fact("Crowd", (f"{people}; {survey.crowd:,} planned",))
     if strata := tuple(_strata_words(estimates, where)):
         yield Fact("Strata", strata)
     rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
@@ -264,7 +266,7 @@ def _strata_words(estimates: Estimates, where: str) -> Iterator[str]:
         return
     for stratum in estimates.strata:
         together = " together" if len(stratum.names) > 1 else ""
-        yield f"{listed(stratum.names)}: {stratum.people:,} people{together}"
+        yield f"{listed(stratum.names)}: {quantity(stratum.people, 'people')}{together}"
     if estimates.left_out:
         yield f"not in these reports, with too few people or none: {listed(estimates.left_out)}"
     each = f"; for each stratum separately: {where}" if estimates.strata[0].tables else ""

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from incrowd.errors import quantity
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent
 from incrowd.presentation import number_text
@@ -210,7 +211,7 @@ def _participation(asked: EarlierPlan) -> str:
     people = asked.survey.hidden(min(collected.people)) if collected.people else asked.crowd
     of = f" of the {planned:,} planned" if people < planned else f", {planned:,} planned"
     of = of if people != planned else ""
-    text = f"{people:,} people{of if collected.people else ' as planned, not counted'}"
+    text = f"{quantity(people, 'people')}{of if collected.people else ' as planned, not counted'}"
     if collected.bundle:
         text += f", over a network, bundle {collected.bundle}"
     return f"{text}, not protected by mixing: charged as if with names" if asked.linked else text

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from incrowd.accountant.analyses import analysis
+from incrowd.errors import quantity
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import number_text
 from incrowd.presentation.data import guarantee_facts
@@ -165,19 +166,20 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
             )
         for people in verification.impossible_people or ():
             yield (
-                f"message {people.message}: {people.people:,} people send {people.low:,} to "
-                f"{people.high:,} reports; {people.reports:,} were accepted"
+                f"message {people.message}: {quantity(people.people, 'people send')} "
+                f"{people.low:,} to {quantity(people.high, 'reports')}; {people.reports:,} were "
+                "accepted"
             )
         cannot = verification.impossible or verification.impossible_people
         fit = "cannot come from" if cannot else "can come from"
-        yield f"the {verification.reports:,} accepted reports {fit} this plan"
+        yield f"the {quantity(verification.reports or 0, 'accepted reports')} {fit} this plan"
     if verification.rejected:
         yield (
-            f"{verification.rejected:,} reports were rejected: no device that follows the plan "
-            "could have sent them"
+            f"{quantity(verification.rejected, 'reports were')} rejected: no device that "
+            "follows the plan could have sent them"
         )
     for names, number in (verification.people or {}).items():
-        yield f"stratum {listed(names)}: {number:,} people"
+        yield f"stratum {listed(names)}: {quantity(number, 'people')}"
     if verification.missing:
         yield _missing(plan, verification)
 
@@ -189,11 +191,11 @@ def _missing(plan: Plan, verification: Verification) -> str:
         absent = with_and(list(map(str, verification.absent)))
         messages = "messages" if len(verification.absent) > 1 else "message"
         return (
-            f"no reports of {messages} {absent} were given, so {missing:,} people are missing: "
-            f"name the reports of all {len(plan.messages)} messages, or their folder"
+            f"no reports of {messages} {absent} were given, so {quantity(missing, 'people are')} "
+            f"missing: name the reports of all {len(plan.messages)} messages, or their folder"
         )
     stratum = " in each stratum" if plan.survey.open else ""
     return (
-        f"{missing:,} people are missing: the plan requires {crowd:,}{stratum}, and these reports "
-        f"come from {crowd - missing:,}; if there are more reports, name all of them"
+        f"{quantity(missing, 'people are')} missing: the plan requires {crowd:,}{stratum}, and "
+        f"these reports come from {crowd - missing:,}; if there are more reports, name all of them"
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from incrowd.errors import InWords, ReportsError
+from incrowd.errors import InWords, ReportsError, quantity
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import Names, label, strata
 from incrowd.reports.collection import Collection
@@ -35,7 +35,7 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
         raise ReportsError.of(
             "reports",
-            InWords(f"{reports.bits} bits"),
+            InWords(quantity(reports.bits, "bits")),
             f"the plan's reports have {bits}; {_ITS_PLAN}",
         )
     if reports.people is None and message.declared(0) is not None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd import views
-from incrowd.errors import IncrowdError, ReportsError, unreadable
+from incrowd.errors import IncrowdError, ReportsError, quantity, unreadable
 from incrowd.plans.claims import Release
 from incrowd.plans.digests import EDITED, digest_of, read_json
 
@@ -65,7 +65,7 @@ class Collection:
         return len(self.packed)
 
     def __repr__(self) -> str:
-        sizes = f"{len(self):,} reports of {self.bits:,} bits"
+        sizes = f"{quantity(len(self), 'reports')} of {quantity(self.bits, 'bits')}"
         where = f"plan={self.plan[:12]}…, message={self.message}"
         return f"Collection({where}, {sizes}{views.simulated(self.seed)})"
 
@@ -181,7 +181,7 @@ def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
             if rows > group_rows(width):
                 most = f"should have at most {group_rows(width):,} of {width} bytes each"
                 raise ReportsError.of(
-                    "reports", str(path), f"a row group has {rows:,} reports; {most}"
+                    "reports", str(path), f"a row group has {quantity(rows, 'reports')}; {most}"
                 )
         yield file
     except OSError as error:

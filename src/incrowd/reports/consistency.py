@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from incrowd.errors import IncrowdError, InWords, ReportsError
+from incrowd.errors import IncrowdError, InWords, ReportsError, quantity
 from incrowd.plans import Cells, Message, Plan
 from incrowd.plans.strata import Names, label
 from incrowd.reports.acceptance import another_plan, stratum_named, wrong_strata
@@ -66,8 +66,9 @@ def check_people(plan: Plan, tally: Tally) -> None:
             continue
         low = sends(message, counts.declared).low
         if counts.accepted < low:
-            sent = f"send at least {math.ceil(low):,} reports, but there are {counts.accepted:,}"
-            raise _impossible(number, f"{counts.declared:,} people {sent}")
+            least = quantity(math.ceil(low), "reports")
+            people = f"{quantity(counts.declared, 'people send')} at least {least}"
+            raise _impossible(number, f"{people}, but there are {counts.accepted:,}")
 
 
 def people_of(plan: Plan, tally: Tally) -> int:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from incrowd.errors import InWords, ReportsError, UsageError, needing
+from incrowd.errors import InWords, ReportsError, UsageError, needing, quantity
 from incrowd.plans import Plan
 from incrowd.reports.acceptance import check_origin
 from incrowd.reports.collection import load_header, load_part, row_groups
@@ -66,7 +66,7 @@ def count_files(
     if len(total.parts) != len(places):
         raise ReportsError.of(
             "reports",
-            InWords(f"{len(total.parts)} of {len(places)} parts arrived"),
+            InWords(f"{len(total.parts)} of {quantity(len(places), 'parts')} arrived"),
             "run the count again",
         )
     return total

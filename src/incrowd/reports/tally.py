@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from incrowd import views
-from incrowd.errors import ReportsError
+from incrowd.errors import ReportsError, quantity
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan
@@ -81,7 +81,8 @@ class Tally:
 
     def __repr__(self) -> str:
         accepted = sum(counts.accepted for counts in self.messages.values())
-        counted = f"{len(self.tables)} tables of {self.kind}, {accepted:,} reports"
+        tables, reports = quantity(len(self.tables), "tables"), quantity(accepted, "reports")
+        counted = f"{tables} of {self.kind}, {reports}"
         return f"Tally(plan={self.plan[:12]}…, {counted}{views.simulated(self.seed)})"
 
     def __add__(self, other: Tally) -> Tally:

@@ -20,7 +20,7 @@ from incrowd.encoding.cells import texts_of, without_point
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.records import DROP, EncodedAnswers, hint, one_row_each, read_column
 from incrowd.encoding.sources import source_of
-from incrowd.errors import MISSING, AnswersError, Problem, described
+from incrowd.errors import MISSING, AnswersError, Problem, described, quantity
 from incrowd.sampling.randomize import outside_lines as amount_lines
 from incrowd.sampling.strata import FEWER, release_lines, released
 from incrowd.survey import AnyQuestion, Codes, Survey, takes_numbers
@@ -126,7 +126,8 @@ def check(
     except AnswersError as error:
         findings += _refused(error.problems)
         if rows:
-            findings.append(Finding("answers", f"only the first {rows:,} rows were checked"))
+            checked = f"only the first {quantity(rows, 'rows were')} checked"
+            findings.append(Finding("answers", checked))
     findings += chain.from_iterable(each.findings() for each in columns)
     findings += filter(None, [already_randomized(survey)])
     if rows:
@@ -237,7 +238,8 @@ def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, lis
         return table, _refused(error.problems)
     if (most := pc.max(ids.field("counts")).as_py()) == 1:
         return first, []
-    shown = f"{table.num_rows:,} rows of {len(ids):,} people, up to {most:,} of one person"
+    people = quantity(len(ids), "people")
+    shown = f"{table.num_rows:,} rows of {people}, up to {most:,} of one person"
     return first, [Finding(id, shown, "each person sends one set of reports")]
 
 
@@ -257,7 +259,7 @@ def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Findin
     """Yield findings about too few people for the crowd, or for strata."""
     if not survey.open:
         if people < survey.crowd:
-            shown = f"{people:,} people, where the survey's crowd is {survey.crowd:,}"
+            shown = f"{quantity(people, 'people')}, where the survey's crowd is {survey.crowd:,}"
             yield Finding("crowd", shown, FEWER)
         return
     if strata.total() < people:  # some open answers are wrong

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import AnswersError, IncrowdWarning, InWords
+from incrowd.errors import AnswersError, IncrowdWarning, InWords, quantity
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, Names, grouped, label, left_out, strata
 from incrowd.sampling.permanent import Memory
@@ -40,7 +40,7 @@ def released(survey: Survey, numbers: np.ndarray) -> dict[Names, Group]:
     labels = strata(survey)
     releases = {tuple(labels[n] for n in group): group for group in grouped(survey, numbers)}
     if not releases:
-        most = f"{np.bincount(numbers).max(initial=0):,} people in the largest stratum"
+        most = f"{quantity(np.bincount(numbers).max(initial=0), 'people')} in the largest stratum"
         allowed = f"a release needs at least {survey.crowd:,}; ask more people, or merge answers"
         raise AnswersError.of("answers", InWords(most), allowed)
     return releases
@@ -64,7 +64,7 @@ def release_lines(
     if rest:
         few = f"fewer than {survey.crowd:,} people are in each"
         listed = ", ".join(labels[n] for n in rest)
-        yield f"not released: {listed} ({people[rest].sum():,} people): {few}"
+        yield f"not released: {listed} ({quantity(people[rest].sum(), 'people')}): {few}"
     for names in releases:
         if len(names) > 1:
             text = f"{label(names)}: fewer than {survey.crowd:,} people are in each"
@@ -74,7 +74,7 @@ def release_lines(
 def warn_of_fewer_people(plan: Plan, people: int) -> None:
     """Warn if there are fewer people than the crowd, unless questions are open."""
     if people < plan.survey.crowd and not plan.survey.open:
-        counts = f"{people:,} people are randomized, but the plan's guarantee needs "
+        counts = f"{quantity(people, 'people are')} randomized, but the plan's guarantee needs "
         warnings.warn(f"{counts}{plan.survey.crowd:,}: {FEWER}", IncrowdWarning, stacklevel=3)
 
 

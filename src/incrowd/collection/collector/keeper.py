@@ -19,7 +19,7 @@ from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.steady import steadiness
 from incrowd.collection.taking import Shelf
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, quantity
 from incrowd.files import destroy
 
 GRACE = timedelta(days=7)  # after the shuffler deleted strata that were too small
@@ -139,9 +139,10 @@ def _state(folder: Path) -> tuple[bool, str]:
     except IncrowdError as error:
         return False, str(error)
     if receipt.is_refused:
-        return True, f"{receipt.people:,} people, but too few tokens; nothing was counted"
+        people = quantity(receipt.people, "people")
+        return True, f"{people}, but too few tokens; nothing was counted"
     rejected = sum(receipt.rejected.values())
-    return True, f"opened, {receipt.accepted:,} reports accepted, {rejected:,} rejected"
+    return True, f"opened, {quantity(receipt.accepted, 'reports')} accepted, {rejected:,} rejected"
 
 
 def _invitations(places: Places, bundle: Bundle) -> Iterator[Finding]:

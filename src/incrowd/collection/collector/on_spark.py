@@ -23,7 +23,7 @@ from incrowd.collection.collector.opening import Opener, Piece, kinds_of
 from incrowd.collection.collector.places import load_private
 from incrowd.collection.machine import protect
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.errors import InWords, ReportsError
+from incrowd.errors import InWords, ReportsError, quantity
 from incrowd.reports.spark import Batches, in_arrow
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _pieces(table: pa.Table, many: int, bundle: Bundle) -> Iterator[Piece]:
     """Yield the pieces in the order of the release. Raises ReportsError if any is missing."""
     rows = sorted(table.to_pylist(), key=lambda row: row["number"])
     if [row["number"] for row in rows] != list(range(many)):
-        missing = InWords(f"{len(rows)} of {many} parts arrived")
+        missing = InWords(f"{len(rows)} of {quantity(many, 'parts')} arrived")
         raise ReportsError.of("release", missing, "try again")
     width, kinds = bundle.shape.width, kinds_of(bundle)
     for row in rows:

@@ -19,7 +19,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import InWords, ProtocolError, UsageError
+from incrowd.errors import InWords, ProtocolError, UsageError, quantity
 from incrowd.sampling.permanent import Memory
 
 AT_ONCE = 8
@@ -79,7 +79,7 @@ def send_each(
     """
     if len(codes) < people.number:
         allowed = f"should be at least {people.number:,}, one for each row"
-        raise UsageError.of("codes", InWords(f"{len(codes):,} codes"), allowed)
+        raise UsageError.of("codes", InWords(quantity(len(codes), "codes")), allowed)
 
     def one(row: int) -> str:
         person, secret = people.take(np.array([row])), memory and memory[row : row + 1]

@@ -23,7 +23,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import check_code, code_field
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import MISSING, InWords, PlanError, ProtocolError, UsageError
+from incrowd.errors import MISSING, InWords, PlanError, ProtocolError, UsageError, quantity
 from incrowd.presentation.example import Example, examples
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.survey.words import look_alike_warnings
@@ -201,7 +201,7 @@ class Device:
         """Return a new upload, for two mixers without its tokens."""
         plan, table = self.bundle.plan, _table(answers)
         if table.num_rows != 1:
-            rows = InWords(f"{table.num_rows:,} rows")
+            rows = InWords(quantity(table.num_rows, "rows"))
             raise UsageError.of("answers", rows, "should be one row: the answers of one person")
         field = checked_code(self.bundle, code)
         person = EncodedAnswers.of(plan.survey, table)

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA384
 
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, ProtocolError, quantity
 
 try:  # services have it, with the extra `collect`: it takes a twentieth of the time of `pow`
     from gmpy2 import powmod
@@ -65,7 +65,7 @@ class TokenKey:
     def parse(cls, data: bytes) -> TokenKey:
         """Return the key with a modulus of 256 bytes. Raises ProtocolError for any other length."""
         if len(data) != SIGNATURE_BYTES:
-            value = InWords(f"has {len(data):,} bytes")
+            value = InWords(f"has {quantity(len(data), 'bytes')}")
             allowed = f"should have {SIGNATURE_BYTES} bytes"
             raise ProtocolError.of("token_key.modulus", value, allowed)
         return cls(int.from_bytes(data))

@@ -19,7 +19,7 @@ from incrowd.collection.protocol.addresses import checked_address, host, is_loop
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES, TokenKey, check_roots
 from incrowd.collection.protocol.plaintext import Shape
 from incrowd.collection.protocol.sealed import LABEL, KeyConfiguration, sealed_length
-from incrowd.errors import IncrowdError, InWords, ProtocolError
+from incrowd.errors import IncrowdError, InWords, ProtocolError, quantity
 from incrowd.plans import Plan
 from incrowd.plans.digests import canonical, read_json
 from incrowd.plans.message import place
@@ -207,7 +207,7 @@ class Bundle(_Frozen, ABC):
         Raises ProtocolError for other bytes, and if the bundle contradicts itself.
         """
         if len(data) > MOST_BYTES:
-            raise ProtocolError.of("bundle", InWords(f"has {len(data):,} bytes"), _LARGE)
+            raise ProtocolError.of("bundle", InWords(f"has {quantity(len(data), 'bytes')}"), _LARGE)
         try:
             content = read_json(data.decode())
             plan = {"plan": content.pop("plan"), "digest": content.pop("plan_digest")}

@@ -29,7 +29,7 @@ from incrowd.collection.protocol.bundle import (
 )
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, Statement, too_short
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, ProtocolError, quantity
 
 EMPTY = hashlib.sha256().digest()
 BATCH = struct.Struct(f">{DIGEST_BYTES}sH")
@@ -180,7 +180,7 @@ class MixedRelease(Statement):
                 raise ProtocolError.of("release.body", InWords("is not empty"), allowed)
             return
         if len(self.tokens) != (right := len(bundle.plan.messages)):
-            counts = InWords(f"are counted for {len(self.tokens)} messages")
+            counts = InWords(f"are counted for {quantity(len(self.tokens), 'messages')}")
             raise ProtocolError.of("release.tokens", counts, f"should be counted for {right}")
         for tokens, slots in zip(self.tokens, bundle.slots, strict=True):
             least, most = slots * bundle.plan.survey.crowd, slots * self.people

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, ProtocolError, quantity
 from incrowd.plans import Plan
 
 VERSION = 1
@@ -52,7 +52,9 @@ class Shape:
         """Return the plaintext of a report. Raises ProtocolError as `read` does."""
         plaintext = (START.pack(VERSION, message) + packed).ljust(self.length, b"\0")
         if len(packed) != self.width(message):
-            raise _wrong(f"has {len(packed)} bytes", f"should have {self.width(message)}")
+            raise _wrong(
+                f"has {quantity(len(packed), 'bytes')}", f"should have {self.width(message)}"
+            )
         self.read(plaintext)
         return plaintext
 
@@ -67,7 +69,7 @@ class Shape:
         Any free bit could be a mark that identifies a sender.
         """
         if len(plaintext) != self.length:
-            raise _wrong(f"has {len(plaintext)} bytes", f"should have {self.length}")
+            raise _wrong(f"has {quantity(len(plaintext), 'bytes')}", f"should have {self.length}")
         version, message = START.unpack_from(plaintext)
         if version != VERSION:
             raise _wrong(f"is of version {version}", f"should be of version {VERSION}")

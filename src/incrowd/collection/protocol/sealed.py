@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.hpke import (
     Suite,
 )
 
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, ProtocolError, quantity
 
 MEDIA_TYPE = "application/vnd.incrowd.report"
 LABEL = MEDIA_TYPE.encode() + b" request\x00"
@@ -166,7 +166,9 @@ class PrivateKey:
     def __post_init__(self) -> None:
         if (size := len(self.secret)) != SECRET_BYTES:
             allowed = f"should have {SECRET_BYTES}"
-            raise ProtocolError.of("private_key", InWords(f"has {size:,} bytes"), allowed)
+            raise ProtocolError.of(
+                "private_key", InWords(f"has {quantity(size, 'bytes')}"), allowed
+            )
 
     @classmethod
     def generate(cls, kem: Kem) -> PrivateKey:

@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, ProtocolError, quantity
 
 SIGNATURE_BYTES = 64
 
@@ -124,7 +124,9 @@ def check_body(header: Statement, bundle: Bundle, length: int, digest: bytes) ->
     """Raise ProtocolError unless a body has the length and SHA-256 that its header states."""
     field = f"{header.name}.body"
     if length != (right := header.length(bundle)):
-        raise ProtocolError.of(field, InWords(f"has {length:,} bytes"), f"should have {right:,}")
+        raise ProtocolError.of(
+            field, InWords(f"has {quantity(length, 'bytes')}"), f"should have {right:,}"
+        )
     if digest != header.body:
         allowed = "its SHA-256 should be the one in the signed header"
         raise ProtocolError.of(field, InWords("is not the signed one"), allowed)
@@ -133,4 +135,4 @@ def check_body(header: Statement, bundle: Bundle, length: int, digest: bytes) ->
 def too_short(name: str, length: int) -> Exception:
     """Return the error for a header that is cut off."""
     allowed = "should contain a complete header; send it again"
-    return ProtocolError.of(name, InWords(f"has {length:,} bytes"), allowed)
+    return ProtocolError.of(name, InWords(f"has {quantity(length, 'bytes')}"), allowed)

@@ -34,7 +34,7 @@ from incrowd.collection.protocol.bundle import (
 )
 from incrowd.collection.protocol.sealed import PrivateKey, seal, unseal
 from incrowd.collection.protocol.upload import STRATUM_BYTES, Upload, parse_upload
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, ProtocolError, quantity
 
 ENTRY = b"incrowd entry 2\x00"
 SLOT = b"incrowd slot 2\x00"
@@ -118,7 +118,7 @@ class TokenRequest:
     def parse(cls, data: bytes, bundle: MixersBundle) -> TokenRequest:
         """Parse a peer's bytes. Raises ProtocolError of `request.length` or `request.bundle`."""
         if len(data) != (right := request_length(bundle)):
-            length = InWords(f"{len(data):,} bytes")
+            length = InWords(f"{quantity(len(data), 'bytes')}")
             raise ProtocolError.of("request.length", length, f"should have {right:,}")
         if data[:DIGEST_BYTES] != bundle.digest:
             allowed = f"should be {bundle.digest.hex()}; use the link of this collection"
@@ -169,7 +169,9 @@ class Pending:
         inners = inverses + keys * SIGNATURE_BYTES
         if len(data) != inners + bundle.places * bundle.sealed_length:
             allowed = "it was changed; restore it: nothing else is ever sent for its collection"
-            raise ProtocolError.of("pending", InWords(f"has {len(data):,} bytes"), allowed)
+            raise ProtocolError.of(
+                "pending", InWords(f"has {quantity(len(data), 'bytes')}"), allowed
+            )
         return cls(
             data[:start],
             int.from_bytes(data[start:nonce]),

@@ -27,7 +27,7 @@ from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.limits import MEMORY, SECONDS, limit
 from incrowd.encoding.sources import Source, refused
-from incrowd.errors import IncrowdError, InWords, Problem
+from incrowd.errors import IncrowdError, InWords, Problem, quantity
 
 # It imports from where this process does, and not from the current folder.
 _START = (
@@ -157,7 +157,7 @@ class _Child:
     def _ended(self, code: int) -> IncrowdError:
         """Return the error for a process that ended without a word."""
         if code == -getattr(signal, "SIGALRM", 0):
-            needed = f"reading it takes more than {self.seconds:,} seconds"
+            needed = f"reading it takes more than {quantity(self.seconds, 'seconds')}"
             allowed = f"{needed}; save it as CSV, or set the variable {SECONDS} to more"
         else:
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"

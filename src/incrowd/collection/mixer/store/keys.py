@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from incrowd.errors import IncrowdError, InWords
+from incrowd.errors import IncrowdError, InWords, quantity
 from incrowd.files import write_private
 
 # Errors of a store. No message contains a row, a code or an address.
@@ -109,7 +109,7 @@ class Secrets:
         """Derive the keys from a key of 32 bytes. Raises StoreError for another length."""
         if len(key) != KEY_BYTES:
             allowed = f"should have {KEY_BYTES}; without the right key nothing can be read"
-            raise StoreError.of("secret", InWords(f"has {len(key)} bytes"), allowed)
+            raise StoreError.of("secret", InWords(f"has {quantity(len(key), 'bytes')}"), allowed)
         labels = b"mark", b"tag", b"code", b"upload"
         mark, tag, code, upload = (_derived(key, label) for label in labels)
         return cls(mark, tag, code, upload, AESGCM(_derived(key, b"box")))
