@@ -190,11 +190,11 @@ def needing(extra: str, kind: type[IncrowdError], field: str) -> Iterator[None]:
 
 
 class PlanError(IncrowdError):
-    """The plan does not hold, or was changed after it was made."""
+    """The plan does not hold, or does not fit what was asked before."""
 
 
 class PlanFileError(PlanError):
-    """The plan file cannot be read, is not a plan, or was not made by a known analysis."""
+    """The file of a plan or a ledger cannot be read, or was edited after it was made."""
 
     exit_code = 2
 

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_findings, print_json, say
+from incrowd.cli.later import Group
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -131,6 +131,11 @@ def interrupted(wrote: bool) -> str:
     return other_error(text, "KeyboardInterrupt", INTERRUPTED) if wants_json() else text
 
 
+def shows_help(error: Any) -> bool:
+    """Whether an error of the parser is a request for help: a command without any argument."""
+    return type(error).__name__ == "NoArgsIsHelpError"  # a private class
+
+
 def usage_problem(error: Any) -> Problem | None:
     """The option or argument that the parser rejected, and why; None if it does not say."""
     if option := getattr(error, "option_name", ""):
@@ -141,7 +146,10 @@ def usage_problem(error: Any) -> Problem | None:
         unknown = InWords("is not an option")
         return Problem(option, unknown, f"{hint}--help lists the options")
     if (param := getattr(error, "param", None)) is None:
-        return None
+        if shows_help(error):
+            return None
+        words = InWords(error.message.removeprefix("Got "))
+        return Problem("arguments", words, "leave them out; --help lists what is needed")
     name = str(param.get_error_hint()).split(" / ")[-1].strip("'")
     if hasattr(error, "param_type"):
         return Problem(name, MISSING, "give it; --help describes it")

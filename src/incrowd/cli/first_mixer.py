@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_json, say
+from incrowd.cli.later import Group
 from incrowd.cli.mixing import BundleFile, check_mixer, run_mixer
-from incrowd.cli.options import AsJson
+from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -42,8 +44,10 @@ def init(folder: Folder, json: AsJson = False) -> None:
 
     from incrowd.collection.mixer.setup import create
     from incrowd.collection.settings import load_first_mixer_settings
+    from incrowd.files import PRIVATE_FOLDER
 
     settings, private = load_first_mixer_settings(folder), Ed25519PrivateKey.generate()
+    make_folder(folder, "folder", PRIVATE_FOLDER)
     create(settings, private)
     key = private.public_key().public_bytes_raw().hex()
     if json:

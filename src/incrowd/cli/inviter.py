@@ -19,12 +19,14 @@ from incrowd.cli.inviting import (
     report_invitations,
     say_secret,
 )
+from incrowd.cli.later import Group
 from incrowd.cli.mixing import run_with_store
-from incrowd.cli.options import AsJson, PlanFile, certified
+from incrowd.cli.options import AsJson, PlanFile, certified, make_folder
 
 CODES = "codes.csv"
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -69,6 +71,7 @@ def init(
     from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
     from incrowd.collection.inviter.setup import check_unused, install, open_store
     from incrowd.collection.settings import load_inviter_settings
+    from incrowd.files import PRIVATE_FOLDER
 
     terms, settings = MixersTerms.load(collection), load_inviter_settings(folder)
     check_unused(settings)
@@ -77,6 +80,7 @@ def init(
     checked = certified(plan)
     with working("creating the keys of the tokens"):
         result = make_mixers_bundle(checked, terms)
+    make_folder(folder, "folder", PRIVATE_FOLDER)
     install(settings, result.bundle, result.keys)
     facts = bundle_facts(result.bundle, result.guarantee, settings.bundle_file)
     facts |= {"secret": [str(path) for path in settings.private_files], "invitations": invitations}

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from incrowd.errors import UsageError, needing
+from incrowd.errors import UsageError, likely, needing
 
 # Command -> its function, and its line in the list of commands.
 COMMANDS = {
@@ -58,6 +58,17 @@ COMMANDS = {
 EXTRAS = {"studio": "studio"}
 
 
+class Group(TyperGroup):
+    """Commands with one name before theirs; an unknown one is an error like all others."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was typed. Raises UsageError if there is none of this name."""
+        if self.get_command(ctx, args[0]) is None:
+            allowed = f"{likely(args[0], self.commands)}--help lists the commands"
+            raise UsageError.of("command", args[0], allowed)
+        return super().resolve_command(ctx, args)
+
+
 class Later(TyperCommand):
     """The name and one-line help of a command that is not loaded yet."""
 
@@ -88,7 +99,7 @@ def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:
         return invoke(context)
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """All commands, none of them loaded yet."""
 
     def __init__(self, *, commands: object = None, **attributes: Any) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
+from incrowd.cli.later import Group
 from incrowd.cli.options import AsJson
 from incrowd.cli.words import ANALYSES
 from incrowd.errors import MISSING, IncrowdError, UsageError, quantity
@@ -31,6 +32,7 @@ LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -253,6 +255,7 @@ def curve(
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .html or .csv.")],
     epsilon: Annotated[float, typer.Option(help="Largest epsilon of the plot.")] = 3.0,
     points: Annotated[int, typer.Option(help="Points of each curve.", min=2, max=1000)] = 40,
+    json: AsJson = False,
 ) -> None:
     """Plot delta against epsilon for all analyses.
 
@@ -290,7 +293,14 @@ def curve(
             title = f"{shown}, {quantity(setting.copies, 'copies')}"
             temporary.write_text(curve_page(title, epsilons, deltas), encoding="utf-8")
     say(f"wrote {output}")
-    say(" ".join(map(assumption_sentence, setting.assumptions(DEFAULT, channel))))
+    assumed = setting.assumptions(DEFAULT, channel)
+    if json:
+        facts = {"output": str(output), "epsilon": epsilons.tolist()}
+        of_each = {analysis: curve.tolist() for analysis, curve in deltas.items()}
+        codes = [each.model_dump(mode="json") for each in assumed]
+        print_json({**facts, "delta": of_each, "assumptions": codes})
+        return
+    say(" ".join(map(assumption_sentence, assumed)))
 
 
 def _show(

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_findings, print_json, say
+from incrowd.cli.later import Group
 from incrowd.cli.mixing import BundleFile
-from incrowd.cli.options import AsJson
+from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -49,8 +51,10 @@ def init(
     """
     from incrowd.collection.mixer.second.keeper import make_keys
     from incrowd.collection.settings import load_second_mixer_settings
+    from incrowd.files import PRIVATE_FOLDER
 
     settings = load_second_mixer_settings(folder)
+    make_folder(folder, "folder", PRIVATE_FOLDER)
     public = make_keys(settings, classical=classical)
     if json:
         print_json({**public, "file": str(settings.public_file)})

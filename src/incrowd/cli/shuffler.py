@@ -19,10 +19,12 @@ from incrowd.cli.inviting import (
     report_invitations,
     say_secret,
 )
+from incrowd.cli.later import Group
 from incrowd.cli.mixing import check_mixer, run_mixer
-from incrowd.cli.options import AsJson, PlanFile, certified
+from incrowd.cli.options import AsJson, PlanFile, certified, make_folder
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -60,9 +62,11 @@ def init(
     from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
     from incrowd.collection.mixer.setup import install
     from incrowd.collection.settings import load_shuffler_settings
+    from incrowd.files import PRIVATE_FOLDER
 
     terms, settings = ShufflerTerms.load(collection), load_shuffler_settings(folder)
     result = make_bundle(certified(plan), terms)
+    make_folder(folder, "folder", PRIVATE_FOLDER)
     install(settings, result.bundle, result.private)
     facts = bundle_facts(result.bundle, result.guarantee, settings.bundle_file)
     facts["secret"] = str(settings.secret_file)

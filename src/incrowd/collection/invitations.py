@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import RANDOM_BYTES, new_code
-from incrowd.errors import InWords
+from incrowd.errors import InWords, UsageError
 from incrowd.files import PRIVATE, replaced, write_text
 
 
@@ -42,12 +41,12 @@ def new_invitations(store: Inviting, number: int, page: str = "") -> list[Invita
     """Return a number of new random invitations; `issue` makes them valid.
 
     page: the address of a survey page for the links; by default that of the service that invites,
-    which `incrowd send` requires. Raises StoreError if the bundle uses no invitations.
+    which `incrowd send` requires. Raises UsageError if the bundle uses no invitations.
     """
     bundle = store.bundle
     if not bundle.codes:
         allowed = "this bundle needs no invitations; use a bundle with codes = true"
-        raise StoreError.of("bundle", InWords("accepts answers without invitations"), allowed)
+        raise UsageError.of("bundle", InWords("accepts answers without invitations"), allowed)
     codes = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
     links = (Link(page or bundle.link_address, bundle.digest, code) for code in codes)
     return [Invitation(addresses.grouped(link.code), str(link)) for link in links]

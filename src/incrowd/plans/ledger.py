@@ -103,8 +103,8 @@ class Ledger(BaseModel):
     def loads(cls, text: str, name: str = InWords("the text given")) -> Ledger:
         """Read the text of a ledger file of that name.
 
-        Raises PlanFileError if it is not a ledger of the current format, PlanError if it was edited
-        after it was written.
+        Raises PlanFileError if it is not a ledger of the current format, or was edited after it was
+        written.
         """
         with _FILES.parsing(name):
             content = _content(read_json(text), name)
@@ -155,13 +155,13 @@ def _uncovered(plan: Plan, why: str) -> IncrowdError:
 
 
 def _content(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the content of a ledger. Raises PlanError if its digest does not match."""
+    """Return the content of a ledger. Raises PlanFileError if its digest does not match."""
     if data["format"] != FORMAT:
         raise _FILES.refused(name, "its format is not supported")
     content, fits = unsealed(data)
     if not fits:
         digest = data.get("digest", MISSING)
-        raise PlanError.of("ledger.digest", digest, f"{EDITED}; use an unchanged copy")
+        raise PlanFileError.of("ledger.digest", digest, f"{EDITED}; use an unchanged copy")
     return content
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from incrowd import views
 from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
-from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError, UsageError
+from incrowd.errors import InWords, PlanFileError, Problem, SurveyError, UsageError
 from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
@@ -334,7 +334,7 @@ class Plan(views.Notebook, Outline):
     def loads(cls, text: str, name: str = InWords("the text given")) -> Plan:
         """Read the text of a plan file of that name.
 
-        Raises PlanFileError if it is not a plan, PlanError if it was edited after it was made.
+        Raises PlanFileError if it is not a plan, or was edited after it was made.
         """
         with _FILES.parsing(name):
             data = read_json(text)
@@ -347,29 +347,28 @@ class Plan(views.Notebook, Outline):
             right = plan.digest
         if digest != right:
             allowed = f"it is not the digest of the content, {right}; {_EDITED}"
-            raise PlanError.of("plan.digest", digest, allowed)
+            raise PlanFileError.of("plan.digest", digest, allowed)
         return plan
 
     @classmethod
     def _checked(cls, content: object) -> Plan:
-        """Return the plan with that content. Raises PlanError if it does not follow from a
+        """Return the plan with that content. Raises PlanFileError if it does not follow from a
         survey."""
         try:
             return cls.model_validate(content)
         except SurveyError as error:
             inner = error.problems
             problems = [Problem(f"plan.survey.{p.field}", p.value, p.allowed) for p in inner]
-            raise PlanError(*problems) from None
+            raise PlanFileError(*problems) from None
         except ValidationError as error:
             first = error.errors()[0]
             field = place("plan", first["loc"])
             value = first["input"] if first["loc"] else InWords("as a whole")
-            raise PlanError.of(field, value, f"{wording(first)}; {_EDITED}") from None
+            raise PlanFileError.of(field, value, f"{wording(first)}; {_EDITED}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan file. Raises PlanFileError if it cannot be read, PlanError if it was
-        edited."""
+        """Read a plan file. Raises PlanFileError if it cannot be read, or was edited."""
         return _FILES.load(path, cls.loads)
 
 

@@ -48,8 +48,8 @@ def install(settings: InviterSettings, bundle: MixersBundle, keys: InviterKeys) 
 def open_store(settings: InviterSettings) -> InviterStore:
     """Return the store in a folder; without its keys after closing.
 
-    Raises StoreError if the database or a key is missing or another one, and
-    ProtocolError if the bundle was changed.
+    Raises UsageError if there is no bundle with two mixers, StoreError if the database or a key is
+    missing or another one, and ProtocolError if the bundle was changed.
     """
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
@@ -57,7 +57,7 @@ def open_store(settings: InviterSettings) -> InviterStore:
         bundle = None
     if not isinstance(bundle, MixersBundle):
         allowed = "it contains no bundle with two mixers; make one with `incrowd inviter init`"
-        raise StoreError.of("folder", str(settings.folder), allowed)
+        raise UsageError.of("folder", str(settings.folder), allowed)
     store = InviterStore(opened(settings.url), bundle)
     if store.state() == OPEN:
         with closed_on_error(store):

@@ -12,7 +12,7 @@ from incrowd.collection.folders import load_signing_key
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.keeper import is_over
 from incrowd.collection.mixer.store.database import closed_on_error, opened
-from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
+from incrowd.collection.mixer.store.keys import load_secret, new_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, ShufflerBundle
 from incrowd.collection.protocol.upload import upload_length
@@ -92,14 +92,14 @@ def open_store(settings: MixerSettings) -> Store:
     """Return the store in a folder; without its key after the last release was acknowledged.
 
     Raises StoreError if the database or a key is missing or another one, ProtocolError if the
-    bundle was changed, and UsageError if it is for another kind of mixer, or for another key that
-    signs.
+    bundle was changed, and UsageError if it is missing, for another kind of mixer, or for another
+    key that signs.
     """
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
     except OSError:
         allowed = f"it does not contain a bundle; {_REMEDIES[type(settings)]}"
-        raise StoreError.of("folder", str(settings.folder), allowed) from None
+        raise UsageError.of("folder", str(settings.folder), allowed) from None
     _check_kind(bundle, settings)
     store = Store(opened(settings.url), bundle)
     if not is_over(store.strata()):
