@@ -1,10 +1,13 @@
 """What the manual and the README state about the commands, beside what they do."""
 
+import csv
 import gzip
 import json
 import math
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -150,6 +153,19 @@ def test_exit_codes_are_those_of_the_manual(folder, words):
     assert done.returncode == EXIT_CODES[words], done.stderr
     if done.returncode == 2:
         assert re.match(r"error: [\w.\[\]-]+: ", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("name", ["estimate", "compare", "correlate", "regress", "postprocess"])
+def test_columns_of_exports_need_no_quotation_marks_in_sql(folder, name):
+    """A column called "table" needs them."""
+    words = LOCAL[name].rpartition(" -o ")[0]
+    assert run(*words.split(), "-o", f"{name}.csv", cwd=folder).returncode == 0
+    with (folder / f"{name}.csv").open(newline="") as file:
+        columns = next(csv.reader(file))
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(f"CREATE TABLE exported ({', '.join(columns)})")
+        with pytest.raises(sqlite3.OperationalError):
+            database.execute(f"CREATE TABLE other ({', '.join(['table', *columns])})")
 
 
 def test_extras_of_the_manual_are_those_that_commands_need():

@@ -166,7 +166,7 @@ class TestData:
     def test_the_long_table_has_a_row_for_each_cell(self, simulated: Estimates) -> None:
         table = as_table(simulated)
         assert table.column_names == [
-            "table",
+            "questions",
             "answer",
             "estimate",
             "standard_error",

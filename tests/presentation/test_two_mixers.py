@@ -399,7 +399,7 @@ class TestReceipts:
         assert hint.startswith("10 more invitations were used than there are people")
         assert list(unaccounted([RECEIPT, replace(south, people=30)])) == []
         (hint,) = unaccounted([RECEIPT, replace(south, people=31)])
-        assert hint.startswith("1 fewer invitations") and "numbers are wrong" in hint
+        assert hint.startswith("1 fewer invitation was used") and "numbers are wrong" in hint
         assert list(unaccounted([replace(RECEIPT, used=None), replace(RECEIPT, tokens=None)])) == []
 
     def test_verify_lists_signatures_tokens_and_counts(self, reports):

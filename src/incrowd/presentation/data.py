@@ -207,7 +207,7 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
 def as_table(estimates: Estimates) -> pa.Table:
     """The estimates as one long Arrow table, a row for each cell of each table.
 
-    Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
+    Columns: questions and answer (the ids and the answers, joined by " | "), estimate,
     standard_error, low, high (proportions of the people), below_zero, truth if available,
     weighted_to and shares_of (those who answered) if requested, and simulation, a warning, if the
     reports are simulated. With open questions the first column is stratum: "all" for all released
@@ -242,6 +242,6 @@ def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterato
         yield from (_row(id, row.word, row) | changes(estimates) for row in word_rows(estimates))
 
 
-def _row(table: str, answer: str, row: Cell | Word) -> dict[str, Any]:
+def _row(questions: str, answer: str, row: Cell | Word) -> dict[str, Any]:
     figures = {name: getattr(row, name) for name in ("estimate", "standard_error", "low", "high")}
-    return {"table": table, "answer": answer} | figures | {"below_zero": row.estimate < 0}
+    return {"questions": questions, "answer": answer} | figures | {"below_zero": row.estimate < 0}

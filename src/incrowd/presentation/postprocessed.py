@@ -40,7 +40,7 @@ def view(tables: Sequence[Postprocessed], survey: Survey) -> View:
 def postprocessed_table(tables: Sequence[Postprocessed]) -> pa.Table:
     """An Arrow table with a row for each cell of each table.
 
-    Columns: table and answer (joined by " | "), method, post_processed (biased) and unbiased, both
+    Columns: questions and answer (joined by " | "), method, post_processed (biased) and unbiased, both
     proportions; bias and bias_error if the bias was estimated.
     """
     import pyarrow  # slow to load
@@ -50,7 +50,7 @@ def postprocessed_table(tables: Sequence[Postprocessed]) -> pa.Table:
         bias = item.bias
         for place, answer in enumerate(product(*item.answers)):
             row: dict[str, Any] = {
-                "table": JOINT.join(item.questions),
+                "questions": JOINT.join(item.questions),
                 "answer": JOINT.join(answer),
                 "method": item.method,
                 "post_processed": float(item.estimate.flat[place]),
