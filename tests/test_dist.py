@@ -164,6 +164,17 @@ def test_lower_bounds_are_stated():
     assert bounds(["docs"])[-1].startswith("mkdocs")
 
 
+def test_the_description_works_on_a_package_index():
+    """There are no files beside it: no link leads to one. Those of the README would."""
+    link = re.compile(r"\]\((?!https://)[^)]*\)|<img")
+    name = PROJECT["project"]["readme"]
+    assert link.search((ROOT / "README.md").read_text())
+    assert not link.search((ROOT / name).read_text())
+    extras = PROJECT["project"]["optional-dependencies"].keys() - {"dev", "docs"}
+    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / name).read_text(), flags=re.MULTILINE)
+    assert sorted(rows) == sorted(extras)
+
+
 def test_the_version_is_the_same_everywhere():
     dynamic = PROJECT["tool"]["setuptools"]["dynamic"]
     assert dynamic["version"] == {"attr": "incrowd.__version__"}

@@ -26,9 +26,17 @@ from incrowd.survey.randomizers import fields
 
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", *MANUAL]
+PAGES = [ROOT / "README.md", ROOT / "DESCRIPTION.md", *MANUAL]
 # Each of these takes many seconds.
-LONG = {"README.md", "afternoon.md", "first-survey.md", "mixers.md", "regression.md", "running.md"}
+LONG = {
+    "README.md",
+    "DESCRIPTION.md",
+    "afternoon.md",
+    "first-survey.md",
+    "mixers.md",
+    "regression.md",
+    "running.md",
+}
 LONG |= {"questions.md", "strata.md", "survey-page.md"}
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
