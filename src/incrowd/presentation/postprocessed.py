@@ -40,8 +40,8 @@ def view(tables: Sequence[Postprocessed], survey: Survey) -> View:
 def postprocessed_table(tables: Sequence[Postprocessed]) -> pa.Table:
     """An Arrow table with a row for each cell of each table.
 
-    Columns: questions and answer (joined by " | "), method, post_processed (biased) and unbiased, both
-    proportions; bias and bias_error if the bias was estimated.
+    Columns: questions and answer (joined by " | "), method, post_processed (biased) and unbiased,
+    both proportions; bias and bias_error if the bias was estimated.
     """
     import pyarrow  # slow to load
 
