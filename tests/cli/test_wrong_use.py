@@ -29,7 +29,7 @@ def wrong_uses(made, folder):
         ),
         "survey is no TOML": (("plan", plan), 2, "is not TOML; name a survey"),
         "plan is no plan": (("estimate", SURVEY, reports), 2, "is not a plan"),
-        "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 1, "edited"),
+        "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 2, "edited"),
         "empty answers": (("randomize", plan, folder / "empty", "-o", out), 2, "cannot be read"),
         "no column": (
             ("randomize", plan, folder / "column.csv", "-o", out),
@@ -127,8 +127,8 @@ def wide_uses(made, folder):
         (("verify", none), 2, f"plan: got '{none}'; it cannot be read: No such file"),
         (("verify", folder / "binary"), 2, "binary'; it is not a plan; make one with"),
         (("verify", folder / "later.json"), 2, "plan.format: got 'incrowd plan 9'"),
-        (("verify", folder / "empty.json"), 1, "crowd: got 0; should be at least 1; the plan was"),
-        (("verify", folder / "other.json"), 1, "from the survey: guarantee.crowd is 9"),
+        (("verify", folder / "empty.json"), 2, "crowd: got 0; should be at least 1; the plan was"),
+        (("verify", folder / "other.json"), 2, "from the survey: guarantee.crowd is 9"),
         (("verify", plan, none), 2, f"reports: got '{none}'; it does not exist"),
         (("compare", plan, none, "a", "b"), 2, f"reports: got '{none}'; it does not exist"),
         (

@@ -125,6 +125,8 @@ CASES = {
     "an option that does not exist": typed("plan", "survey.toml", "--sovle", "crowd"),
     "an option without its value": typed("plan", "survey.toml", "--solve"),
     "an argument that is missing": typed("plan"),
+    "an argument too many": typed("plan", "survey.toml", "another.toml"),
+    "a command that does not exist": lambda _: command("estimat"),
     "an option that is no number": typed("plan", "survey.toml", "--reports-per-person", "x"),
     "reports of another plan": of_another_plan,
     "two questions that go together": compare("a", "b", "--positive"),

@@ -83,7 +83,7 @@ def test_wrong_use_ends_with_exit_code_2_and_without_a_traceback(arguments):
 def test_the_command_line_of_the_package_has_no_papers():
     main = "import sys, incrowd.cli; sys.argv = ['incrowd', 'papers']; incrowd.cli.main()"
     done = subprocess.run([sys.executable, "-c", main], capture_output=True, text=True)
-    assert done.returncode == 2 and "No such command" in done.stderr
+    assert done.returncode == 2 and "got 'papers'" in done.stderr
 
 
 def test_progress_names_every_section(monkeypatch):
