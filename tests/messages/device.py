@@ -1,13 +1,14 @@
 """What a device says: of bundles, of answers that say no, of what it remembers, of its command."""
 
 import sys
+from threading import Event
 from unittest import mock
 
 import httpx
 
 from incrowd.collection import rehearsal
 from incrowd.collection.device.crowd import Crowd, send_each
-from incrowd.collection.device.device import Device, checked_code, stratum_number
+from incrowd.collection.device.device import Device, _within, checked_code, stratum_number
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised
 from incrowd.collection.device.sending import fetch
@@ -186,9 +187,7 @@ CASES = {
         link(OPEN), connection(Shuffler(OPEN, faults=[httpx.Response(404)]))
     ),
     "a plan that does not hold": noisy,
-    "a plan that takes too long": lambda folder: Device.of(
-        link(OPEN), folder, connection=connection(Shuffler(OPEN)), seconds=0.0
-    ),
+    "a plan that takes too long": lambda _: _within(0.0, Event().wait),
     "no answer": alone,
     "closed": refused(said("closed")),
     "a used code": refused(said("code-used")),
