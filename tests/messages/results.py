@@ -132,5 +132,5 @@ CASES = {
     "an upload of nothing": uploaded(results.add_reports),
     "an upload of something else": uploaded(results.add_reports, "a.exe"),
     "an upload that is too large": uploaded(results.add_reports, REPORTS, size=1 << 40),
-    "an upload that is no reports": uploaded(results.add_reports, REPORTS, b"x"),
+    "an upload that is no reports": uploaded(results.add_reports, REPORTS, b"xy"),
 }
