@@ -9,7 +9,6 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from scipy.stats import norm, poisson
 
 from incrowd.accountant.channels.bit import Bit
@@ -17,9 +16,9 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation import simultaneous
 from incrowd.estimation.association import independence_test
-from incrowd.estimation.compare import DIFFERENCE, ODDS, difference, odds_ratio
+from incrowd.estimation.compare import difference, odds_ratio
 from incrowd.estimation.decoders import least_noise, question_decoder
-from incrowd.estimation.ratios import Profile, distance_to
+from incrowd.estimation.ratios import DIFFERENCE, ODDS, GroupShares
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import OpenAxis, across, combined, reach
 from incrowd.estimation.weighting.margins import Layout, Margin, weighted
@@ -330,46 +329,33 @@ def test_comparisons_of_400_people_cover_in_many_collections(name, figure):
     assert np.mean([f.low > true for f in found]) <= 0.045
 
 
-def test_the_distance_to_a_quadric_is_that_of_its_nearest_point():
-    """Oracle: a general minimizer from many starts. Of a form that has one sign, zero alone is
-    on it."""
-    generator = np.random.default_rng(19)
-    for _ in range(6):
-        form, point = generator.normal(size=(4, 4)), generator.normal(size=4)
-        form = form + form.T
-        on_it = {"type": "eq", "fun": lambda z, form=form: z @ form @ z}
-        found = [
-            minimize(lambda z, point=point: np.sum((z - point) ** 2), start, constraints=on_it)
-            for start in point + generator.normal(size=(12, 4))
-        ]
-        nearest = min(each.fun for each in found if each.success)
-        assert distance_to(form, point) == pytest.approx(nearest, rel=1e-5, abs=1e-8)
-    assert distance_to(np.eye(4), point) == pytest.approx(point @ point)
-    for near in (0, 1e-30, 1e-12):  # at right angles to where the nearest points are, or nearly
-        flat = np.array([1, near, 0, 0])
-        assert distance_to(np.diag([1.0, -1, 0, 0]), flat) == pytest.approx(0.5, abs=1e-9)
+def figure_of(contrast, shares):
+    """The definition, of the last axis (a, a', b, b')."""
+    a, a0, b, b0 = np.moveaxis(shares, -1, 0)
+    return a * b0 / (a0 * b) if contrast is ODDS else a / (a + a0) - b / (b + b0)
 
 
-@pytest.mark.parametrize("ratio", [ODDS, DIFFERENCE])
-def test_a_profile_interval_is_the_range_over_an_ellipsoid(ratio):
-    """Oracle: the ratio at many points of the ellipsoid of 1.96 standard errors is within the ends,
-    and reaches to within 2% of them."""
+@pytest.mark.parametrize("contrast", [ODDS, DIFFERENCE])
+def test_an_interval_of_fixed_people_is_the_range_over_an_ellipsoid(contrast):
+    """Oracle: the figure at many points of the ellipsoid of 1.96 standard errors is within the
+    ends, and reaches to within 2% of them."""
     generator = np.random.default_rng(20)
     root = 0.02 * (np.eye(4) + 0.3 * generator.normal(size=(4, 4)))
-    values, covariance = np.array([0.3, 0.2, 0.15, 0.35]), root @ root.T
-    low, high = Profile(values, covariance).interval(ratio, 0.95)
+    values, noise = np.array([0.3, 0.2, 0.15, 0.35]), root @ root.T
+    low, high = GroupShares(values, noise, np.zeros(2)).interval(contrast, 0.95)
     ball = generator.normal(size=(400_000, 4))
     surface = values + Z * ball / np.linalg.norm(ball, axis=1, keepdims=True) @ root.T
-    over, under = (np.einsum("ni,ij,nj->n", surface, q, surface) for q in (ratio.over, ratio.under))
-    assert low <= np.min(over / under) <= low + 0.02 * (high - low)
-    assert high >= np.max(over / under) >= high - 0.02 * (high - low)
+    figures = figure_of(contrast, surface)
+    assert low <= np.min(figures) <= low + 0.02 * (high - low)
+    assert high >= np.max(figures) >= high - 0.02 * (high - low)
 
 
-def test_a_profile_interval_has_no_end_where_a_factor_may_be_zero():
+def test_an_odds_ratio_has_no_end_where_a_factor_may_be_zero():
     """The four shares in turn within 1.96 standard errors of zero: a and b' leave the lower end of
     an odds ratio open, a' and b the upper one."""
     for small, ends in enumerate([(True, False), (False, True), (False, True), (True, False)]):
         values = np.full(4, 0.3)
         values[small] = 0.01
-        low, high = Profile(values, np.eye(4) * 0.01**2).interval(ODDS, 0.95)
+        groups = GroupShares(values, np.eye(4) * 0.01**2, np.zeros(2))
+        low, high = groups.interval(ODDS, 0.95)
         assert (low == 0, high == np.inf) == ends

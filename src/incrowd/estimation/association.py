@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import NamedTuple
 
@@ -16,20 +17,26 @@ import scipy
 
 from incrowd.errors import TableError
 from incrowd.estimation.delta_method import Shares, pick
-from incrowd.estimation.ratios import Comparison, Unbounded
-from incrowd.estimation.tables import LEVEL, TableEstimate
+from incrowd.estimation.ratios import (
+    DIFFERENCE,
+    EXACT,
+    TINY,
+    Comparison,
+    Unbounded,
+    groups_of,
+    weighting_effect,
+)
+from incrowd.estimation.tables import LEVEL, NOISE_ONLY, TableEstimate, at_least
 
 # The length of a vector that is estimated with noise, with an interval by inverting a test.
 #
 # The squared length of a nearly normal estimate is a sum of noncentral chi-squares. It depends on
-# the unknown direction of the vector, not only on its length r. The direction with the largest
-# noise is assumed, in which the squared length varies most. If the noise is the same in all
-# directions, the interval has exactly its level, otherwise at least its level.
+# the unknown direction of the vector, not only on its length r: the noise along it counts. For each
+# r, the vector of this length is taken that is nearest to the estimate in standard errors, so that
+# the directions in which there is little noise decide.
 
-
-DRAWS = 50_000
-SEED = 20160224  # any fixed number: the same data give the same interval
 STEPS = 25
+CLOSE = 1e-9  # to the multiplier at which the nearest vector has no limit
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,44 @@ class Length:
         variance = float(self.vector @ self.covariance @ self.vector)
         return math.sqrt(max(variance, 0.0) / self.square) if self.square else math.nan
 
+    @cached_property
+    def _axes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The variances along the axes of the covariance, and the estimate in these."""
+        variances, directions = np.linalg.eigh(self.covariance)
+        return np.maximum(variances, EXACT**2), directions.T @ self.vector
+
+    def nearest(self, length: float) -> np.ndarray:
+        """The vector of some length that is the fewest standard errors from the estimate, in the
+        axes of the covariance.
+
+        With Lagrange's multiplier t it is y / (1 + t variance), whose length falls with t.
+        """
+        variances, values = self._axes
+
+        def excess(t: float) -> float:
+            return float(np.linalg.norm(values / (1 + t * variances))) - length
+
+        edge = -1 / float(variances[-1])
+        far = edge * (1 - CLOSE)
+        if length <= 0:
+            return np.zeros(len(values))
+        if excess(far) <= 0:  # the rest of the length is along the direction of the largest noise
+            near = values / (1 + far * variances)
+            near[-1] = math.copysign(
+                math.sqrt(max(length**2 - float(near[:-1] @ near[:-1]), 0.0)), values[-1]
+            )
+            return near
+        top = 1 / float(variances[-1])
+        while excess(top) > 0:
+            top *= 4
+        t = float(scipy.optimize.brentq(excess, far, top, rtol=CLOSE))
+        return values / (1 + t * variances)
+
+    def below(self, length: float, square: float) -> float:
+        """The probability of a smaller squared estimate, if the length is this."""
+        variances, _ = self._axes
+        return quadratic_form(square, variances, self.nearest(length) ** 2 / variances)
+
     def interval(self, level: float, largest: float) -> tuple[float, float]:
         """The lengths, at most `largest`, that neither of two one-sided tests rejects.
 
@@ -62,23 +107,29 @@ class Length:
         lucky draw does not count as evidence.
         """
         tail, least = (1 - level) / 2, float(np.trace(self.covariance))
-        first, rest = _draws(self.covariance)
-
-        def below(length: float, square: float) -> float:
-            return float(np.mean((first + length) ** 2 + rest <= square))
-
-        low = _crossing(lambda r: 1 - below(r, self.square) >= tail, largest)
-        high = _crossing(lambda r: below(r, max(self.square, least)) < tail, largest)
+        low = _crossing(lambda r: 1 - self.below(r, self.square) >= tail, largest)
+        high = _crossing(lambda r: self.below(r, max(self.square, least)) < tail, largest)
         return low, high
 
 
-def _draws(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The noise in its largest direction, and the squared noise in all others."""
-    variances = np.maximum(np.linalg.eigvalsh(covariance), 0.0)
-    generator, rest = np.random.default_rng(SEED), np.zeros(DRAWS)
-    for variance in variances[:-1]:
-        rest += variance * generator.standard_normal(DRAWS) ** 2
-    return math.sqrt(float(variances[-1])) * generator.standard_normal(DRAWS), rest
+def quadratic_form(value: float, weights: np.ndarray, noncentralities: np.ndarray) -> float:
+    """The probability that a sum of weighted noncentral chi-squares, each with one degree of
+    freedom, is at most `value`.
+
+    By the noncentral chi-square distribution with the same mean, variance and skewness, and the
+    nearest kurtosis (Liu, Tang, Zhang 2009); exact for equal weights.
+    """
+    first, second, third, fourth = (
+        float(weights**power @ (1 + power * noncentralities)) for power in (1, 2, 3, 4)
+    )
+    skewness, kurtosis = third / second**1.5, fourth / second**2
+    scale, shift = 1 / skewness, 0.0
+    if skewness**2 > kurtosis:
+        scale = 1 / (skewness - math.sqrt(skewness**2 - kurtosis))
+        shift = max(skewness * scale**3 - scale**2, 0.0)
+    degrees = scale**2 - 2 * shift
+    place = (value - first) / math.sqrt(2 * second) * math.sqrt(2) * scale + degrees + shift
+    return float(scipy.special.chndtr(max(place, 0.0), degrees, shift))
 
 
 def _crossing(reached: Callable[[float], bool], largest: float) -> float:
@@ -92,18 +143,18 @@ def _crossing(reached: Callable[[float], bool], largest: float) -> float:
     return high
 
 
-MARGIN = 5.0  # standard errors above zero that an answer's margin needs to be used in V
+MARGIN = 2.0  # standard errors above zero; V takes no share of an answer to be less than these
 FALSE_ALARMS = 0.05  # the probability that an answer nobody gave counts as given
 UNKNOWN_OVERLAP = (
     "cells do not show how many people chose two options together; plan a joint report of both "
     "questions to test this"
 )
-BEYOND = 0.001  # the probability that the effect of omitted answers is underestimated
+BEYOND = 0.001  # the probability that the effect of rare answers is underestimated
 
 
 @dataclass(frozen=True)
 class IndependenceTest:
-    """A Wald test that two questions are independent.
+    """A score test that two questions are independent.
 
     statistic: under independence, chi-square with `degrees_of_freedom`. errors: whether the people
     are treated as a sample or as fixed. left_out: answers that cannot be distinguished from answers
@@ -122,9 +173,11 @@ class IndependenceTest:
 
 
 def independence_test(table: TableEstimate) -> IndependenceTest:
-    """Test pi_ij - pi_i. pi_.j = 0 for all i, j with the delta-method covariance of the estimates.
+    """Test pi_ij - pi_i. pi_.j = 0 for all i, j with the covariance under independence.
 
-    For a question with exclusive answers, whose deviations sum to zero, orthonormal contrasts are
+    Of two questions with two exclusive answers each, the test is that of equal shares in both
+    groups, so that it agrees with the intervals of the difference and of the odds ratio. Otherwise,
+    for a question with exclusive answers, whose deviations sum to zero, orthonormal contrasts are
     used: (I - 1) (J - 1) degrees of freedom for I x J answers; an axis of J overlapping options
     counts as J. Answers that do not rise above the noise are left out, except for the two largest
     shares: if the questions are independent, the deviations of the others are zero as well,
@@ -137,6 +190,9 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
     if not table.overlaps:
         return IndependenceTest(names, math.nan, 0, math.nan, table.errors, False, UNKNOWN_OVERLAP)
     _, jacobian, deviations, shares = _deviations(table)
+    if all(table.exclusive) and len(deviations) == 4:
+        statistic = equal_shares(table)
+        return IndependenceTest(names, statistic, 1, _chance(1, statistic), table.errors)
     ends = _margins(table.noise_alone())
     used = [each.above_noise for each in ends]
     kinds = [scipy.linalg.helmert if exclusive else np.eye for exclusive in table.exclusive]
@@ -151,16 +207,48 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
         for end, each in zip(ends, used, strict=True)
         for answer in compress(end.answers, ~each)
     )
-    values, linear = contrast @ deviations, contrast @ jacobian
-    covariance = linear @ shares.with_few() @ linear.T
+    values = contrast @ deviations
+    covariance = jacobian @ shares.noise @ jacobian.T + _sampling_if_independent(table)
+    covariance = contrast @ covariance @ contrast.T
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"
         figures = math.nan, len(values), math.nan
         return IndependenceTest(names, *figures, table.errors, False, reason, left_out)
     statistic = float(values @ np.linalg.solve(covariance, values))
-    p_value = float(scipy.special.chdtrc(len(values), statistic))
-    figures = statistic, len(values), p_value
+    figures = statistic, len(values), _chance(len(values), statistic)
     return IndependenceTest(names, *figures, table.errors, left_out=left_out)
+
+
+def _chance(degrees: int, statistic: float) -> float:
+    return float(scipy.special.chdtrc(degrees, statistic))
+
+
+def equal_shares(table: TableEstimate) -> float:
+    """The statistic of the test that both groups of a 2 x 2 table give the same answers."""
+    (first, second), (groups, answers) = table.questions, table.answers
+    given = [(first, group) for group in reversed(groups)]
+    _, shares = groups_of(table, (second, answers[-1]), *given)
+    return shares.excess(DIFFERENCE, 0.0)
+
+
+def _sampling_if_independent(table: TableEstimate) -> np.ndarray:
+    """The covariance that the sampling of people gives to the deviations, under independence."""
+    cells = math.prod(map(len, table.answers))
+    if table.errors == NOISE_ONLY:
+        return np.zeros((cells, cells))
+    spreads = []
+    for end, exclusive in zip(_margins(table), table.exclusive, strict=True):
+        if exclusive:
+            values = np.maximum(end.values, 0.0)
+            values = values / max(float(values.sum()), TINY)
+            spreads.append(np.diag(values) - np.outer(values, values))
+        else:
+            spreads.append(at_least(end.sampling * table.people, np.zeros(len(end.values))))
+    row, column = table.questions
+    effects = [weighting_effect(table, (row, answer), column) for answer in table.answers[0]]
+    sizes = np.maximum(_margins(table)[0].values, 0.0)
+    effect = float(np.average(effects, weights=sizes)) if sizes.any() else 1.0
+    return np.asarray(np.kron(*spreads) * effect / table.people)
 
 
 def cramers_v(table: TableEstimate) -> Comparison:
@@ -169,25 +257,24 @@ def cramers_v(table: TableEstimate) -> Comparison:
     phi2 is the squared length of a vector whose estimate is nearly normal, and the interval holds
     the lengths that a test does not reject (see `Length`); near independence it reaches zero. The
     variances of the estimates are subtracted from their squares; a negative result counts as zero.
-    Answers whose margins are less than 5 standard errors above zero are left out of the sum. The
-    estimate and the lower end are then those of the other answers, and V is at least that large;
-    the upper end allows for the most that the omitted answers can add. If both questions have such
-    answers, there is no upper end. Raises TableError unless the table is of two questions with
-    exclusive answers and margins.
+    A divisor is not known where the share of an answer is within 2 standard errors of zero; it is
+    then taken to be 2 standard errors. V is at least that large, and the upper end allows for the
+    most that is missing. If both questions have such answers, there is neither an estimate nor an
+    upper end. Raises TableError unless the table is of two questions with exclusive answers and
+    margins.
     """
     if not all(table.exclusive):
         raise TableError.of("table", table.questions, "its options overlap; use exclusive ones")
     ends = _margins(table)
-    value, error, low, high = math.nan, math.nan, 0.0, 1.0
-    reason = "" if all(each.clear.all() for each in ends) else _left_out(ends)
-    if all(each.clear.any() for each in ends):
-        length = Length(*standardized(table))
-        largest = math.sqrt(min(len(answers) for answers in table.answers) - 1)
-        low, high = (end / largest for end in _interval(length, ends, largest))
-        if any(each.clear.all() for each in ends):
-            value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
-        if low <= 0 and high >= 1:
-            reason = reason or "the data leave every value open; collect more reports"
+    largest = math.sqrt(min(len(answers) for answers in table.answers) - 1)
+    length = Length(*standardized(table))
+    low, high = (end / largest for end in _interval(length, ends, largest))
+    value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
+    reason = "" if all(each.clear.all() for each in ends) else _too_rare(ends)
+    if not any(each.clear.all() for each in ends):
+        value, error = math.nan, math.nan
+    if low <= 0 and high >= 1:
+        reason = reason or "the data leave every value open; collect more reports"
     limit: Unbounded = "above" if low > 0 else "everywhere"
     return Comparison(
         name=f"Cramer's V of {table.questions[0]} and {table.questions[1]}",
@@ -201,21 +288,28 @@ def cramers_v(table: TableEstimate) -> Comparison:
         estimable=not math.isnan(value),
         reason=reason,
         unbounded="no" if high < 1 or not reason else limit,
+        method="length",
     )
 
 
 class _Margin(NamedTuple):
-    """The shares of a question's answers with their errors."""
+    """The shares of a question's answers, their errors, and their covariance by sampling."""
 
     question: str
     answers: tuple[str, ...]
     values: np.ndarray
     errors: np.ndarray
+    sampling: np.ndarray
 
     @property
     def clear(self) -> np.ndarray:
-        """Which shares are at least five standard errors above zero."""
+        """Which shares are at least two standard errors above zero."""
         return np.asarray((self.values > 0) & (self.values >= MARGIN * self.errors))
+
+    @property
+    def divisors(self) -> np.ndarray:
+        """The shares, but no less than two standard errors."""
+        return np.asarray(np.maximum(np.maximum(self.values, MARGIN * self.errors), EXACT))
 
     @property
     def above_noise(self) -> np.ndarray:
@@ -231,15 +325,18 @@ def _margins(table: TableEstimate) -> list[_Margin]:
     for question, answers in zip(table.questions, table.answers, strict=True):
         shares = pick(table, [{question: answer} for answer in answers])
         errors = np.sqrt(np.maximum(np.diagonal(shares.covariance), 0.0))
-        margins.append(_Margin(question, answers, shares.values, errors))
+        sampling = shares.covariance - shares.noise
+        margins.append(_Margin(question, answers, shares.values, errors, sampling))
     return margins
 
 
 def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[float, float]:
-    """An interval for the length of the whole vector, of which some answers may be left out.
+    """An interval for the length of the whole vector, where some divisors may be too large.
 
     Answer j adds pi_.j times the sum over i of (P(i | j) - pi_i.)^2 / pi_i. to the square, and that
-    sum is at most 1 / min pi_i. - 1. The bounds of these shares jointly fail with probability 0.1%.
+    sum is at most 1 / min pi_i. - 1. With the divisor f instead of pi_.j it is pi_.j / f of that,
+    so at most f / 4 times the sum is missing. The bounds of pi_i. jointly fail with probability
+    0.1%.
     """
     first, second = sorted(ends, key=lambda each: bool(each.clear.all()))
     if first.clear.all():
@@ -247,15 +344,15 @@ def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[
     low, high = length.interval(LEVEL + BEYOND, largest)
     if not second.clear.all():
         return low, largest
-    wide = float(scipy.special.ndtri(1 - BEYOND / (len(first.values) + len(second.values))))
-    most = np.maximum(first.values + wide * first.errors, 0.0)[~first.clear].sum()
+    wide = float(scipy.special.ndtri(1 - BEYOND / len(second.values)))
     least = float((second.values - wide * second.errors).min())
+    most = first.divisors[~first.clear].sum() / 4
     added = most * (1 / least - 1) if least > 0 else math.inf
     return low, min(math.sqrt(high**2 + added), largest)
 
 
-def _left_out(ends: Sequence[_Margin]) -> str:
-    """The reason for leaving answers out of V."""
+def _too_rare(ends: Sequence[_Margin]) -> str:
+    """The reason why V may be larger than what is estimated."""
     names = [
         f"{each.question} = {answer} ({value:.2%}, standard error {error:.2%})"
         for each in ends
@@ -265,8 +362,8 @@ def _left_out(ends: Sequence[_Margin]) -> str:
         if not clear
     ]
     return (
-        f"Cramer's V is at least that of the answers without {', '.join(names)}: under "
-        f"{MARGIN:g} standard errors from zero; collect more reports"
+        f"Cramer's V takes shares to be at least {MARGIN:g} standard errors, and is larger if they "
+        f"are smaller: {', '.join(names)}; collect more reports"
     )
 
 
@@ -275,25 +372,22 @@ def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:
 
     Sums over i weighted by sqrt(pi_i.) are zero, and so are those over j. In these directions there
     is only noise, so contrasts orthogonal to them are used. (The errors of these directions have
-    only a second-order effect on the length.) Answers that are not clearly above the noise are left
-    out; then nothing is known about the sums over the other answers to their question.
+    only a second-order effect on the length.) Divisors are those of `_Margin.divisors`; one that is
+    not the estimated share is a constant.
     """
-    expected, jacobian, deviations, shares = _deviations(table)
-    ends = _margins(table)
-    by_margins = jacobian.copy()
-    by_margins[:, : len(expected)] = 0  # in the margins, minus the Jacobian of `expected`
-    used = np.outer(ends[0].clear, ends[1].clear).ravel()
-    expected, deviations, jacobian, by_margins = (
-        each[used] for each in (expected, deviations, jacobian, by_margins)
-    )
+    _, jacobian, deviations, shares = _deviations(table)
+    first, second = _margins(table)
+    rows, columns = first.divisors, second.divisors
+    expected = np.outer(rows, columns).ravel()
+    by_margins = np.zeros_like(jacobian)
+    size, free = len(expected), len(rows)
+    by_margins[:, size : size + free] = np.kron(np.diag(first.clear), columns[:, None])
+    by_margins[:, size + free :] = np.kron(rows[:, None], np.diag(second.clear))
     root = np.sqrt(expected)
-    slope = jacobian / root[:, None] + by_margins * (deviations / (2 * root * expected))[:, None]
-    contrasts = []  # directions in which the vector can point, for the answers that are used
-    for end in ends:
-        roots = np.sqrt(end.values[end.clear])
-        free = scipy.linalg.null_space(roots[None]).T if end.clear.all() else np.eye(len(roots))
-        contrasts.append(free)
-    contrast = np.kron(*contrasts)
+    slope = jacobian / root[:, None] - by_margins * (deviations / (2 * root * expected))[:, None]
+    contrast = np.kron(
+        *(scipy.linalg.null_space(np.sqrt(each)[None]).T for each in (rows, columns))
+    )
     linear = contrast @ slope
     return contrast @ (deviations / root), linear @ shares.covariance @ linear.T
 

@@ -18,9 +18,17 @@ import numpy as np
 from incrowd import views
 from incrowd.errors import TableError, likely
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
-from incrowd.estimation.delta_method import Shares, linear, named, pick, product
+from incrowd.estimation.delta_method import linear, named, product
 from incrowd.estimation.estimate import Reports, check_arrived, count
-from incrowd.estimation.ratios import Comparison, Ratio, quotient
+from incrowd.estimation.ratios import (
+    DIFFERENCE,
+    ODDS,
+    SHARE,
+    Answer,
+    Comparison,
+    compared,
+    groups_of,
+)
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import TableEstimate
@@ -39,10 +47,7 @@ from incrowd.plans.plan import with_merged
 from incrowd.survey import NO_ANSWER
 from incrowd.survey.merging import Merge
 
-Answer = tuple[str, str]  # a question and one of its answers
-SPLIT = np.array([[1.0, 0.0], [-1.0, 1.0]])  # (both, group) into (both, the rest of the group)
 A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then second group
-NOBODY = ((0, 1), (2, 3))  # in the first group, or in the second
 
 
 @dataclass(frozen=True)
@@ -212,16 +217,16 @@ def two_way(
     """
     (first, second), (groups, answers) = table.questions, table.answers
     pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
-    compared = groups[0] if reference is None else reference
-    if compared not in groups:
+    base = groups[0] if reference is None else reference
+    if base not in groups:
         use = f"this is not one of the answers to {first}; use {', '.join(groups)}"
-        allowed = f"{likely(compared, groups)}{use}"
-        raise TableError.of("reference", compared, allowed)
+        allowed = f"{likely(base, groups)}{use}"
+        raise TableError.of("reference", base, allowed)
     against = [
-        ((second, answer), (first, group), (first, compared))
+        ((second, answer), (first, group), (first, base))
         for answer in answers
         for group in groups
-        if group != compared and (table.overlaps or table.exclusive[0])
+        if group != base and (table.overlaps or table.exclusive[0])
     ]
     return TwoWay(
         questions=(first, second),
@@ -240,35 +245,16 @@ def two_way(
 # --- the figures ------------------------------------------------------------------------------
 
 
-def _symmetric(*products: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    return np.asarray(sum((np.outer(a, b) + np.outer(b, a)) / 2 for a, b in products))
-
-
-DIFFERENCE = Ratio(
-    over=_symmetric((A, NOT_B), (-NOT_A, B)),
-    under=_symmetric((A + NOT_A, B + NOT_B)),
-    positive=False,
-    low_faces=NOBODY,
-    high_faces=NOBODY,
-)
-ODDS = Ratio(
-    over=_symmetric((A, NOT_B)),
-    under=_symmetric((NOT_A, B)),
-    positive=True,
-    low_faces=((0,), (3,)),
-    high_faces=((1,), (2,)),
-)
-
-
 def conditional_share(table: TableEstimate, of: Answer, given: Answer) -> Comparison:
     """The share of those who answer `of` among those who answer `given`.
 
     Raises TableError if the table has no such answer or lacks a margin.
     """
     name = f"share of {named(dict([of]))} among {named(dict([given]))}"
-    shares = pick(table, [dict([of, given]), dict([given])]).combined(SPLIT)
+    shares, groups = groups_of(table, of, given)
     over, under = linear(shares, np.array([1, 0])), linear(shares, np.array([1, 1]))
-    return quotient(name, over, under, shares, {named(dict([given])): under.gradient})
+    factors = {named(dict([given])): under.gradient}
+    return compared(name, over, under, shares, factors, groups, SHARE)
 
 
 def difference(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
@@ -276,12 +262,12 @@ def difference(table: TableEstimate, of: Answer, first: Answer, second: Answer) 
 
     Raises TableError if the table has no such answer or lacks a margin.
     """
-    shares = _group_shares(table, of, first, second)
+    shares, groups = groups_of(table, of, first, second)
     over = product(shares, A, NOT_B) - product(shares, NOT_A, B)
     under = product(shares, A + NOT_A, B + NOT_B)
     factors = {named(dict([first])): A + NOT_A, named(dict([second])): B + NOT_B}
     name = _name("difference", of, first, second)
-    return quotient(name, over, under, shares, factors, DIFFERENCE)
+    return compared(name, over, under, shares, factors, groups, DIFFERENCE)
 
 
 def odds_ratio(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
@@ -289,17 +275,12 @@ def odds_ratio(table: TableEstimate, of: Answer, first: Answer, second: Answer) 
 
     Raises TableError if the table has no such answer or lacks a margin.
     """
-    shares = _group_shares(table, of, first, second)
+    shares, groups = groups_of(table, of, first, second)
     over, under = product(shares, A, NOT_B), product(shares, NOT_A, B)
     without = f"{named(dict([first]))} without {named(dict([of]))}"
     factors = {without: NOT_A, named(dict([of, second])): B}
-    return quotient(_name("odds ratio", of, first, second), over, under, shares, factors, ODDS)
-
-
-def _group_shares(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Shares:
-    """The shares of those with and without the answer, in both groups; no one is in two of them."""
-    pairs = [dict([of, first]), dict([first]), dict([of, second]), dict([second])]
-    return pick(table, pairs).combined(np.kron(np.eye(2), SPLIT))
+    name = _name("odds ratio", of, first, second)
+    return compared(name, over, under, shares, factors, groups, ODDS)
 
 
 def _name(kind: str, of: Answer, first: Answer, second: Answer) -> str:

@@ -15,19 +15,25 @@ from incrowd.estimation.tables import HALF_WIDTH, TableEstimate
 class Shares:
     """A few shares from a table: their values and their covariance.
 
-    step: the share of one person, or of one report if the people are fixed.
+    noise: the covariance by noise alone. step: the share of one person, or of one report if the
+    people are fixed.
     """
 
     values: np.ndarray
     covariance: np.ndarray
+    noise: np.ndarray
     step: np.ndarray
     errors: str
 
     def combined(self, weights: np.ndarray) -> Shares:
         """Weighted sums of the shares, a row of weights for each."""
-        covariance = weights @ self.covariance @ weights.T
-        step = (np.abs(weights) * self.step).max(axis=1)
-        return replace(self, values=weights @ self.values, covariance=covariance, step=step)
+        return replace(
+            self,
+            values=weights @ self.values,
+            covariance=weights @ self.covariance @ weights.T,
+            noise=weights @ self.noise @ weights.T,
+            step=(np.abs(weights) * self.step).max(axis=1),
+        )
 
     def with_few(self, multiplier: float = HALF_WIDTH) -> np.ndarray:
         """The covariance, with larger variances if few people are counted: see
@@ -69,9 +75,13 @@ def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Share
     such answer, or if an axis without a margin has no answer.
     """
     places = [_place(table, selection) for selection in selections]
-    covariance = table.joint_covariance[np.ix_(places, places)]
+    square = np.ix_(places, places)
     return Shares(
-        table.estimate.ravel()[places], covariance, table.step.ravel()[places], table.errors
+        values=table.estimate.ravel()[places],
+        covariance=table.joint_covariance[square],
+        noise=table.joint_noise[square],
+        step=table.step.ravel()[places],
+        errors=table.errors,
     )
 
 

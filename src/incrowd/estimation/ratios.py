@@ -1,4 +1,4 @@
-"""Ratios of estimates, with intervals that cover even where the denominator is near zero.
+"""Ratios of estimates and comparisons of shares, with intervals that cover at any size.
 
 A value r is a possible ratio of A to B if the data do not reject A - r B = 0. The estimate of
 A - r B is nearly normal even where B is near zero and the ratio of the estimates is not. The
@@ -6,34 +6,33 @@ interval holds all values that the test does not reject (Fieller 1954). It has i
 size, so nothing is left out; leaving out noisy figures would show mainly overestimates. The price
 is that the interval has no end where the data set no limit.
 
-Differences and odds ratios of two groups are ratios of quadratic forms of four shares. There the
-standard error by the delta method is itself small wherever A and B came out small by chance, and
-Fieller's intervals miss too often on one side. So a value r is tested by the profile likelihood:
-the distance, in standard errors, from the estimate to the nearest shares with A = r B.
+The shares of one or two groups are tested in the same way, with the variance that the sampling of
+people has under the hypothesis (a score test, as Wilson 1927 and Miettinen and Nurminen 1985 have
+it without noise). The test that two shares are equal, the interval of their difference, and that of
+their odds ratio are one construction, so that they never contradict each other.
 Proof: docs/mathematics.md#ratios-and-lengths.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
 
-from incrowd.estimation.delta_method import Shares, Term
-from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.delta_method import Shares, Term, pick
+from incrowd.estimation.tables import LEVEL, NOISE_ONLY, TableEstimate
 
 TINY = 1e-300
-EXACT = 1e-9  # the standard error of a share that is known exactly
-INSIDE = 1e-9  # of the largest share: the least distance of a starting point from zero
-STEPS = [0.1 * 2.0**power for power in range(13)]  # in the search for an end
-TOLERANCE = 1e-8  # of an end, relative; of a logarithm, absolute
-HALVINGS = 30
+TOLERANCE = 1e-9  # of an end
+Answer = tuple[str, str]  # a question and one of its answers
 Scale = Literal["linear", "log"]
 Unbounded = Literal["no", "above", "below", "everywhere"]
+IntervalMethod = Literal["score", "length", "Wald"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ class Comparison:
     estimable: bool = True
     reason: str = ""
     unbounded: Unbounded = "no"
+    method: IntervalMethod = "score"
 
 
 @dataclass(frozen=True)
@@ -128,37 +128,293 @@ def _beyond_root(a: float, b: float, d: float, over: float) -> tuple[float, floa
     return (root, math.inf) if over > 0 else (-math.inf, root)
 
 
-def quotient(
+# --- shares of groups -------------------------------------------------------------------------
+
+EXACT = 1e-9  # the standard error of a share that is known exactly
+GRID = np.linspace(0.0, 1.0, 33)  # of a parameter; each round takes the neighbors of the best point
+ROUNDS = 5
+LEAST_EFFECT = 0.1  # of weights: known margins take away some of the sampling, but never all
+INSIDE = 1e-6  # how far inside its range a share is from which an end is searched for
+LOGITS = 12.0  # the range of the middle of two logits
+STEPS = [0.1 * 2.0**power for power in range(13)]  # of a logarithm, in the search for an end
+Curve = Callable[[float, np.ndarray], np.ndarray]
+
+
+class Contrast(NamedTuple):
+    """A figure of the shares of one or two groups.
+
+    at: the figure of some shares. curve: shares at which the figure has a given value; parameters
+    from 0 to 1, of shape (n,), run through all of them, of shape (n, groups); if there is only one,
+    of shape (1, groups). least, most: the
+    range of the figure. no_effect: its value if the shares are equal; None for one group. positive:
+    whether it is on the log scale.
+    """
+
+    at: Callable[[np.ndarray], float]
+    curve: Curve
+    least: float
+    most: float
+    no_effect: float | None = None
+    positive: bool = False
+
+
+def _bent(parameters: np.ndarray) -> np.ndarray:
+    """Shares from 0 to 1, closer together at the ends."""
+    return np.asarray(np.sin(parameters * (math.pi / 2)) ** 2)
+
+
+def _one_share(value: float, parameters: np.ndarray) -> np.ndarray:
+    return np.array([[value]])
+
+
+def _shares_apart(value: float, parameters: np.ndarray) -> np.ndarray:
+    """Two shares whose difference has a value."""
+    first = max(value, 0.0) + (1 - abs(value)) * _bent(parameters)
+    return np.stack([first, first - value], axis=1)
+
+
+def _odds_apart(value: float, parameters: np.ndarray) -> np.ndarray:
+    """Two shares whose odds ratio has a value; zero and infinity are limits of such curves."""
+    if value == 0 or math.isinf(value):
+        sides = [_bent(np.clip(2 * parameters - start, 0.0, 1.0)) for start in (0, 1)]
+        return np.stack(sides if value else sides[::-1], axis=1)
+    half = math.log(value) / 2
+    middle = (2 * parameters - 1) * (LOGITS + abs(half))
+    return np.asarray(scipy.special.expit(np.stack([middle + half, middle - half], axis=1)))
+
+
+def _odds_ratio(shares: np.ndarray) -> float:
+    first, second = np.clip(shares, INSIDE, 1 - INSIDE)
+    return float(first * (1 - second) / ((1 - first) * second))
+
+
+SHARE = Contrast(lambda shares: float(shares[0]), _one_share, 0.0, 1.0)
+DIFFERENCE = Contrast(
+    lambda shares: float(shares[0] - shares[1]), _shares_apart, -1.0, 1.0, no_effect=0.0
+)
+ODDS = Contrast(_odds_ratio, _odds_apart, 0.0, math.inf, no_effect=1.0, positive=True)
+
+
+@dataclass(frozen=True)
+class GroupShares:
+    """Those who gave an answer and those who did not in each group, as shares of all people.
+
+    values: for each group two estimates. noise: their covariance by noise. sampling: for each group
+    the variance that the sampling of people adds to an answer that all people give or not with even
+    chances, times four; 0 if the people are fixed.
+    """
+
+    values: np.ndarray
+    noise: np.ndarray
+    sampling: np.ndarray
+
+    def distances(self, shares: np.ndarray) -> np.ndarray:
+        """How far the estimates are from given shares within the groups, in squared errors.
+
+        shares: shape (n, groups). For a group with the estimates a and a', (1 - p) a - p a' has the
+        mean zero if p is its share. Its variance is that under this hypothesis.
+        """
+        number, groups = shares.shape
+        weights = np.zeros((number, groups, 2 * groups))
+        for group in range(groups):
+            weights[:, group, 2 * group] = 1 - shares[:, group]
+            weights[:, group, 2 * group + 1] = -shares[:, group]
+        sizes = np.maximum(self.values.reshape(groups, 2).sum(axis=1), 0.0)
+        variance = weights @ self.noise @ weights.transpose(0, 2, 1)
+        drawn = self.sampling * sizes * shares * (1 - shares)
+        variance[:, range(groups), range(groups)] += drawn + EXACT**2
+        off = weights @ self.values
+        if groups == 1:
+            return np.asarray((off**2)[:, 0] / variance[:, 0, 0])
+        (one, both), (_, two) = variance[:, 0].T, variance[:, 1].T
+        x, y = off.T
+        numerator = x * x * two - 2 * x * y * both + y * y * one
+        return np.asarray(numerator / np.maximum(one * two - both * both, TINY))
+
+    @cached_property
+    def nearest(self) -> tuple[np.ndarray, float]:
+        """The possible shares that are nearest to the estimates, and their distance."""
+        pairs = self.values.reshape(-1, 2)
+        if self.values.min() >= 0 and np.all(pairs.sum(axis=1) > 0):
+            return pairs[:, 0] / pairs.sum(axis=1), 0.0
+        grids = [GRID] * len(pairs)
+        for _ in range(ROUNDS):
+            mesh = np.stack([each.ravel() for each in np.meshgrid(*grids)], axis=1)
+            distances = self.distances(_bent(mesh))
+            best = int(np.argmin(distances))
+            grids = [_nearer(grid, at) for grid, at in zip(grids, mesh[best], strict=True)]
+        return _bent(mesh[best]), float(distances[best])
+
+    def excess(self, contrast: Contrast, value: float) -> float:
+        """How much farther than the nearest possible shares those are at which a figure has a
+        value: chi-square with one degree of freedom if it has this value."""
+        grid, least = GRID, math.inf
+        for _ in range(ROUNDS):
+            distances = self.distances(contrast.curve(value, grid))
+            best = int(np.argmin(distances))
+            least = float(distances[best])
+            if len(distances) == 1:
+                break
+            grid = _nearer(grid, grid[best])
+        return max(least - self.nearest[1], 0.0)
+
+    def interval(self, contrast: Contrast, level: float) -> tuple[float, float]:
+        """All values of a figure that the test does not reject.
+
+        It holds the value without effect if and only if the test does not reject that.
+        """
+        limit = math.sqrt(2) * float(scipy.special.erfinv(level))  # of |z|
+
+        def off(value: float) -> float:
+            return math.sqrt(self.excess(contrast, value)) - limit
+
+        def end(inner: float, outer: float) -> float:
+            null = contrast.no_effect
+            if null is not None and (inner < null < outer or outer < null < inner):
+                inner, outer = (inner, null) if off(null) > 0 else (null, outer)
+            if off(outer) <= 0:
+                return outer
+            if off(inner) >= 0:
+                return inner
+            if not contrast.positive:
+                return float(scipy.optimize.brentq(off, inner, outer, xtol=TOLERANCE))
+            start, side = math.log(inner), math.copysign(1.0, outer - inner)
+            last = math.log(outer) if outer > 0 else -math.inf
+            for step in STEPS:
+                place = start + side * step
+                place = min(place, last) if side > 0 else max(place, last)
+                if off(math.exp(place)) > 0:
+                    root = scipy.optimize.brentq(
+                        lambda each: off(math.exp(each)), start, place, xtol=TOLERANCE
+                    )
+                    return math.exp(float(root))
+            return outer
+
+        start = contrast.at(self.nearest[0])
+        return end(start, contrast.least), end(start, contrast.most)
+
+
+def groups_of(table: TableEstimate, of: Answer, *given: Answer) -> tuple[Shares, GroupShares]:
+    """The shares of those who gave an answer and those who did not, for one or two groups.
+
+    of: the answer; given: for each group the answer that defines it. The readings of exclusive
+    answers do not add up exactly to that of "any answer"; what is missing is divided equally among
+    them. People who are in both groups make the covariance of the sampling more than a number for
+    each group; it is then that of the estimate, enlarged for few counts. Raises TableError if the
+    table has no such answer or lacks a margin.
+    """
+    question = of[0]
+    others: tuple[str, ...] = ()
+    if question in table.questions and table.exclusive[table.questions.index(question)]:
+        answers = table.answers[table.questions.index(question)]
+        others = tuple(answer for answer in answers if answer != of[1])
+    selections = [
+        selection
+        for group in given
+        for selection in (
+            dict([of, group]),
+            dict([group]),
+            *(dict([(question, answer), group]) for answer in others),
+        )
+    ]
+    picked = pick(table, selections)
+    own = np.zeros(2 + len(others))
+    own[0] = 1.0
+    if others:
+        missing = np.array([-1.0, 1.0, *(-1.0 for _ in others)])
+        own += missing / (1 + len(others))
+    rest = -own
+    rest[1] += 1
+    shares = picked.combined(np.kron(np.eye(len(given)), np.stack([own, rest])))
+    if table.errors == NOISE_ONLY:
+        return shares, GroupShares(shares.values, shares.noise, np.zeros(len(given)))
+    apart = len(given) == 1 or table.exclusive[table.questions.index(given[0][0])]
+    if not apart:
+        return shares, GroupShares(shares.values, shares.with_few(), np.zeros(len(given)))
+    effects = np.array([weighting_effect(table, group, question) for group in given])
+    return shares, GroupShares(shares.values, shares.noise, effects / table.people)
+
+
+def weighting_effect(table: TableEstimate, group: Answer, of: str) -> float:
+    """How much weights enlarge the sampling variance of the answers to a question in a group.
+
+    The sum of the variances of all shares within the group, divided by that of a simple random
+    sample (Kish 1965); 1 without weights.
+    """
+    if table.person is None:
+        return 1.0
+    most = float(np.max(table.person)) * table.people
+    within = WithinGroup.of(table, group, of)
+    if not within.spread > 0:
+        return most
+    effect = float(np.trace(within.sampling)) * table.people * within.size / within.spread
+    return min(max(effect, LEAST_EFFECT), most)
+
+
+class WithinGroup(NamedTuple):
+    """The shares of the answers to a question within a group, by the delta method.
+
+    size: the share of the group. spread: the sum of p (1 - p). covariance, sampling: of all shares,
+    by noise and sampling, and by sampling alone.
+    """
+
+    size: float
+    spread: float
+    covariance: np.ndarray
+    sampling: np.ndarray
+
+    @classmethod
+    def of(cls, table: TableEstimate, group: Answer, question: str) -> WithinGroup:
+        """Of a table of two questions with margins."""
+        answers = table.answers[table.questions.index(question)]
+        shares = pick(
+            table, [*({question: each} | dict([group]) for each in answers), dict([group])]
+        )
+        size = float(shares.values[-1])
+        if size <= 0:
+            nothing = np.zeros((len(answers), len(answers)))
+            return cls(size, 0.0, nothing, nothing)
+        within = np.clip(shares.values[:-1] / size, 0.0, 1.0)
+        parts = shares.combined(np.hstack([np.eye(len(answers)), -within[:, None]]) / size)
+        spread = float(within @ (1 - within))
+        return cls(size, spread, parts.covariance, parts.covariance - parts.noise)
+
+
+def _nearer(grid: np.ndarray, best: float) -> np.ndarray:
+    """A grid between the neighbors of the best point of another."""
+    step = (grid[-1] - grid[0]) / (len(grid) - 1)
+    low, high = max(best - step, grid[0]), min(best + step, grid[-1])
+    return np.linspace(low, high, len(grid))
+
+
+def compared(
     name: str,
     over: Term,
     under: Term,
     shares: Shares,
     factors: Mapping[str, np.ndarray],
-    ratio: Ratio | None = None,
+    groups: GroupShares,
+    contrast: Contrast,
 ) -> Comparison:
-    """over / under as a figure, with Fieller's interval, or by the profile likelihood of a ratio.
+    """over / under as a figure, with the interval of a contrast of groups.
 
     shares: of people who are in one of these groups only. factors: sums of shares, with names; if
-    one of them is zero, so is `under`. ratio: over / under as quadratic forms of the shares; a
-    positive one is on the log scale.
+    one of them is zero, so is `under`.
     """
-    scale: Scale = "log" if ratio and ratio.positive else "linear"
-    covariance = shares.with_few()
+    scale: Scale = "log" if contrast.positive else "linear"
     parts = Quotient(
         over=over.value,
         under=under.value,
-        over_variance=float(over.gradient @ covariance @ over.gradient),
-        covariance=float(over.gradient @ covariance @ under.gradient),
-        under_variance=float(under.gradient @ covariance @ under.gradient),
-        positive=scale == "log",
+        over_variance=float(over.gradient @ shares.covariance @ over.gradient),
+        covariance=float(over.gradient @ shares.covariance @ under.gradient),
+        under_variance=float(under.gradient @ shares.covariance @ under.gradient),
+        positive=contrast.positive,
     )
-    if ratio:
-        low, high = Profile(shares.values, covariance).interval(ratio, LEVEL)
-    else:
-        low, high = parts.interval(LEVEL)
-    unbounded: Unbounded = "below" if math.isinf(low) else "no"
-    if math.isinf(high):
-        unbounded = "everywhere" if low <= (0.0 if scale == "log" else -math.inf) else "above"
+    low, high = groups.interval(contrast, LEVEL)
+    unbounded: Unbounded = "above" if math.isinf(high) else "no"
+    if (low, high) == (contrast.least, contrast.most):
+        low, high = (low, high) if contrast.positive else (-math.inf, math.inf)
+        unbounded = "everywhere"
     unit = parts.over if scale == "log" else parts.under
     bounded = unbounded == "no"
     return Comparison(
@@ -185,102 +441,3 @@ def _nearest_to_zero(shares: Shares, factors: Mapping[str, np.ndarray]) -> str:
         f"the share of {list(factors)[place]} is {sums.values[place]:.2%}, standard error "
         f"{errors[place]:.2%}: it cannot be distinguished from zero; collect more reports"
     )
-
-
-# --- by the profile likelihood ----------------------------------------------------------------
-
-
-class Ratio(NamedTuple):
-    """A / B, the symmetric matrices of two quadratic forms; a positive ratio is tested by its
-    logarithm.
-
-    low_faces, high_faces: sets of shares; if all shares of a set are zero, the ratio has no lower
-    limit (a positive one reaches zero), or no upper one.
-    """
-
-    over: np.ndarray
-    under: np.ndarray
-    positive: bool
-    low_faces: tuple[tuple[int, ...], ...]
-    high_faces: tuple[tuple[int, ...], ...]
-
-    def at(self, shares: np.ndarray) -> float:
-        """The ratio at some shares."""
-        return float(shares @ self.over @ shares) / float(shares @ self.under @ shares)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """Shares that cannot be negative: an estimate and its covariance."""
-
-    values: np.ndarray
-    covariance: np.ndarray
-
-    def interval(self, ratio: Ratio, level: float) -> tuple[float, float]:
-        """All values of a ratio whose distance exceeds that of the nearest possible shares by at
-        most the chi-square quantile."""
-        exact = EXACT**2 * np.eye(len(self.values))
-        factor = np.linalg.cholesky(self.covariance + exact)
-        whitened = np.linalg.solve(factor, self.values)
-        design = np.linalg.inv(factor)
-        nearest, distance = scipy.optimize.nnls(design, whitened)
-        limit = float(scipy.special.ndtri((1 + level) / 2)) ** 2 + float(distance) ** 2
-
-        def reached(faces: tuple[tuple[int, ...], ...]) -> bool:
-            designs = [np.delete(design, face, axis=1) for face in faces]
-            distances = [float(scipy.optimize.nnls(each, whitened)[1]) ** 2 for each in designs]
-            return min(distances) <= limit
-
-        def excess(place: float) -> float:
-            value = math.exp(place) if ratio.positive else place
-            form = factor.T @ (ratio.over - value * ratio.under) @ factor
-            return distance_to(form, whitened) - limit
-
-        start = ratio.at(np.maximum(nearest, INSIDE * nearest.max()))
-        start = math.log(start) if ratio.positive else start
-
-        def end(faces: tuple[tuple[int, ...], ...], sign: float) -> float:
-            for step in () if reached(faces) else STEPS:
-                if excess(start + sign * step) > 0:
-                    ends = start, start + sign * step
-                    return float(
-                        scipy.optimize.brentq(excess, *ends, xtol=TOLERANCE, rtol=TOLERANCE)
-                    )
-            return sign * math.inf
-
-        low, high = end(ratio.low_faces, -1.0), end(ratio.high_faces, 1.0)
-        return (math.exp(low), math.exp(high)) if ratio.positive else (low, high)
-
-
-def distance_to(form: np.ndarray, point: np.ndarray) -> float:
-    """The squared distance of a point y from the nearest z with z' Q z = 0.
-
-    With Q = U diag(m) U' and Lagrange's multiplier t, z = U (1 + t m)^-1 U' y; z' Q z falls with t
-    where 1 + t m > 0: its one zero there is the nearest point.
-    """
-    curvatures, directions = np.linalg.eigh(form)
-    squares: list[float] = ((directions.T @ point) ** 2).tolist()
-    bends: list[float] = curvatures.tolist()
-    pairs = list(zip(bends, squares, strict=True))
-
-    def value(t: float) -> float:
-        return math.fsum(m * s / (1 + t * m) ** 2 for m, s in pairs)
-
-    def distance(t: float) -> float:
-        return math.fsum(s * (t * m / (1 + t * m)) ** 2 for m, s in pairs)
-
-    side = value(0.0)
-    edge = bends[0] if side > 0 else bends[-1]
-    if side == 0:
-        return 0.0
-    if edge * side >= 0:  # z' Q z has one sign everywhere: only zero is on the surface
-        return math.fsum(squares)
-    near = 0.0
-    for power in range(1, HALVINGS):
-        far = -(1 - 0.5**power) / edge
-        if value(far) * side <= 0:
-            return distance(
-                float(scipy.optimize.brentq(value, near, far, xtol=TOLERANCE * abs(far)))
-            )
-        near = far
-    return distance(near) - value(near) / edge  # the rest lies along the edge's direction

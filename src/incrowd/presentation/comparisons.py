@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 HEADINGS = ("figure", "estimate", "95% interval")
 UNITS = {"share": "%", "difference": " pp"}  # other figures have three significant digits
 POINTS = "pp: percentage points"
-POSSIBLE = {"share": (0.0, 1.0), "difference": (-1.0, 1.0)}  # other kinds have no limits
-CUT = "*"
-IMPOSSIBLE = (
-    f"{CUT} outside the possible range (a share below 0% or above 100%, a difference of more than "
-    "100 points): the interval is not cut off, so that its width still shows the uncertainty"
-)
 
 
 def view(two_way: TwoWay) -> View:
@@ -153,9 +146,8 @@ def _say(item: Comparison, kind: str) -> Callable[[float], str]:
 
 
 def _words(item: Comparison, kind: str) -> str:
-    """The interval in words, with impossible ends marked."""
-    say, (least, most) = _say(item, kind), POSSIBLE.get(kind, (-math.inf, math.inf))
-    return interval_words(item, lambda end: say(end) + (CUT if not least <= end <= most else ""))
+    """The interval in words."""
+    return interval_words(item, _say(item, kind))
 
 
 def _percent(value: float, places: int, unit: str) -> str:
@@ -180,9 +172,8 @@ def comparison_table(figures: Iterable[tuple[str, Comparison]], seed: int | None
 
 def comparison_notes(two_way: TwoWay) -> list[str]:
     """The weights, if any, and the notes on the figures."""
-    marked = any(CUT in _words(item, kind) for kind, item in two_way.kinds())
     weights = list(filter(None, [weights_words(two_way.weighted_to, two_way.error_ratio)]))
-    return [*weights, *([IMPOSSIBLE] if marked else []), *notes(two_way.figures)]
+    return [*weights, *notes(two_way.figures)]
 
 
 def notes(items: Sequence[Comparison]) -> list[str]:
