@@ -57,6 +57,27 @@ def test_every_kind_of_output_names_the_questions_and_answers(made, tmp_path, en
     assert name in content and answer in content
 
 
+RESULTS = {
+    "estimate": (),
+    "compare": ("physical_limitation", "self_rated_health"),
+    "correlate": ("--among", "physical_limitation,chronic_conditions"),
+    "regress": ("--outcome", "physical_limitation", "--on", "chronic_conditions"),
+    "postprocess": (),
+}
+
+
+@pytest.mark.parametrize("command", RESULTS)
+def test_every_named_output_is_written(made, tmp_path, command):
+    """A repeated -o wrote the last file alone, and said nothing of the others."""
+    files = [tmp_path / "first.json", tmp_path / "second.csv", tmp_path / "third.xlsx"]
+    outputs = [word for file in files for word in ("-o", file)]
+    inputs = made / "plan.json", made / "reports.parquet"
+    done = run(command, *inputs, *RESULTS[command], *outputs)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(files[0].read_text())
+    assert all(file.stat().st_size > 0 and f"wrote {file}" in done.stderr for file in files)
+
+
 def test_a_smaller_crowd_has_to_be_accepted(made, tmp_path):
     text = Path(ANSWERS).read_text().splitlines()
     (tmp_path / "few.csv").write_text("\n".join(text[:100]))

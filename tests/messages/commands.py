@@ -99,6 +99,7 @@ CASES = {
         "card", plan_file(folder), "-o", folder / "card.pdf"
     ),
     "an output over an input": over_an_input,
+    "two outputs of a command that writes one": plan("-o", "a.json", "-o", "b.json"),
     "no answers": lambda folder: command(
         "randomize", plan_file(folder), folder / "none.csv", "-o", folder / "r.parquet"
     ),

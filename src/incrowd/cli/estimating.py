@@ -21,14 +21,14 @@ from incrowd.cli.options import (
     MergeAnswers,
     NoiseOnly,
     OfThoseWhoAnswered,
-    Output,
+    Outputs,
     PlanFile,
     ReportsFiles,
     Simultaneous,
     Tables,
     beside,
     certified,
-    check_output,
+    check_outputs,
     check_reports,
     choice,
     keep,
@@ -183,7 +183,7 @@ def estimate(
     covariance: Covariance = False,
     engine: Engine = "here",
     master: Master = THIS_MACHINE,
-    output: Output = None,
+    output: Outputs = None,
     json: AsJson = False,
 ) -> None:
     """Estimate tables from reports, without bias. Adds standard errors and 95% intervals.
@@ -200,11 +200,11 @@ def estimate(
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_beside
     from incrowd.estimation.estimate import to_count
-    from incrowd.presentation.write import R_SCRIPT
+    from incrowd.presentation.write import R_SCRIPT, document
 
-    check_output(output, plan, *reports, *([margins] if margins else []))
+    check_outputs(outputs := output or [], plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
-    covariance = covariance or bool(output and output.suffix.lower() == R_SCRIPT)
+    covariance = covariance or any(each.suffix.lower() == R_SCRIPT for each in outputs)
     checked_plan = certified(plan, merge)
     adjustments = _Adjustments(
         incrowd.load_margins(margins) if margins else None, of_those_who_answered
@@ -225,10 +225,8 @@ def estimate(
         covariance=covariance,
         received=receipts_beside(reports, checked_plan, counts.releases),
     )
-    if output:
-        incrowd.save_estimates(estimates, output)
-        say(f"wrote {output}")
-    with beside(output):
+    saved(document(estimates), outputs)
+    with beside(*outputs):
         show.estimates(estimates, json)
     for item, at_once in zip_longest(estimates, estimates.simultaneous):
         if item.covariance is None if covariance else simultaneous and at_once is None:
@@ -274,7 +272,7 @@ def postprocess(
     ] = 0,
     merge: MergeAnswers = None,
     accept_smaller_crowd: AcceptSmaller = False,
-    output: Output = None,
+    output: Outputs = None,
     json: AsJson = False,
 ) -> None:
     """Turn estimates into valid proportions, by a biased method.
@@ -290,7 +288,7 @@ def postprocess(
     from incrowd.presentation import postprocessed
     from incrowd.presentation.write import postprocessed_document
 
-    check_output(output, plan, *reports)
+    check_outputs(outputs := output or [], plan, *reports)
     check_reports(*reports)
     checked_plan = certified(plan, merge)
     ids_of_tables = _id_lists(table) or [list(ids) for ids in checked_plan.survey.wanted]
@@ -305,8 +303,8 @@ def postprocess(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    saved(postprocessed_document(shares, checked_plan.survey), output)
-    with beside(output):
+    saved(postprocessed_document(shares, checked_plan.survey), outputs)
+    with beside(*outputs):
         show.result(postprocessed.view(shares, checked_plan.survey), json)
     show.receipts(received, releases)
 
@@ -336,7 +334,7 @@ def compare(
     ] = False,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
-    output: Output = None,
+    output: Outputs = None,
     json: AsJson = False,
 ) -> None:
     """Compare groups, with standard errors.
@@ -359,7 +357,7 @@ def compare(
     from incrowd.estimation.crosstab import crosstab as crossed
     from incrowd.presentation import comparisons, crosstabs, write
 
-    check_output(output, plan, reports, *([margins] if margins else []))
+    check_outputs(outputs := output or [], plan, reports, *([margins] if margins else []))
     check_reports(reports)
     checked_plan = certified(plan, merge)
     received, releases = receipts_of(checked_plan, [reports]), releases_in([reports])
@@ -387,8 +385,8 @@ def compare(
                 checked_plan, parts, first, second, reference=reference, margins=weights, **common
             )
             view = comparisons.view(result)
-    saved(write.document(result), output)
-    with beside(output):
+    saved(write.document(result), outputs)
+    with beside(*outputs):
         show.result(view, json)
     show.receipts(received, releases)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from incrowd.errors import UsageError, likely, needing
+from incrowd.errors import InWords, UsageError, likely, needing
 
 # Command -> its function, and its line in the list of commands.
 COMMANDS = {
@@ -90,7 +91,25 @@ class Later(TyperCommand):
             target = alone
         command: Any = typer.main.get_command(target)
         command.invoke = partial(_invoked, self.name or name, command.invoke)
+        for each in getattr(command, "commands", {"": command}).values():
+            each.parse_args = partial(_parsed, each, each.parse_args)
         return command
+
+
+def _parsed(command: Any, parse: Callable[..., Any], context: Any, args: list[str]) -> Any:
+    """Parse the arguments of a command.
+
+    Raises UsageError for an option with one value that is given twice: the parser would keep the
+    last value, and say nothing about the others.
+    """
+    if not context.resilient_parsing:
+        _, _, order = command.make_parser(context).parse_args(args=list(args))
+        for param, times in Counter(order).items():
+            option, once = param.opts[0], not (param.multiple or getattr(param, "is_flag", False))
+            if times > 1 and once and option.startswith("-"):
+                given = InWords(f"is given {times} times")
+                raise UsageError.of(option, given, "it has one value; give it once")
+    return parse(context, args)
 
 
 def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:

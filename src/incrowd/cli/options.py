@@ -106,6 +106,9 @@ Simultaneous = Annotated[
     ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
+Outputs = Annotated[
+    list[Path] | None, typer.Option("-o", "--output", help="File to write; repeatable.")
+]
 
 
 def share(name: str, help: str) -> Any:
@@ -133,27 +136,27 @@ def keep(output: Path, *inputs: Path) -> None:
             )
 
 
-def check_output(output: Path | None, *inputs: Path) -> None:
+def check_outputs(outputs: Sequence[Path], *inputs: Path) -> None:
     """Raise UsageError, before any work is done, for an output that cannot be written."""
-    if output:
+    for output in outputs:
         from incrowd.presentation.write import check_ending  # slow to load
 
         check_ending(output)
         keep(output, *inputs)
 
 
-def saved(document: Document, output: Path | None) -> None:
-    """Write a result if an output is named."""
-    if output:
+def saved(document: Document, outputs: Sequence[Path]) -> None:
+    """Write a result to each of the named files."""
+    for output in outputs:
         from incrowd.presentation.write import save  # slow to load
 
         save(document, output)
         say(f"wrote {output}")
 
 
-def beside(output: Path | None) -> AbstractContextManager[object]:
-    """Redirect shown results to standard error if the output file is standard output."""
-    shared = output is not None and _is_standard_output(output) and is_stream(output)
+def beside(*outputs: Path | None) -> AbstractContextManager[object]:
+    """Redirect shown results to standard error if an output file is standard output."""
+    shared = any(path and _is_standard_output(path) and is_stream(path) for path in outputs)
     return redirect_stdout(sys.stderr) if shared else nullcontext()
 
 

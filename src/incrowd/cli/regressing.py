@@ -17,12 +17,12 @@ from incrowd.cli.options import (
     Margins,
     MergeAnswers,
     NoiseOnly,
-    Output,
+    Outputs,
     PlanFile,
     ReportsFiles,
     beside,
     certified,
-    check_output,
+    check_outputs,
     check_reports,
     choice,
     saved,
@@ -120,7 +120,7 @@ def regress(
     accept_smaller_crowd: AcceptSmaller = False,
     forecast: Forecast = False,
     share: Shares = None,
-    output: Output = None,
+    output: Outputs = None,
     json: AsJson = False,
 ) -> None:
     """Fit a logistic or linear regression.
@@ -138,7 +138,8 @@ def regress(
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
 
-    _check_files(plan, files := reports or [], forecast, output, margins, share or [])
+    outputs = output or []
+    _check_files(plan, files := reports or [], forecast, outputs, margins, share or [])
     checked_plan = certified(plan)
     arguments = _read(checked_plan, on, reference, scores, predictor_scores, merge)
     arguments |= {"outcome": outcome, "family": family, "penalty": penalty}
@@ -154,7 +155,7 @@ def regress(
         parts = all_parts(files)
         with working("fitting the model"), naming(*files):
             regression = incrowd.regress(checked_plan, parts, **arguments)
-    _give(regression, output, json)
+    _give(regression, outputs, json)
     show.receipts(received, releases_in(files))
     if not regression.estimable:
         raise typer.Exit(1)
@@ -182,15 +183,15 @@ def _read(
     }
 
 
-def _give(regression: incrowd.Regression, output: Path | None, json: bool) -> None:
-    """Write a regression if an output is named, and show it."""
+def _give(regression: incrowd.Regression, outputs: list[Path], json: bool) -> None:
+    """Write a regression to each of the named files, and show it."""
     from incrowd.cli import show
     from incrowd.presentation import regressions, write
 
-    if output:
+    for output in outputs:
         wrote = write.save_regression(regression, output)
         say(f"wrote {output}" if wrote else f"did not write {output}: there are no coefficients")
-    with beside(output):
+    with beside(*outputs):
         show.result(regressions.view(regression), json)
 
 
@@ -198,12 +199,12 @@ def _check_files(
     plan: Path,
     reports: list[Path],
     forecast: bool,
-    output: Path | None,
+    outputs: list[Path],
     margins: Path | None,
     share: list[str],
 ) -> None:
     """Raise UsageError, before any work is done, for options that do not go together."""
-    check_output(output, plan, *reports, *([margins] if margins else []))
+    check_outputs(outputs, plan, *reports, *([margins] if margins else []))
     if forecast and margins:
         allowed = "a forecast has no people to weight; leave out this option or --forecast"
         raise UsageError.of("--margins", str(margins), allowed)
@@ -283,7 +284,7 @@ def correlate(
     merge: MergeAnswers = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
-    output: Output = None,
+    output: Outputs = None,
     json: AsJson = False,
 ) -> None:
     """Correlate all pairs of questions, with standard errors. For two yes/no questions this is phi.
@@ -299,7 +300,7 @@ def correlate(
     from incrowd.collection.collector.receipt import receipts_of, releases_in
     from incrowd.presentation import correlations, write
 
-    check_output(output, plan, *reports)
+    check_outputs(outputs := output or [], plan, *reports)
     check_reports(*reports)
     checked_plan = certified(plan, merge)
     received, parts = receipts_of(checked_plan, reports), all_parts(reports)
@@ -313,7 +314,7 @@ def correlate(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    saved(write.document(matrix), output)
-    with beside(output):
+    saved(write.document(matrix), outputs)
+    with beside(*outputs):
         show.result(correlations.view(matrix), json)
     show.receipts(received, releases_in(reports))

@@ -36,7 +36,8 @@ from incrowd.estimation.tables import LEVEL, NOISE_ONLY, TableEstimate, at_least
 # the directions in which there is little noise decide.
 
 STEPS = 25
-CLOSE = 1e-9  # to the multiplier at which the nearest vector has no limit
+CLOSE = 1e-9  # relative, of multipliers
+NEAR_MEAN = 1e-3  # where the saddlepoint approximation is replaced by its limit
 
 
 @dataclass(frozen=True)
@@ -114,22 +115,32 @@ class Length:
 
 def quadratic_form(value: float, weights: np.ndarray, noncentralities: np.ndarray) -> float:
     """The probability that a sum of weighted noncentral chi-squares, each with one degree of
-    freedom, is at most `value`.
+    freedom, is at most `value`, by the saddlepoint approximation (Kuonen 1999)."""
 
-    By the noncentral chi-square distribution with the same mean, variance and skewness, and the
-    nearest kurtosis (Liu, Tang, Zhang 2009); exact for equal weights.
-    """
-    first, second, third, fourth = (
-        float(weights**power @ (1 + power * noncentralities)) for power in (1, 2, 3, 4)
-    )
-    skewness, kurtosis = third / second**1.5, fourth / second**2
-    scale, shift = 1 / skewness, 0.0
-    if skewness**2 > kurtosis:
-        scale = 1 / (skewness - math.sqrt(skewness**2 - kurtosis))
-        shift = max(skewness * scale**3 - scale**2, 0.0)
-    degrees = scale**2 - 2 * shift
-    place = (value - first) / math.sqrt(2 * second) * math.sqrt(2) * scale + degrees + shift
-    return float(scipy.special.chndtr(max(place, 0.0), degrees, shift))
+    def slope(t: float) -> float:
+        room = 1 - 2 * t * weights
+        mean = weights / room + weights * noncentralities / room**2
+        return float(mean.sum()) - value
+
+    if value <= 0:
+        return 0.0
+    high, low = (1 - CLOSE) / (2 * float(weights.max())), -1 / value
+    if slope(high) <= 0:
+        return 1.0
+    while slope(low) > 0:
+        low *= 2
+    t = float(scipy.optimize.brentq(slope, low, high, xtol=TINY, rtol=CLOSE))
+    room = 1 - 2 * t * weights
+    logarithm = float(np.sum(t * weights * noncentralities / room - np.log(room) / 2))
+    w = math.copysign(math.sqrt(max(2 * (t * value - logarithm), 0.0)), t)
+    if abs(w) < NEAR_MEAN:
+        second, third = (
+            scale * float(np.sum(weights**power * (1 + power * noncentralities)))
+            for power, scale in ((2, 2), (3, 8))
+        )
+        return 0.5 + third / (6 * math.sqrt(2 * math.pi) * second**1.5)
+    second = float(np.sum(2 * weights**2 / room**2 + 4 * weights**2 * noncentralities / room**3))
+    return float(scipy.special.ndtr(w + math.log(t * math.sqrt(second) / w) / w))
 
 
 def _crossing(reached: Callable[[float], bool], largest: float) -> float:
@@ -170,6 +181,7 @@ class IndependenceTest:
     estimable: bool = True
     reason: str = ""
     left_out: tuple[str, ...] = ()
+    method: str = "score"
 
 
 def independence_test(table: TableEstimate) -> IndependenceTest:

@@ -26,8 +26,10 @@ from incrowd.estimation.ratios import (
     SHARE,
     Answer,
     Comparison,
+    GroupPrecision,
     compared,
     groups_of,
+    precision_of,
 )
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
@@ -59,7 +61,8 @@ class TwoWay(views.Notebook, views.Tabular):
     to the second question among those who gave each answer to the first, group by group.
     differences, odds_ratios: for each answer to the second question, every other group compared
     with the reference group: its share minus theirs, its odds divided by theirs. Both are empty if
-    the groups overlap and the table comes from cells, which do not show by how much.
+    the groups overlap and the table comes from cells, which do not show by how much. precision: the
+    effective number of people and the design effect of each group; empty if the people are fixed.
     answered: the share of the people who answered both questions, to whom all figures refer; None
     if they refer to all people, for whom "no answer" is an answer, or if no question is optional.
     wording: of both questions and their answers, if the survey has it. weighted_to: the names of
@@ -76,6 +79,7 @@ class TwoWay(views.Notebook, views.Tabular):
     shares: tuple[Comparison, ...]
     differences: tuple[Comparison, ...]
     odds_ratios: tuple[Comparison, ...]
+    precision: tuple[GroupPrecision, ...] = ()
     seed: int | None = None
     answered: float | None = None
     wording: tuple[str, ...] = ()
@@ -238,6 +242,7 @@ def two_way(
         shares=tuple(conditional_share(table, *pair) for pair in pairs),
         differences=tuple(difference(table, *each) for each in against),
         odds_ratios=tuple(odds_ratio(table, *each) for each in against),
+        precision=precision_of(table),
         seed=seed,
     )
 

@@ -282,6 +282,7 @@ def shares_compared(
         level=LEVEL,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         reason="" if joint or noise_only else POSITIVE if positive else UNKNOWN,
+        method="Wald",
     )
 
 

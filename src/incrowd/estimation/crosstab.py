@@ -10,7 +10,7 @@ import numpy as np
 from incrowd import views
 from incrowd.estimation.compare import conditional_share, joint_table
 from incrowd.estimation.estimate import Reports
-from incrowd.estimation.ratios import Comparison
+from incrowd.estimation.ratios import Comparison, GroupPrecision, precision_of
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.weighting.known_margins import Given
@@ -26,7 +26,8 @@ class Crosstab:
     shape (rows + 1, columns + 1), the last entry of each axis is "any answer". counts,
     count_errors: the estimated number of these people in each cell and margin, in the same shape,
     with standard errors. of_rows, of_columns: the share of each cell among the people of its row,
-    or of its column, row by row. answered, wording, weighted_to, error_ratio: as in `TwoWay`.
+    or of its column, row by row. precision: of the answers to the second question within each row,
+    as in `TwoWay`. answered, wording, weighted_to, error_ratio: as in `TwoWay`.
     """
 
     questions: tuple[str, str]
@@ -38,6 +39,7 @@ class Crosstab:
     of_rows: tuple[Comparison, ...]
     of_columns: tuple[Comparison, ...]
     guarantee: Guarantee
+    precision: tuple[GroupPrecision, ...] = ()
     seed: int | None = None
     answered: float | None = None
     wording: tuple[str, ...] = ()
@@ -91,6 +93,7 @@ def crosstab(
         of_rows=tuple(conditional_share(joint.table, column, row) for row, column in cells),
         of_columns=tuple(conditional_share(joint.table, row, column) for row, column in cells),
         guarantee=joint.guarantee,
+        precision=precision_of(joint.table),
         seed=joint.seed,
         answered=joint.answered,
         wording=joint.plan.survey.legend(first, second),

@@ -380,6 +380,36 @@ class WithinGroup(NamedTuple):
         return cls(size, spread, parts.covariance, parts.covariance - parts.noise)
 
 
+@dataclass(frozen=True)
+class GroupPrecision:
+    """How much is known about the answers to a question within a group.
+
+    people: the estimated number in the group. effective_people: how many people of a simple random
+    sample without noise would give the same sum of squared errors of the shares within the group.
+    design_effect: people / effective_people, the factor of noise and weights (Kish 1965). Both are
+    nan if the group or the answers cannot be distinguished from nothing.
+    """
+
+    group: str
+    people: float
+    effective_people: float
+    design_effect: float
+
+
+def precision_of(table: TableEstimate) -> tuple[GroupPrecision, ...]:
+    """The precision in each group of the first question; none if the people are fixed."""
+    if table.errors == NOISE_ONLY:
+        return ()
+    (first, second), groups = table.questions, table.answers[0]
+    rows = []
+    for group in groups:
+        within = WithinGroup.of(table, (first, group), second)
+        people, variance = within.size * table.people, float(np.trace(within.covariance))
+        effective = within.spread / variance if within.spread > 0 and variance > 0 else math.nan
+        rows.append(GroupPrecision(group, people, effective, people / effective))
+    return tuple(rows)
+
+
 def _nearer(grid: np.ndarray, best: float) -> np.ndarray:
     """A grid between the neighbors of the best point of another."""
     step = (grid[-1] - grid[0]) / (len(grid) - 1)

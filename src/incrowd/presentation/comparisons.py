@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,11 +23,18 @@ if TYPE_CHECKING:
     from incrowd.estimation.association import IndependenceTest
     from incrowd.estimation.compare import TwoWay
     from incrowd.estimation.compare_shares import ShareDifference
-    from incrowd.estimation.ratios import Comparison
+    from incrowd.estimation.crosstab import Crosstab
+    from incrowd.estimation.ratios import Comparison, GroupPrecision
 
 HEADINGS = ("figure", "estimate", "95% interval")
 UNITS = {"share": "%", "difference": " pp"}  # other figures have three significant digits
+UNKNOWN = "unknown"
 POINTS = "pp: percentage points"
+METHODS = {
+    "score": "a score test",
+    "length": "a test of its length",
+    "Wald": "the standard error, enlarged for few people",
+}
 
 
 def view(two_way: TwoWay) -> View:
@@ -46,7 +54,7 @@ def view(two_way: TwoWay) -> View:
         legend=two_way.wording,
         promise=guarantee_sentence(two_way.guarantee),
         lines=(*people_of(two_way), independence_words(two_way.independence)),
-        tables=(_crosstab(two_way), _figures(two_way)),
+        tables=(_crosstab(two_way), _figures(two_way), *precision(two_way)),
         notes=tuple(comparison_notes(two_way)),
     )
 
@@ -65,7 +73,9 @@ def share_view(difference: ShareDifference) -> View:
         seed=difference.seed,
         promise=guarantee_sentence(difference.guarantee),
         lines=(f"{name}: {estimate}, 95% interval {interval}", *whose(difference)),
-        notes=tuple(filter(None, (difference.figure.reason, POINTS))),
+        notes=tuple(
+            filter(None, (difference.figure.reason, methods_words([difference.figure]), POINTS))
+        ),
     )
 
 
@@ -101,7 +111,7 @@ def independence_words(test: IndependenceTest) -> str:
     without = ""
     if test.left_out:
         without = f"; excluding {', '.join(test.left_out)}, which may be zero"
-    return f"independence: {chi}, p = {test.p_value:.3g}{without}"
+    return f"independence: {chi} (score test), p = {test.p_value:.3g}{without}"
 
 
 def _crosstab(two_way: TwoWay) -> Numbers:
@@ -130,6 +140,37 @@ def _figures(two_way: TwoWay) -> Numbers:
     lines = tuple(row(item, kind, _mark(item, reasons)) for kind, item in kinds)
     first, second = two_way.questions
     return Numbers(f"{second} by {first}, 95% intervals", HEADINGS, lines)
+
+
+def precision(result: TwoWay | Crosstab) -> Iterator[Numbers]:
+    """The effective number of people and the design effect of each group, if there are any."""
+    if result.precision:
+        lines = tuple(
+            (each.group, *map(_count, (each.people, each.effective_people)), _effect(each))
+            for each in result.precision
+        )
+        headings = (result.questions[0], "people", "effective n", "design effect")
+        yield Numbers("Precision of the shares within each group", headings, lines)
+
+
+def _count(people: float) -> str:
+    return f"{people:,.0f}" if math.isfinite(people) else UNKNOWN
+
+
+def _effect(group: GroupPrecision) -> str:
+    return times(group.design_effect) if math.isfinite(group.design_effect) else UNKNOWN
+
+
+def methods_words(items: Iterable[Comparison]) -> str:
+    """The methods of the intervals: "intervals by a score test; Cramer's V ... by ..."."""
+    by_method: dict[str, str] = {}
+    for item in items:
+        by_method.setdefault(item.method, item.name)
+    rest = (f"that of {name} by {METHODS[method]}" for method, name in by_method.items())
+    if "score" not in by_method:
+        return f"intervals: {', '.join(rest)}"
+    others = [text for text, method in zip(rest, by_method, strict=True) if method != "score"]
+    return ", ".join([f"intervals: by {METHODS['score']}", *others])
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:
@@ -173,7 +214,7 @@ def comparison_table(figures: Iterable[tuple[str, Comparison]], seed: int | None
 def comparison_notes(two_way: TwoWay) -> list[str]:
     """The weights, if any, and the notes on the figures."""
     weights = list(filter(None, [weights_words(two_way.weighted_to, two_way.error_ratio)]))
-    return [*weights, *notes(two_way.figures)]
+    return [*weights, methods_words(two_way.figures), *notes(two_way.figures)]
 
 
 def notes(items: Sequence[Comparison]) -> list[str]:

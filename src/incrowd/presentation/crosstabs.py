@@ -9,7 +9,7 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
-from incrowd.presentation.comparisons import people_words
+from incrowd.presentation.comparisons import people_words, precision
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite, percent, places_of
 from incrowd.presentation.receipts import marked_table
@@ -40,7 +40,7 @@ def view(crosstab: Crosstab) -> View:
         legend=crosstab.wording,
         promise=guarantee_sentence(crosstab.guarantee),
         lines=people_of(crosstab),
-        tables=tuple(_tables(crosstab)),
+        tables=(*_tables(crosstab), *precision(crosstab)),
         notes=tuple(notes(crosstab)),
     )
 
@@ -110,6 +110,7 @@ def _facts(crosstab: Crosstab) -> dict[str, Any]:
         "share_errors": finite(table.standard_error),
         "of_rows": [finite(asdict(each)) for each in crosstab.of_rows],
         "of_columns": [finite(asdict(each)) for each in crosstab.of_columns],
+        "precision": [finite(asdict(each)) for each in crosstab.precision],
         "errors": table.errors,
         "guarantee": guarantee_facts(crosstab.guarantee),
         **({"wording": list(crosstab.wording)} if crosstab.wording else {}),
