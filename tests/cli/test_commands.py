@@ -61,7 +61,14 @@ RESULTS = {
     "estimate": (),
     "compare": ("physical_limitation", "self_rated_health"),
     "correlate": ("--among", "physical_limitation,chronic_conditions"),
-    "regress": ("--outcome", "physical_limitation", "--on", "chronic_conditions"),
+    "regress": (
+        "--outcome",
+        "physical_limitation",
+        "--on",
+        "chronic_conditions",
+        "--penalty",
+        "firth",
+    ),
     "postprocess": (),
 }
 

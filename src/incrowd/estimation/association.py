@@ -119,8 +119,8 @@ def quadratic_form(value: float, weights: np.ndarray, noncentralities: np.ndarra
 
     def slope(t: float) -> float:
         room = 1 - 2 * t * weights
-        mean = weights / room + weights * noncentralities / room**2
-        return float(mean.sum()) - value
+        terms: list[float] = (weights / room + weights * noncentralities / room**2).tolist()
+        return math.fsum(terms) - value
 
     if value <= 0:
         return 0.0
@@ -138,7 +138,7 @@ def quadratic_form(value: float, weights: np.ndarray, noncentralities: np.ndarra
             scale * float(np.sum(weights**power * (1 + power * noncentralities)))
             for power, scale in ((2, 2), (3, 8))
         )
-        return 0.5 + third / (6 * math.sqrt(2 * math.pi) * second**1.5)
+        return float(0.5 + third / (6 * math.sqrt(2 * math.pi) * second**1.5))
     second = float(np.sum(2 * weights**2 / room**2 + 4 * weights**2 * noncentralities / room**3))
     return float(scipy.special.ndtr(w + math.log(t * math.sqrt(second) / w) / w))
 

@@ -318,18 +318,18 @@ def groups_of(table: TableEstimate, of: Answer, *given: Answer) -> tuple[Shares,
         )
     ]
     picked = pick(table, selections)
-    own = np.zeros(2 + len(others))
-    own[0] = 1.0
+    having = np.zeros(2 + len(others))
+    having[0] = 1.0
     if others:
         missing = np.array([-1.0, 1.0, *(-1.0 for _ in others)])
-        own += missing / (1 + len(others))
-    rest = -own
-    rest[1] += 1
-    shares = picked.combined(np.kron(np.eye(len(given)), np.stack([own, rest])))
+        having += missing / (1 + len(others))
+    lacking = -having
+    lacking[1] += 1
+    shares = picked.combined(np.kron(np.eye(len(given)), np.stack([having, lacking])))
     if table.errors == NOISE_ONLY:
         return shares, GroupShares(shares.values, shares.noise, np.zeros(len(given)))
-    apart = len(given) == 1 or table.exclusive[table.questions.index(given[0][0])]
-    if not apart:
+    disjoint = len(given) == 1 or table.exclusive[table.questions.index(given[0][0])]
+    if not disjoint:
         return shares, GroupShares(shares.values, shares.with_few(), np.zeros(len(given)))
     effects = np.array([weighting_effect(table, group, question) for group in given])
     return shares, GroupShares(shares.values, shares.noise, effects / table.people)
