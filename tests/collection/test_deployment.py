@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -323,12 +324,7 @@ def test_an_image_looks_where_it_listens(name):
 
 
 @pytest.fixture(scope="module")
-def yaml():
-    return pytest.importorskip("yaml")
-
-
-@pytest.fixture(scope="module")
-def composed(yaml):
+def composed():
     return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
 
@@ -375,29 +371,30 @@ SOURCES = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
 METRICS = set(re.findall(r"\"(incrowd_[a-z_]+)\"", SOURCES))
 
 
-def test_every_metric_of_an_alert_exists(yaml):
+def test_every_metric_of_an_alert_exists():
     [group] = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"]
     rules = " ".join(rule["expr"] for rule in group["rules"])
     said = {name.removesuffix("_total") for name in re.findall(r"\bincrowd_[a-z_]+", rules)}
     assert said and said <= METRICS
+    assert "incrowd_failing" in said
     assert set(re.findall(r"state=\"(\w+)\"", rules)) <= {writing.RELEASED}
     assert set(re.findall(r"kind=\"([\w-]+)\"", rules)) <= KINDS.keys()
     for rule in group["rules"]:
         assert rule["alert"] in RUNNING, "the manual states what to do"
 
 
-def test_prometheus_scrapes_each_service_that_has_metrics_at_its_port(yaml):
+def test_prometheus_scrapes_each_service_that_has_metrics_at_its_port():
     stated = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())
     ports = {}
     for job in stated["scrape_configs"]:
         [target] = job["static_configs"][0]["targets"]
         ports[job["job_name"]] = target
-    wanted = set(COMMANDS) - {"inviter"}
     assert ports == {
-        f"incrowd-{name}": f"127.0.0.1:{COMMANDS[name].model_fields['port'].default}"
-        for name in wanted
+        f"incrowd-{name}": f"127.0.0.1:{settings.model_fields['port'].default}"
+        for name, settings in COMMANDS.items()
     }
-    assert "/metrics" not in served(inviting)
+    for service in (mixing, collecting, inviting, second_mixing):
+        assert "/metrics" in served(service)
     assert all((DEPLOY / file).exists() for file in stated["rule_files"])
 
 
