@@ -137,7 +137,7 @@ class PrivacyError(Unusable):
 
 
 class PrecisionError(PrivacyError):
-    """There is so little noise that double precision cannot represent the privacy loss."""
+    """Double precision cannot represent a privacy loss that large, or a delta that small."""
 
 
 class TableError(Unusable):

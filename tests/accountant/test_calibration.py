@@ -1,13 +1,15 @@
 """The least noise and the least epsilon that keep a promise."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.accountant.analyses import ANALYSES
+from incrowd.accountant.analyses import ANALYSES, analysis
 from incrowd.accountant.certificates import (
+    _before_redraws,
     certify,
     clearly_keeps,
     smallest_epsilon,
@@ -19,7 +21,7 @@ from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.pairs import pair_eta, papers_pair
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.accountant.search import first_below
-from incrowd.errors import PrivacyError
+from incrowd.errors import PrecisionError, PrivacyError
 from tests.accountant.conftest import choice, everything, flip, free, same_noise
 from tests.conftest import examples, slowly
 from tests.oracles import expected
@@ -109,7 +111,7 @@ def test_fixed_randomizers_that_break_the_promise_are_named(analysis):
 
 def test_a_promise_out_of_reach_without_fixed_randomizers():
     with pytest.raises(PrivacyError) as error:
-        smallest_noise("blanket", lambda f: free(f.q, 60), 3, 1e-12, 1e-300)
+        smallest_noise("blanket", lambda f: free(f.q, 60), 3, 1e-12, 1e-290)
     assert "no noise below 1/2" in str(error.value)
     assert "fixed" not in str(error.value)
 
@@ -224,3 +226,88 @@ def test_copies_need_more_noise():
         for copies in (1, 4)
     ]
     assert noises[0] < noises[1]
+
+
+# Deltas that are too small for double precision.
+
+
+def three_choices(flip):
+    return Contribution.of(Schema.uniform([choice(4)], flip), 3)
+
+
+def test_the_noise_for_the_smallest_delta_is_that_of_a_crowd():
+    """It continues the trend of larger deltas, whose steps hardly change.
+
+    The incorrect variant searches for a smaller delta all the same, and finds the local epsilon.
+    """
+
+    def two_bits(flip):
+        return Contribution.of(free(flip.q, 1), 2)
+
+    crowd, epsilon = 20_000, 1.0
+    noises = [
+        smallest_noise("shuffle", two_bits, crowd, epsilon, delta).q
+        for delta in (1e-10, 1e-11, 1e-12)
+    ]
+    steps = [more - less for less, more in pairwise(noises)]
+    assert steps[1] == pytest.approx(steps[0], rel=0.05)
+    wrong = analysis("shuffle").noise(two_bits, crowd, epsilon, 1e-16)
+    assert wrong.q > 0.3 and two_bits(wrong).local_epsilon <= epsilon
+
+
+@pytest.mark.parametrize(
+    ("by", "family", "least"),
+    [
+        ("shuffle", three_choices, 1e-12),
+        ("seat", three_choices, 1e-12),
+        ("blanket", lambda flip: Contribution.of(Schema.uniform([FREE_BIT], flip), 8000), 8e-12),
+        ("shuffle", lambda flip: flip, 1e-290),
+        ("exact", lambda flip: flip, 1e-290),
+    ],
+)
+def test_a_delta_below_what_can_be_certified_is_refused(by, family, least):
+    message = f"is {least:.3g}; use that or more"
+    with pytest.raises(PrecisionError, match=message) as error:
+        smallest_noise(by, family, 20_000, 1.0, least / 2)
+    assert error.value.exit_code == 2
+    assert error.value.problems[0].field == "delta"
+    with pytest.raises(PrecisionError, match=message):
+        smallest_noise_for_eta(by, family, 20_000, 1.0, least / 2)
+
+
+def test_without_a_crowd_any_delta_can_be_certified():
+    """Linked reports, and the analysis `local`, have exact guarantees."""
+
+    def linked(flip):
+        return Contribution.of(Schema.uniform([FREE_BIT], flip), 2, linked=True)
+
+    for by, family in (("local", three_choices), ("shuffle", linked)):
+        noise = smallest_noise(by, family, 1000, 1.0, 1e-295)
+        assert certify(by, family(noise), 1000, 1.0).delta.upper <= 1e-295
+
+
+@pytest.mark.parametrize("copies", [2, 50, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("crowd", [20, 1000, 1_000_000])
+def test_allowances_stay_far_below_the_smallest_delta(copies, crowd):
+    """At most a fifth of it, so that noise decides about the rest."""
+
+    def family(flip):
+        return Contribution.of(Schema.uniform([FREE_BIT], flip), copies)
+
+    by = analysis("shuffle")
+    least = by.least_delta(family(BitFlip(2**30)))
+    noise = smallest_noise("shuffle", family, crowd, 1.0, least)
+    assert by.curve(family(noise), crowd).doubt <= least / 5
+
+
+def test_redraws_of_earlier_rounds_raise_the_smallest_delta():
+    """The incorrect variant looks for noise that gives what is left of delta: nothing."""
+
+    def family(flip):
+        return Contribution(three_choices(flip).reports, redraws=1e-12)
+
+    assert _before_redraws(1.0, 1e-9, 1e-9)[1] < 1e-290
+    with pytest.raises(PrecisionError, match=r"and the redraws of earlier rounds is (\S+); use"):
+        smallest_noise("shuffle", family, 1000, 1.0, 1e-9)
+    noise = smallest_noise("shuffle", family, 1000, 1.0, 3e-9)
+    assert noise.q < 0.4 and certify("shuffle", family(noise), 1000, 1.0).delta.upper <= 3e-9

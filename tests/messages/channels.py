@@ -1,5 +1,6 @@
 """What is said of channels and of the accountant's parameters."""
 
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -63,6 +64,15 @@ def fixed(flip):
     """What is sent if one question has a device that tells a lot, whatever the others do."""
     parts = [incrowd.Part(FREE, flip), incrowd.Part(FREE, BitFlip.at_least(0.01))]
     return incrowd.Contribution.of(incrowd.Schema.of(parts))
+
+
+def copies_of(copies, redraws=0.0):
+    """One bit in several reports, after rounds whose noise was drawn again."""
+
+    def family(flip):
+        return replace(sent(FREE, copies=copies, channel=flip), redraws=redraws)
+
+    return family
 
 
 def many_relations(_):
@@ -140,6 +150,11 @@ CASES = {
     "a local epsilon that fixed devices break": noise("local", 2, 1.0, 1e-6, fixed),
     "eta that no noise keeps": lambda _: smallest_noise_for_eta(
         "blanket", lambda flip: sent(FREE, channel=flip), 2, 0.0, 1e-12
+    ),
+    "a delta too small for a composition": noise("seat", 10, 1.0, 1e-14, copies_of(3)),
+    "a delta too small for redraws": noise("seat", 10, 1.0, 1e-9, copies_of(3, redraws=1e-9)),
+    "an eta too small for one report": lambda _: smallest_noise_for_eta(
+        "seat", lambda flip: flip, 10, 1.0, 1e-300
     ),
     "many classes of records": many_classes,
     "Warner's device of a tiny epsilon": lambda _: Warner.from_epsilon(1e-12),

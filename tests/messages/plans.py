@@ -73,8 +73,8 @@ def other_survey(_):
 
 
 def never(_):
-    """An error that no correction reaches."""
-    with mock.patch("incrowd.planner.plan._in_the_limit", lambda *_: 1000.0):
+    """An error that no plan reaches, although the limit does."""
+    with mock.patch("incrowd.planner.plan.plan_error", lambda _: 0.5):
         incrowd.solve(survey(), "crowd", error=0.01)
 
 
@@ -204,6 +204,12 @@ CASES = {
     "an error and a margin": lambda _: incrowd.solve(survey(), "crowd", error=0.1, margin=0.2),
     "an error that no crowd reaches": lambda _: incrowd.solve(survey(), "crowd", error=1e-9),
     "an error that is never met": never,
+    "a delta that is too small for copies": lambda _: incrowd.plan(
+        survey(copies=2, privacy={"epsilon": 1.0, "delta": 1e-16})
+    ),
+    "a delta that is too small for any error": lambda _: incrowd.solve(
+        survey(copies=2, privacy={"epsilon": 1.0, "delta": 1e-16}), "epsilon", error=0.05
+    ),
     "a table in no message": lambda _: check_tables(made("messages"), [["a", "b"]]),
     "a table of an unknown question": lambda _: check_tables(made(), [["z"]]),
     "a table of a question twice": lambda _: check_tables(made(), [["a", "a"]]),

@@ -13,12 +13,13 @@ from incrowd.accountant.analyses import ANALYSES, Analysis
 from incrowd.accountant.analyses import analysis as registered
 from incrowd.accountant.analyses.base import QUICK
 from incrowd.accountant.analyses.composing import Composing
+from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.composition import PrivacyCurve
 from incrowd.accountant.curves import STEPS
 from incrowd.accountant.numerics.positive_part import Bounds
-from incrowd.accountant.numerics.precision import MOST_EXPONENT, grown
+from incrowd.accountant.numerics.precision import MOST_EXPONENT, SMALLEST, grown
 from incrowd.accountant.pairs import pair_eta, papers_pair
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.schema import (
@@ -33,7 +34,7 @@ from incrowd.accountant.schema import (
 )
 from incrowd.accountant.search import CLOSE, MIDDLE, Family, log_signal, smallest
 from incrowd.accountant.worst import delta
-from incrowd.errors import PrivacyError
+from incrowd.errors import PrecisionError, PrivacyError
 
 # The privacy cost of devices that draw again until their reports fit into the slots of an upload.
 
@@ -68,7 +69,6 @@ def redrawn(
     return Redrawn(epsilon + cost, min(1.0, grown(delta, cost) + unseen))
 
 
-LEAST_DELTA = 1e-300
 CLOSER = 1e-9  # relative, of an epsilon that redraws raise
 
 
@@ -83,7 +83,7 @@ def _before_redraws(epsilon: float, delta: float, cost: float) -> tuple[float, f
     if not cost:
         return epsilon, delta
     drawn = epsilon - cost
-    return drawn, max((delta - _unseen(drawn, cost)) * math.exp(-cost), LEAST_DELTA)
+    return drawn, max((delta - _unseen(drawn, cost)) * math.exp(-cost), SMALLEST)
 
 
 def redraw_cost(by: Analysis, sent: Contribution, crowd: int) -> float:
@@ -183,11 +183,13 @@ def smallest_noise(
     the same noise on all questions of k reports use `lambda flip:
     Contribution.of(Schema.uniform(domains, flip), k)`. `local` requires delta = 0. Among
     alternatives, the one with the largest signal is calibrated first; its noise is usually enough
-    for the others. Raises PrivacyError, with what can be achieved, if no noise below 1/2 is enough.
+    for the others. Raises PrivacyError, with what can be achieved, if no noise below 1/2 is enough,
+    or if delta is too small to be certified: below 1e-12 for several reports, 1e-290 for one.
     """
     by, possible = registered(analysis), alternatives(family(MIDDLE))
     cost = redraw_cost(by, possible[0], crowd)
     promise = crowd, *_before_redraws(epsilon, delta, cost)
+    _check_delta("delta", delta, by, possible, epsilon, cost)
     signals = [log_signal(sent, crowd) for sent in possible]
     first, *others = sorted(range(len(possible)), key=lambda i: -signals[i])
 
@@ -199,6 +201,30 @@ def smallest_noise(
         if by.bound(as_contribution(of(i)(noise)), *promise[:2]) > promise[2]:
             noise = max(noise, by.noise(of(i), *promise))
     return noise
+
+
+def _check_delta(
+    field: str,
+    delta: float,
+    by: Analysis,
+    possible: Sequence[Contribution],
+    epsilon: float,
+    cost: float = 0.0,
+) -> None:
+    """Raise PrecisionError if delta (or eta) is too small to calibrate noise for it.
+
+    cost: of the redraws of earlier rounds.
+    """
+    least, sent = max(((by.least_delta(each), each) for each in possible), key=lambda one: one[0])
+    if cost:
+        least = grown(least, cost) + _unseen(epsilon - cost, cost)
+    if delta < least:
+        reports = f"{sent.copies:,} reports together" if sent.copies > 1 else "one report"
+        also = " and the redraws of earlier rounds" if cost else ""
+        allowed = (
+            f"the smallest that can be certified for {reports}{also} is {rounded_up(least, 3)}"
+        )
+        raise PrecisionError.of(field, delta, f"{allowed}; use that or more")
 
 
 def clearly_keeps(
@@ -224,6 +250,7 @@ def smallest_noise_for_eta(
     """
     by = registered(analysis)
     check_promise(crowd, epsilon, eta)
+    _check_delta("eta", eta, by, alternatives(family(MIDDLE)), epsilon)
 
     def bound(sent: Contribution) -> float:
         return by.eta(sent, crowd, epsilon)
@@ -244,7 +271,7 @@ def smallest_epsilon(
     enough = cost
     while True:
         _, most = _before_redraws(enough, delta, cost)
-        if cost and most <= LEAST_DELTA:  # with names, nothing is unseen
+        if cost and most <= SMALLEST:  # with names, nothing is unseen
             return max(one.local_epsilon for one in possible)
         least = max(by.epsilon(one, crowd, most) for one in possible) + cost
         if least <= enough or not cost:

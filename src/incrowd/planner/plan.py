@@ -14,7 +14,15 @@ from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import AnyContribution, Part
-from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError, quantity
+from incrowd.errors import (
+    MISSING,
+    IncrowdWarning,
+    InWords,
+    PrecisionError,
+    PrivacyError,
+    UsageError,
+    quantity,
+)
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.guarantees import planned, requested
 from incrowd.planner.cell_ways import likely_ways, ways
@@ -46,13 +54,19 @@ def make_plan(
     crowd = smallest_crowd(survey, earlier)
     _check_spent(survey, earlier, crowd)
     messages: tuple[Message, ...] = ()
-    excess = math.inf
+    excess, beyond = math.inf, None
     for way in _ways(survey, progress):
         if messages and way.allocation.excess * by.below_limit**2 >= excess:
             continue  # even with less noise than in the limit it would not be better
-        candidate = certified_messages(survey, way, crowd, earlier, progress)
+        try:
+            candidate = certified_messages(survey, way, crowd, earlier, progress)
+        except PrecisionError as error:  # fewer messages may have such a delta
+            beyond = beyond or error
+            continue
         if _uploadable(survey, candidate) and guessed_excess(survey, candidate) < excess:
             messages, excess = candidate, guessed_excess(survey, candidate)
+    if beyond and not messages:
+        raise beyond
     if not messages:
         allowed = "no messages are that small; allow more bytes, or request fewer tables"
         raise PrivacyError.of("upload_bytes", survey.upload_bytes, allowed)
@@ -360,15 +374,16 @@ def _distance(questions: Sequence[AnyQuestion], cells: bool) -> int:
 
 # Solving for the crowd, epsilon or delta that gives a target error.
 
-# The natural logarithms between which the solution is sought.
+# The natural logarithms between which the solution is sought, and how far they may be from it:
+# within that, the error changes by about `CLOSE`.
 RANGES = {
-    "crowd": (math.log(10), math.log(1e12)),
-    "epsilon": (math.log(1e-3), math.log(50)),
-    "delta": (math.log(1e-30), math.log(0.5)),
+    "crowd": (math.log(10), math.log(1e12), 4e-3),
+    "epsilon": (math.log(1e-3), math.log(50), 2e-3),
+    "delta": (math.log(1e-30), math.log(0.5), 1e-1),
 }
 UNKNOWNS = tuple(RANGES)
 CLOSE = 0.002  # relative distance from the target error
-STEPS = 8
+STEPS = 16
 
 
 class Target(NamedTuple):
@@ -427,44 +442,61 @@ def solve(
     target = Target.of(error, margin)
     if unknown not in UNKNOWNS:
         raise UsageError.of("unknown", unknown, f"use one of {', '.join(UNKNOWNS)}")
-    best, limit = None, target.error
-    for _ in range(STEPS):
+    failing, holding = _range(survey, unknown)
+    width, limit = RANGES[unknown][2], target.error
+    best, reason = None, None
+    for step in range(STEPS):
         value = _in_the_limit(survey, unknown, limit, target)
+        if step and not failing < value < holding:
+            value = (failing + holding) / 2
         if progress:
-            progress(f"trying {unknown} {value:,.6g}")
-        candidate = make_plan(_with(survey, unknown, value), progress=progress)
-        reached = plan_error(candidate)
+            progress(f"trying {unknown} {math.exp(value):,.6g}")
+        candidate, reached = None, math.inf
+        try:
+            candidate = make_plan(_with(survey, unknown, math.exp(value)), progress=progress)
+            reached = plan_error(candidate)
+        except PrecisionError as error:  # a delta that is too small
+            reason = error
         if reached <= target.error:
-            best = candidate
-            if reached > target.error * (1 - CLOSE):
-                break
-        limit *= target.error * (1 - CLOSE / 2) / reached
+            best, holding = candidate, value
+        else:
+            failing = value
+        if target.error * (1 - CLOSE) < reached <= target.error or holding - failing <= width:
+            break
+        if candidate:
+            limit *= target.error * (1 - CLOSE / 2) / reached
     if best is None:
         allowed = f"no {unknown} was found that reaches it; ask for a larger one"
-        raise PrivacyError.of(target.name, target.value, allowed)
+        raise reason or PrivacyError.of(target.name, target.value, allowed)
     return best
 
 
+def _range(survey: Survey, unknown: str) -> tuple[float, float]:
+    """The logarithms between which an unknown is sought."""
+    low, high, _ = RANGES[unknown]
+    if unknown == "crowd":  # at least two honest people besides those who may collude
+        low = max(low, math.log(survey.rows_per_person * (survey.colluding + 2)))
+    return low, high
+
+
 def _in_the_limit(survey: Survey, unknown: str, error: float, target: Target) -> float:
-    """The value of the unknown that gives an error in the large-N limit."""
+    """The logarithm of the unknown that gives an error in the large-N limit."""
 
     def excess(log_value: float) -> float:
         return math.log(limit_error(_with(survey, unknown, math.exp(log_value))) / error)
 
-    low, high = RANGES[unknown]
-    if unknown == "crowd":  # at least two honest people besides those who may collude
-        low = max(low, math.log(survey.rows_per_person * (survey.colluding + 2)))
+    low, high = _range(survey, unknown)
     if excess(low) <= 0:
-        return math.exp(low)
+        return low
     if excess(high) > 0 and error < target.error:  # a correction went too far
-        return math.exp(high)
+        return high
     if excess(high) > 0:
         nearest = target.shown(limit_error(_with(survey, unknown, math.exp(high))))
         allowed = f"no {unknown} up to {math.exp(high):.3g} reaches it; ask for {nearest} or more"
         if unknown != "crowd":
             allowed += ", for more people (unknown='crowd'), or for fewer tables"
         raise PrivacyError.of(target.name, target.value, allowed)
-    return math.exp(root(excess, low, high, close=1e-4))
+    return root(excess, low, high, close=1e-4)
 
 
 def crowd_in_the_limit(
@@ -475,7 +507,7 @@ def crowd_in_the_limit(
     error, margin, exceptions: as for `solve`.
     """
     target = Target.of(error, margin)
-    return math.ceil(_in_the_limit(survey, "crowd", target.error, target))
+    return math.ceil(math.exp(_in_the_limit(survey, "crowd", target.error, target)))
 
 
 def limit_error(survey: Survey) -> float:

@@ -12,6 +12,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.curves import STEPS
 from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.precision import LEAST_DELTA
 from incrowd.accountant.schema import Contribution, as_contribution, check_promise
 from incrowd.accountant.search import (
     CLOSE,
@@ -129,6 +130,14 @@ class Analysis(ABC):
             lambda sent: self.bound(sent, crowd, epsilon, QUICK),
             lambda sent: self.bound(sent, crowd, epsilon),
         )
+
+    def least_delta(self, sent: Contribution) -> float:
+        """Return the smallest delta for which the noise can be calibrated.
+
+        Bounds of a smaller delta consist of allowances for rounding, which more noise does not
+        reduce, until the local epsilon alone gives the guarantee.
+        """
+        return LEAST_DELTA if self.shuffled and sent.reports else 0.0
 
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
         """Return the mu^2 N that all messages together may have in the large-N limit.

@@ -13,6 +13,7 @@ from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.composition import Delta, PrivacyCurve
 from incrowd.accountant.curves import STEPS, Orders, composed_curve, composed_delta
+from incrowd.accountant.numerics.precision import LEAST_COMPOSED, LEAST_PER_REPORT
 from incrowd.accountant.pairs import Candidate
 from incrowd.accountant.schema import Contribution, Schema
 from incrowd.accountant.search import Bound, first_epsilon
@@ -103,6 +104,12 @@ class Composing(Analysis):
             return self.one(schema, crowd, epsilon).delta.upper
 
         return first_epsilon(certified, delta, min(schema.local_epsilon, LARGEST_EPSILON))
+
+    def least_delta(self, sent: Contribution) -> float:
+        """The smallest delta for which noise can be calibrated; compositions need a larger one."""
+        if sent.reports and sent.single is None:
+            return max(LEAST_COMPOSED, LEAST_PER_REPORT * sent.copies)
+        return super().least_delta(sent)
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
         """For several reports, compositions of estimates; the quick one is coarser.

@@ -44,6 +44,10 @@ NO_MASS = 1e-12  # the mass missing from 1 in a law of up to 4000 atoms may be d
 # Limits of the range.
 SMALLEST = 1e-300  # positive bounds are at least this: denormal numbers lose digits
 LOG_SMALLEST = math.log(SMALLEST)
+LEAST_DELTA = 1e-290  # a search for a smaller one would find that limit, not the noise
+# A composition of some reports ends its curves at 1e-13, and adds 1e-16 or less for each of them
+# (`curves.NEGLIGIBLE`, `PrivacyCurve.doubt`). A smaller delta than these drowns in allowances.
+LEAST_COMPOSED, LEAST_PER_REPORT = 1e-12, 1e-15
 MOST_EXPONENT = 700.0  # exp of it is 1e304; beyond 709.7 it overflows
 EXPONENT_TO_ADD = 690.0  # if up to e^19 such terms are added
 EXPONENT_TO_MULTIPLY = 600.0  # if exp of it is multiplied by up to e^100
