@@ -152,7 +152,8 @@ def plausible(kind):
         "Given": dict,
         "Estimates": None,
     }
-    of["Contribution"] = lambda: sent_by(made())
+    of |= dict.fromkeys(("Sendable", "Alternatives"), lambda: sent_by(made()))
+    of |= {"Guarantee": lambda: made().guarantee, "Callable[[BitFlip], Alternatives": lambda: len}
     of["Mapping[str, str]"] = lambda: {"a": "no"}
     of |= {"int": lambda: 1, "float": lambda: 0.1, "bool": lambda: False, "str": lambda: "a"}
     return of.get(kind.partition(" |")[0], list)

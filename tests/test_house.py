@@ -17,8 +17,8 @@ PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
     {"characters"},
     {"errors"},
-    {"files"},
-    {"accountant", "kernels", "views", "arguments"},
+    {"files", "views", "arguments"},
+    {"accountant", "kernels"},
     {"survey"},
     {"plans"},
     {"guarantees"},

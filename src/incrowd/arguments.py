@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 from incrowd.errors import ArgumentError, InWords, likely
 
@@ -20,8 +22,21 @@ _WORKS = {
     "Given": 'should be what incrowd.load_margins("margins.toml") gives',
     "Estimates": "should be what incrowd.estimate(plan, reports) gives",
     "Contribution": (
-        "should be an incrowd.Contribution or incrowd.Schema, as incrowd.Schema.of(parts) gives"
+        "should be a Contribution, a Schema, or a channel, such as BitFlip.at_least(0.2)"
     ),
+    "Schema": "should be what Schema.of(parts) gives",
+    "Part": "should be a Part(domain, channel)",
+    "Domain": "should be a Domain(bits, fewest, most), such as Domain(1, 0, 1)",
+    "Channel": "should be a channel, such as BitFlip.at_least(0.2)",
+    "BitFlip": "should be a bit flip, such as BitFlip.at_least(0.2)",
+    "Bit": "should be a Bit, such as Bit.from_probabilities(0.1, 0.8)",
+    "PrivacyCurve": "should be what privacy_curve(...) gives",
+    "Received": "should be a receipt of a release, an entry of `estimates.received`",
+    "EarlierPlan": "should be an entry of incrowd.Ledger.load(path).asked",
+    "LossLaw": "should be the `forward` or `backward` of a privacy curve",
+    "Guarantee": "should be the guarantee of a plan or of estimates, such as plan.guarantee",
+    "Callable": "should be a function",
+    "bool": "should be True or False",
     "DeviceKey": "should be what incrowd.DeviceKey.create() or .load(path) gives",
     "str": "should be a text",
     "int": "should be a whole number",
@@ -37,17 +52,74 @@ _TYPES: dict[str, Any] = {
     "float": Real,
 }
 _REPORTS = ("Collection", "Tally")
+_CLASSES = frozenset(_WORKS) - {
+    "str",
+    "int",
+    "float",
+    "bool",
+    "Path",
+    "Reports",
+    "Given",
+    "Callable",
+}
+_CLASSES |= {"Tally", "Alternatives"}
+_ENTRIES = {"Part", "Domain", "EarlierPlan", "Received", "float", "int"}
+_ALIASES = {
+    "Sendable": "Contribution | Schema | Channel",
+    "AnyContribution": "Contribution | Alternatives",
+    "Progress": "Callable",
+    "Counts": "tuple[tuple[Schema, int], ...]",
+    "Answers": "tuple[int, ...]",
+    "Merge": "Mapping[str, Any]",
+    "Scores": "Mapping[str, Sequence[float]]",
+    "Shares": "Mapping[str, Sequence[float]]",
+    **dict.fromkeys(("Family", "Kind", "Method", "Penalty"), "str"),
+    "Outline": "Outline | Plan",
+}
 
 
-def checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+# Tuples of pairs, such as (a part, how many of them), and of one kind.
+_PAIRS = re.compile(r"(?:tuple|Sequence)\[tuple\[(\w+), int\](?:, \.\.\.)?\]")
+_TUPLES = re.compile(r"tuple\[(\w+), \.\.\.\]")
+Class = TypeVar("Class", bound=type)
+
+
+def checked(function: Callable[..., Any], name: str, module: str = "incrowd") -> Callable[..., Any]:
     """Wrap a function as the public function of that name.
 
     It raises ArgumentError for values that its annotations do not allow, such as a path instead of
     what is read from it, or a string instead of a list (its letters would be taken for entries),
     and for unknown or missing arguments.
     """
+    public = _checking(function, name)
+    public.__module__, public.__qualname__ = module, name  # where pickle finds it
+    return public
+
+
+def checked_class(cls: Class) -> Class:
+    """Check the arguments of a class, its public methods, and its operators, as `checked` does.
+
+    Named tuples may have a `__post_init__` as well. Methods that subclasses define are not checked.
+    """
+    maker = "__new__" if issubclass(cls, tuple) else "__init__"
+    operators = {"__mul__", "__pow__", maker}
+    for name, method in list(vars(cls).items()):
+        kind = type(method) if isinstance(method, classmethod | staticmethod) else None
+        function = method.__func__ if kind else method
+        if not isinstance(function, FunctionType):
+            continue
+        if getattr(function, "__isabstractmethod__", False) or not _has_checks(function):
+            continue
+        if name in operators or not name.startswith("_"):
+            called = cls.__name__ if name == maker else f"{cls.__name__}.{name}"
+            wrapped = _checking(_completed(function) if name == "__new__" else function, called)
+            setattr(cls, name, kind(wrapped) if kind else wrapped)
+    return cls
+
+
+def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     expected = signature(function)
-    kinds = {each.name: str(each.annotation).split(" | ") for each in expected.parameters.values()}
+    kinds = _kinds(expected)
 
     @wraps(function)
     def public(*given: Any, **named: Any) -> Any:
@@ -55,16 +127,57 @@ def checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             arguments = expected.bind(*given, **named).arguments
         except TypeError as error:
             unknown = next((each for each in named if each not in kinds), "")
-            shown = f"got an unexpected keyword argument {unknown!r}" if unknown else str(error)
+            got = f"got an unexpected keyword argument {unknown!r}" if unknown else str(error)
             allowed = f"{likely(unknown, kinds)}the arguments are {', '.join(kinds)}"
-            raise ArgumentError.of(f"{name}()", InWords(shown), allowed) from None
+            raise ArgumentError.of(f"{name}()", InWords(got), allowed) from None
         for argument, value in arguments.items():
-            if not any(_accepts(kind, value) for kind in kinds[argument]):
-                raise ArgumentError.of(argument, _shown(value), _works(kinds[argument], value))
+            allowed_kinds = kinds.get(argument, ())
+            if allowed_kinds and not any(_accepts(kind, value) for kind in allowed_kinds):
+                raise ArgumentError.of(argument, shown(value), _works(allowed_kinds, value))
         return function(*given, **named)
 
-    public.__module__, public.__qualname__ = "incrowd", name  # where pickle finds it
     return public
+
+
+def _completed(new: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a named tuple check its values, as a dataclass does."""
+
+    @wraps(new)
+    def complete(*given: Any, **named: Any) -> Any:
+        result = new(*given, **named)
+        check = getattr(result, "__post_init__", None)
+        if check:
+            check()
+        return result
+
+    return complete
+
+
+def _has_checks(function: Callable[..., Any]) -> bool:
+    return bool(_kinds(signature(function)))
+
+
+def _kinds(expected: Signature) -> dict[str, list[str]]:
+    """The kinds that each annotated parameter allows: the members of its union."""
+    annotated = {
+        each.name: _kinds_of(each) for each in expected.parameters.values() if _annotation(each)
+    }
+    return {name: kinds for name, kinds in annotated.items() if name not in ("self", "cls")}
+
+
+def _annotation(parameter: Parameter) -> str:
+    annotation = parameter.annotation
+    if annotation is parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
+        return ""
+    return str(getattr(annotation, "__forward_arg__", annotation))
+
+
+def _kinds_of(parameter: Parameter) -> list[str]:
+    kinds: list[str] = []
+    for kind in re.split(r" \| (?![^\[]*\])", _annotation(parameter)):
+        alias = _ALIASES.get(kind, "Callable" if kind.startswith("Callable[") else kind)
+        kinds += alias.split(" | ")
+    return kinds
 
 
 def _accepts(kind: str, value: object) -> bool:
@@ -72,13 +185,19 @@ def _accepts(kind: str, value: object) -> bool:
 
     Classes are compared by name: nothing is imported in order to check.
     """
-    if kind in ("Plan", "Outline", "Survey", "Estimates", "DeviceKey", "Tally"):
+    if kind in _CLASSES:
         return _is(kind, value)
-    if kind in ("Contribution", "Schema"):
-        return _is("Contribution", value) or _is("Schema", value)
+    if kind == "Callable":
+        return callable(value)
+    if kind == "bool":
+        return _is("bool", value) or _is("bool_", value)
+    if pairs := _PAIRS.fullmatch(kind):
+        return isinstance(value, list | tuple) and all(_is_pair(pairs[1], each) for each in value)
+    if tuples := _TUPLES.fullmatch(kind):
+        return isinstance(value, list | tuple) and all(_accepts(tuples[1], each) for each in value)
     if kind.startswith(_MAPPING) or kind == "Given":
-        return isinstance(value, Mapping) or (kind == "Given" and not _is_path(value))
-    if kind == "Reports" or kind.startswith("Sequence["):
+        return isinstance(value, Mapping)
+    if kind == "Reports" or kind.startswith(("Sequence[", "Iterable[")):
         return _is_list(kind, value)
     return isinstance(value, _TYPES.get(kind, object))
 
@@ -89,10 +208,25 @@ def _is_list(kind: str, value: object) -> bool:
         return True
     if not isinstance(value, Iterable) or isinstance(value, Mapping) or _is_path(value):
         return False
-    entries = value if isinstance(value, list | tuple) else ()
+    listed = value.tolist() if hasattr(value, "tolist") else value  # an array, or a column
+    if listed is not value and not isinstance(listed, list):
+        return False  # an array without a dimension
+    entries = listed if isinstance(listed, list | tuple) else ()
     if reports:
         return all(any(_is(each, entry) for each in _REPORTS) for entry in entries)
-    return kind != _LISTS or not any(isinstance(each, str) for each in entries)
+    if kind == _LISTS:
+        return all(isinstance(each, Iterable) and not _is_path(each) for each in entries)
+    if kind == _LIST and listed is not value:
+        return all(isinstance(each, str) for each in entries)
+    inner = kind[kind.index("[") + 1 : -1]
+    return all(_accepts(inner, entry) for entry in entries) if inner in _ENTRIES else True
+
+
+def _is_pair(kind: str, value: object) -> bool:
+    """Whether a value is a pair of something of that kind and how often it occurs."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    return _accepts(kind, value[0]) and isinstance(value[1], Integral) and int(value[1]) >= 1
 
 
 def _is(kind: str, value: object) -> bool:
@@ -103,20 +237,30 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str | PathLike)
 
 
+def works(kind: str) -> str:
+    """Return what would work where a value of a kind is expected."""
+    return _WORKS[kind]
+
+
 def _works(kinds: list[str], value: object) -> str:
     """Return what would work instead of a value."""
-    kind = next((each for each in ("Path", *kinds) if each in kinds), "")
+    kind = next((each for each in ("Path", "Contribution", *kinds) if each in kinds), "")
     if kind in (_LIST, _LISTS) and (_is_path(value) or isinstance(value, list | tuple)):
         inner = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
         example = f"a list, as {inner}" if kind == _LIST else f"lists, as {[inner]}"
         return f"should be {example}"
-    if kind.startswith("Sequence[") and kind != "Sequence[Collection]":
+    if pairs := _PAIRS.fullmatch(kind):
+        return f"should be a list of pairs, each a {pairs[1]} and a whole number of at least 1"
+    if tuples := _TUPLES.fullmatch(kind):
+        return f"should be a tuple of values of type {tuples[1]}"
+    if kind.startswith(("Sequence[", "Iterable[")) and kind != "Sequence[Collection]":
         return "should be a list"
     if kind.startswith(_MAPPING):
         return "should be a dictionary"
     return _WORKS.get("Reports" if kind == "Sequence[Collection]" else kind, "see help()")
 
 
-def _shown(value: object) -> object:
+def shown(value: object) -> object:
+    """Return a value as messages show it: objects only by their type."""
     readable = isinstance(value, str | PathLike | list | tuple | int | float)
     return value if readable else InWords(f"got a {type(value).__name__}")

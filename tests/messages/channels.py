@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 
 import incrowd
+from incrowd import accountant
 from incrowd.accountant.analyses import plannable
 from incrowd.accountant.certificates import smallest_noise_for_eta
 from incrowd.accountant.channels.answers import AnswerChannel
@@ -156,6 +157,23 @@ CASES = {
     "an eta too small for one report": lambda _: smallest_noise_for_eta(
         "seat", lambda flip: flip, 10, 1.0, 1e-300
     ),
+    "a numerator that is a probability": lambda _: BitFlip(0.2),
+    "an excess of zero": lambda _: BitFlip.from_excess(0.0),
+    "a logit that is not a number": lambda _: BitFlip.from_logit(float("nan")),
+    "bits of a channel of no bit": lambda _: FLIP.reported(0),
+    "bits of a choice": lambda _: KAry.from_probabilities(0.7, 3).reported(2),
+    "a domain of no record": lambda _: Domain(1, 2, 1),
+    "redraws below zero": lambda _: incrowd.Contribution((), redraws=-1.0),
+    "a schema of numbers": lambda _: incrowd.Schema.of(iter([0.2])),
+    "a mechanism that is a number": lambda _: accountant.certify("shuffle", 0.2, 100, 1.0),
+    "a family of numbers": noise("shuffle", 100, 1.0, 1e-6, lambda flip: 0.2),
+    "a curve without steps": lambda _: incrowd.privacy_curve("seat", FLIP, 100, steps=0),
+    "a power of zero": lambda _: incrowd.privacy_curve("blanket", FLIP, 100) ** 0,
+    "a composition of nothing": lambda _: incrowd.PrivacyCurve.of([]),
+    "delta where epsilon is not a number": lambda _: incrowd.privacy_curve(
+        "blanket", FLIP, 100
+    ).delta(float("nan")),
+    "epsilon of a curve at delta 2": curve_of(2.0),
     "many classes of records": many_classes,
     "Warner's device of a tiny epsilon": lambda _: Warner.from_epsilon(1e-12),
 }

@@ -197,6 +197,7 @@ def busy(folder):
 
 
 CASES = {
+    "an unknown kind of counts": lambda _: incrowd.count(made(), reports(), kind="triples"),
     "no file of reports": lambda folder: incrowd.load_reports(folder / "none.parquet"),
     "reports that are none": lambda folder: incrowd.load_reports(file(folder, "r.parquet", "abc")),
     "a file of another table": lambda folder: incrowd.load_reports(

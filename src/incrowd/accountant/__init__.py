@@ -4,7 +4,7 @@ What a person sends is described by channels (`BitFlip`, `KAry`, ...), the recor
 (`Domain`), and the reports that combine them (`Part`, `Schema`, `Contribution`). Analyses then
 certify the privacy of these reports in a crowd: `certify`, `assess`, `privacy_curve`,
 `smallest_epsilon`, `smallest_noise`. This package does not depend on surveys, files, or services:
-of the rest of incrowd it imports only the errors.
+of the rest of incrowd it imports only errors, checks of arguments, and how a curve is shown.
 
     >>> from incrowd import accountant
     >>> flip = accountant.BitFlip.from_epsilon(2.0)
@@ -15,7 +15,10 @@ of the rest of incrowd it imports only the errors.
 from __future__ import annotations
 
 import importlib
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from incrowd.arguments import checked
 
 if TYPE_CHECKING:
     from incrowd.accountant.analyses import ANALYSES
@@ -98,8 +101,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    globals()[name] = checked(value, name, __name__) if isinstance(value, FunctionType) else value
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

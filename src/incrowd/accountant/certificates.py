@@ -164,6 +164,9 @@ def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STE
         raise PrivacyError.of(
             "analysis", analysis, f"it has no privacy curve; use {' or '.join(names)}"
         )
+    check_crowd(crowd)
+    if steps < 1:
+        raise PrivacyError.of("steps", steps, "should be a whole number of at least 1")
     return by.curve(as_contribution(sent), crowd, steps)
 
 
@@ -181,12 +184,14 @@ def smallest_noise(
 
     family: maps a bit flip to everything one person sends; more noise has to give more privacy. For
     the same noise on all questions of k reports use `lambda flip:
-    Contribution.of(Schema.uniform(domains, flip), k)`. `local` requires delta = 0. Among
+    Contribution.of(Schema.uniform(domains, flip), k)`. `local` uses only epsilon. Among
     alternatives, the one with the largest signal is calibrated first; its noise is usually enough
     for the others. Raises PrivacyError, with what can be achieved, if no noise below 1/2 is enough,
     or if delta is too small to be certified: below 1e-12 for several reports, 1e-290 for one.
     """
-    by, possible = registered(analysis), alternatives(family(MIDDLE))
+    by = registered(analysis)
+    check_promise(crowd if by.shuffled else 2, epsilon, delta)
+    possible = alternatives(family(MIDDLE))
     cost = redraw_cost(by, possible[0], crowd)
     promise = crowd, *_before_redraws(epsilon, delta, cost)
     _check_delta("delta", delta, by, possible, epsilon, cost)

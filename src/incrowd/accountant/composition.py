@@ -28,6 +28,7 @@ from incrowd.accountant.numerics.lattice import (
     power,
 )
 from incrowd.accountant.numerics.precision import SMALLEST, UNIT
+from incrowd.arguments import checked_class
 from incrowd.errors import PrivacyError
 
 TAIL = 1e-18  # a tail of this mass is treated as infinite loss
@@ -166,6 +167,7 @@ def _cumulant(law: LossLaw, t: np.ndarray) -> np.ndarray:
     return np.asarray(top + np.log(np.maximum(total, SMALLEST)))
 
 
+@checked_class
 @dataclass(frozen=True)
 class PrivacyCurve:
     """The privacy of a pair of neighbors, both orders kept apart; one law if they are alike."""
@@ -175,7 +177,12 @@ class PrivacyCurve:
 
     @classmethod
     def of(cls, curves: Sequence[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
-        """All collections published: (curve, how many of it), all with the same step."""
+        """All collections published: (curve, how many of it), all with the same step.
+
+        Raises PrivacyError if there are none.
+        """
+        if not curves:
+            raise PrivacyError.of("curves", curves, "should be at least one curve")
         forward = composed([(curve.forward, count) for curve, count in curves])
         if all(curve.backward is curve.forward for curve, _ in curves):
             return cls(forward, forward)
@@ -189,11 +196,18 @@ class PrivacyCurve:
         return PrivacyCurve(forward, self.backward.times(other.backward))
 
     def __pow__(self, count: int) -> PrivacyCurve:
-        """`count` collections of the same kind published."""
+        """`count` collections of the same kind published. Raises PrivacyError if count < 1."""
+        if count < 1:
+            raise PrivacyError.of("count", count, "should be a whole number of at least 1")
         return PrivacyCurve.of([(self, count)])
 
     def delta(self, epsilon: float) -> float:
-        """An upper bound of delta at epsilon, for the worse of the two orders."""
+        """An upper bound of delta at epsilon, for the worse of the two orders.
+
+        Raises PrivacyError if epsilon is not a number.
+        """
+        if math.isnan(epsilon):
+            raise PrivacyError.of("epsilon", epsilon, "should be a number, such as 1.0")
         return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
 
     @property
@@ -204,8 +218,10 @@ class PrivacyCurve:
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon at which the bound of delta is at most `delta`.
 
-        Raises PrivacyError if no finite epsilon reaches it.
+        Raises PrivacyError if no finite epsilon reaches it, or unless 0 < delta < 1.
         """
+        if not 0 < delta < 1:
+            raise PrivacyError.of("delta", delta, "should lie strictly between 0 and 1")
         highest = max(self.forward.losses[-1], self.backward.losses[-1])
         if self.delta(highest) > delta:
             reachable = (

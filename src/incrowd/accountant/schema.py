@@ -13,9 +13,11 @@ from typing import NamedTuple
 from incrowd.accountant.channels.answers import takes_answers
 from incrowd.accountant.channels.base import ROUNDING, Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, is_flip
-from incrowd.errors import InWords, PrivacyError
+from incrowd.arguments import checked_class, shown, works
+from incrowd.errors import ArgumentError, InWords, PrivacyError
 
 
+@checked_class
 class Domain(NamedTuple):
     """The records one question allows: the sets of `fewest` to `most` of `bits` options.
 
@@ -26,6 +28,14 @@ class Domain(NamedTuple):
     fewest: int
     most: int
 
+    def __post_init__(self) -> None:
+        """Raises PrivacyError unless 0 <= fewest <= most <= bits, and there is a bit."""
+        if not 0 <= self.fewest <= self.most <= self.bits or self.bits < 1:
+            allowed = (
+                "should be bits, fewest, and most with 0 <= fewest <= most <= bits, such as 3, 1, 1"
+            )
+            raise PrivacyError.of("domain", tuple(self), allowed)
+
     @property
     def distance(self) -> int:
         """The largest Hamming distance between two allowed records."""
@@ -33,6 +43,7 @@ class Domain(NamedTuple):
         return min(sizes, 2 * self.bits - sizes)
 
 
+@checked_class
 class Part(NamedTuple):
     """One question in a report. Different questions may have different channels.
 
@@ -179,6 +190,7 @@ __all__ = [
 ]
 
 
+@checked_class
 class Schema(NamedTuple):
     """The parts of a report, equal ones counted together; their order does not matter."""
 
@@ -191,6 +203,10 @@ class Schema(NamedTuple):
         Raises PrivacyError if there is no question, there are more than 64 yes/no questions, or a
         channel does not fit its domain.
         """
+        parts = list(parts)
+        for part in parts:
+            if not isinstance(part, Part):
+                raise ArgumentError.of("parts", shown(part), works("Part"))
         counted = Counter(parts)
         bits = sum(count for part, count in counted.items() if part.domain == FREE_BIT)
         if not counted or bits > MOST_FREE_BITS:
@@ -214,6 +230,7 @@ class Schema(NamedTuple):
 Counts = tuple[tuple[Schema, int], ...]  # how many independent reports of each schema
 
 
+@checked_class
 @dataclass(frozen=True)
 class Contribution:
     """Everything one person sends: schemas, and how many independent reports of each.
@@ -228,6 +245,12 @@ class Contribution:
     reports: Counts
     linked: Counts = ()
     redraws: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raises PrivacyError unless redraws is a finite number of at least 0."""
+        if not 0 <= self.redraws < math.inf:
+            allowed = "should be a finite number of at least 0"
+            raise PrivacyError.of("redraws", self.redraws, allowed)
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Contribution:
@@ -282,6 +305,7 @@ def _together(one: Counts, other: Counts) -> Counts:
     return tuple(sorted(counted.items(), key=repr))
 
 
+@checked_class
 @dataclass(frozen=True)
 class Alternatives:
     """What one person sends, if the affected reports depend on which of her answers change.
@@ -318,6 +342,8 @@ def as_contribution(sent: Sendable) -> Contribution:
 
     That question is one bit, or a choice among as many options as the channel has.
     """
+    if not isinstance(sent, Channel | Schema | Contribution):
+        raise ArgumentError.of("sent", shown(sent), works("Contribution"))
     if isinstance(sent, Channel):
         domain = Domain(sent.options, 1, 1) if takes_answers(sent) else FREE_BIT
         sent = Schema.of([Part(domain, sent)])

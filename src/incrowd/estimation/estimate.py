@@ -44,7 +44,7 @@ from incrowd.plans.plan import with_merged
 from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import nothing_of, people_of, smallest
 from incrowd.reports.spark import THIS_MACHINE, count_files, started
-from incrowd.reports.tally import Kind, Tally, with_tables
+from incrowd.reports.tally import COUNTS, Kind, Tally, with_tables
 from incrowd.reports.tally import count as tallied
 from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
 from incrowd.survey.merging import Merge
@@ -64,9 +64,12 @@ def count(
     tables: lists of question ids; by default the one-way tables and those the survey requests.
     kind: "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
     ReportsError if the reports belong to another plan, TableError for a table that cannot be
-    estimated, PlanFileError if the plan's analysis does not support its guarantee.
+    estimated, PlanFileError if the plan's analysis does not support its guarantee, UsageError for
+    an unknown kind.
     """
     analysis_of(plan)
+    if kind not in COUNTS:
+        raise UsageError.of("kind", kind, f"use one of {', '.join(COUNTS)}")
     parts = [reports] if isinstance(reports, Collection) else reports
     return tallied(plan, parts, _counted_for(plan, tables), kind, in_order)
 

@@ -21,6 +21,7 @@ from incrowd.accountant.channels.base import (
     Packed,
     rounded_up,
 )
+from incrowd.arguments import checked_class
 from incrowd.errors import AnswersError, InWords, PrivacyError
 
 MOST_RELATIONS = 1 << 13  # of three answers; each is listed with the probabilities of all reports
@@ -40,6 +41,7 @@ class Laws(NamedTuple):
     ways: npt.NDArray[np.int64]
 
 
+@checked_class
 class AnswerChannel(Channel):
     """A channel that takes the answer as a whole, and reports one of the same options.
 
@@ -120,7 +122,12 @@ class AnswerChannel(Channel):
         return self.matrix
 
     def reported(self, bits: int) -> Matrix:
-        """E[(1, the report's bits) | record], linear in (1, the record's bits)."""
+        """E[(1, the report's bits) | record], linear in (1, the record's bits).
+
+        Raises PrivacyError unless there is a bit for each option.
+        """
+        if bits != self.options:
+            raise PrivacyError.of("bits", bits, f"should be {self.options}, the number of options")
         matrix = np.eye(1 + bits)
         matrix[1:, 1:] = self.matrix
         return matrix

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.accountant.numerics.precision import OPERATIONS
+from incrowd.arguments import checked_class
 from incrowd.errors import IncrowdError, PrivacyError
 
 # Numbers of a channel as text, rounded so that they never promise too much.
@@ -80,6 +81,7 @@ class Coins(Protocol):
         """`count` independent integers, uniform on 0 .. size - 1."""
 
 
+@checked_class
 class Channel(ABC):
     """A channel for each bit of a question, or for whole answers (`of_answers`).
 
@@ -216,8 +218,11 @@ class Channel(ABC):
     def reported(self, bits: int) -> Matrix:
         """E[(1, the report's bits) | record], linear in (1, the record's bits).
 
-        Shape (1 + bits, 1 + bits): its action on joint counts of set bits, along an axis.
+        Shape (1 + bits, 1 + bits): its action on joint counts of set bits, along an axis. Raises
+        PrivacyError if bits < 1.
         """
+        if bits < 1:
+            raise PrivacyError.of("bits", bits, "should be a whole number of at least 1")
         zero, one = self.set_rates
         matrix = np.eye(1 + bits)
         matrix[1:, 0] = zero

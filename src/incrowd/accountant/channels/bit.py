@@ -19,7 +19,14 @@ from incrowd.accountant.channels.base import (
     rounded_down,
     rounded_up,
 )
-from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, check_numerator, scaled
+from incrowd.accountant.channels.bit_flip import (
+    DENOMINATOR,
+    BitFlip,
+    Numerator,
+    check_numerator,
+    scaled,
+)
+from incrowd.arguments import checked_class
 
 
 class BitDevice(Channel):
@@ -62,6 +69,7 @@ class BitDevice(Channel):
         return BitFlip(bit.one_if_zero) if flips else self
 
 
+@checked_class
 @dataclass(frozen=True)
 class Bit(BitDevice):
     """A bit is reported as 1 with probability one_if_zero / 2^32 or one_if_one / 2^32.
@@ -70,8 +78,8 @@ class Bit(BitDevice):
     with n = 1. Raises PrivacyError for anything else.
     """
 
-    one_if_zero: int
-    one_if_one: int
+    one_if_zero: Numerator
+    one_if_one: Numerator
 
     kind = "bit"
     parameters: ClassVar = {"one_if_zero": Range(0, 1, True), "one_if_one": Range(0, 1, True)}

@@ -20,16 +20,19 @@ from incrowd.accountant.channels.base import (
     Range,
     rounded_down,
 )
+from incrowd.arguments import checked_class, shown
 from incrowd.errors import PrivacyError
 
 DENOMINATOR = 2**32
+Numerator = int  # of a probability n / 2^32; each class checks it, and says what it is
 
 
+@checked_class
 @dataclass(frozen=True, order=True)
 class BitFlip(Channel):
     """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
 
-    numerator: int
+    numerator: Numerator
 
     kind = "bit flip"
     is_flip = True
@@ -41,8 +44,12 @@ class BitFlip(Channel):
         return {("noise",): cls.at_least, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
-        if not 0 < self.numerator < DENOMINATOR // 2:
-            raise PrivacyError.of("noise", self.q, "should lie strictly between 0 and 1/2")
+        if type(self.numerator) is int and 0 < self.numerator < DENOMINATOR // 2:
+            return
+        allowed = "should be a whole number above 0 and below 2^31, the numerator over 2^32"
+        if isinstance(self.numerator, float) and 0 < self.numerator < 0.5:
+            allowed += f"; BitFlip.at_least({self.numerator!r}) takes a probability"
+        raise PrivacyError.of("numerator", shown(self.numerator), allowed)
 
     def __str__(self) -> str:
         """In words, q rounded down."""
@@ -69,7 +76,12 @@ class BitFlip(Channel):
 
     @classmethod
     def from_logit(cls, logit: float) -> BitFlip:
-        """The smallest noise with ln(q/p) >= `logit`, within the possible range."""
+        """The smallest noise with ln(q/p) >= `logit`, within the possible range.
+
+        Raises PrivacyError if `logit` is not a number.
+        """
+        if math.isnan(logit):
+            raise PrivacyError.of("logit", logit, "should be a number, such as -1.0")
         numerator = math.ceil(DENOMINATOR / (1 + math.exp(min(-logit, 700.0))))
         return cls(min(max(numerator, 1), DENOMINATOR // 2 - 1))
 
@@ -99,8 +111,11 @@ class BitFlip(Channel):
     def from_excess(cls, excess: float) -> BitFlip:
         """The noise with phi - 1 = `excess` > 0, rounded up, within the possible range.
 
-        phi + 1 = 2 cosh(logit), so that phi - 1 = 4 sinh(logit / 2)^2.
+        phi + 1 = 2 cosh(logit), so that phi - 1 = 4 sinh(logit / 2)^2. Raises PrivacyError if it
+        is not positive.
         """
+        if not excess > 0:
+            raise PrivacyError.of("excess", excess, "should be greater than 0")
         return cls.from_logit(-2 * math.asinh(math.sqrt(excess) / 2))
 
     @property
@@ -170,7 +185,7 @@ def check_numerator(field: str, numerator: int, low: int = 0, high: int = DENOMI
     """Raise PrivacyError unless `numerator` is an integer with low <= numerator <= high."""
     if type(numerator) is not int or not low <= numerator <= high:
         allowed = f"should be an integer numerator over 2^32 from {low} to {high}"
-        raise PrivacyError.of(field, numerator, allowed)
+        raise PrivacyError.of(field, shown(numerator), allowed)
 
 
 def scaled(field: str, probability: float) -> float:

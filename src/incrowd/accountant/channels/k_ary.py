@@ -20,10 +20,18 @@ from incrowd.accountant.channels.base import (
     rounded_down,
     rounded_up,
 )
-from incrowd.accountant.channels.bit_flip import DENOMINATOR, check_numerator, first_within, scaled
+from incrowd.accountant.channels.bit_flip import (
+    DENOMINATOR,
+    Numerator,
+    check_numerator,
+    first_within,
+    scaled,
+)
+from incrowd.arguments import checked_class, shown
 from incrowd.errors import PrivacyError
 
 
+@checked_class
 @dataclass(frozen=True)
 class KAry(AnswerChannel):
     """One of `options` answers is sent unchanged with probability keep / 2^32.
@@ -32,7 +40,7 @@ class KAry(AnswerChannel):
     Raises PrivacyError unless options >= 2 and 1 / options <= keep / 2^32 < 1.
     """
 
-    keep: int
+    keep: Numerator
     options: int
 
     kind = "k-ary"
@@ -44,8 +52,7 @@ class KAry(AnswerChannel):
         return {("keep",): cls.from_probabilities, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
-        if type(self.options) is not int or self.options < 2:
-            raise PrivacyError.of("options", self.options, "should be an integer of at least 2")
+        _check_options(self.options)
         check_numerator("keep", self.keep, _least(self.options), DENOMINATOR - 1)
 
     def __str__(self) -> str:
@@ -61,8 +68,9 @@ class KAry(AnswerChannel):
 
         Raises PrivacyError unless 1 / options <= keep < 1 after rounding.
         """
+        _check_options(options)
         numerator = math.floor(scaled("keep", keep))
-        if options >= 2 and not _least(options) <= numerator < DENOMINATOR:
+        if not _least(options) <= numerator < DENOMINATOR:
             allowed = (
                 f"should be below 1, and above 1/{options}, which is chance among {options} "
                 "answers: it is the probability that the answer itself is sent"
@@ -77,6 +85,7 @@ class KAry(AnswerChannel):
         keep = e^epsilon / (e^epsilon + options - 1), Kairouz, Oh and Viswanath (2014). Raises
         PrivacyError if epsilon is not positive, or so small that no multiple of 2^-32 reaches it.
         """
+        _check_options(options)
         wanted = DENOMINATOR / (1 + (options - 1) * math.exp(-max(0.0, epsilon)))
         # Start one above the result of the formula, so that rounding cannot miss the largest.
         most = min(math.floor(wanted) + 1, DENOMINATOR - 1)
@@ -179,6 +188,12 @@ class KAry(AnswerChannel):
         result = np.full((self.options, self.options), -other / (same - other))
         np.fill_diagonal(result, (self.denominator - other) / (same - other))
         return result
+
+
+def _check_options(options: object) -> None:
+    """Raises PrivacyError unless there are at least two options."""
+    if type(options) is not int or options < 2:
+        raise PrivacyError.of("options", shown(options), "should be an integer of at least 2")
 
 
 def _least(options: int) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from incrowd.accountant.channels.base import Channel, Coins, Integers, Makers, Matrix, Packed, Range
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.arguments import checked_class
 from incrowd.errors import InWords, PrivacyError
 
 
@@ -45,6 +46,7 @@ class Staged(Channel):
         return prod(stage.denominator for stage in self.stages)
 
 
+@checked_class
 @dataclass(frozen=True)
 class TwoStage(Staged):
     """The matrix product of two channels, second times first; Vinterbo, section 5.3.
@@ -77,6 +79,7 @@ class TwoStage(Staged):
         return inverse
 
 
+@checked_class
 @dataclass(frozen=True)
 class Rappor(Staged):
     """One bit of RAPPOR (Erlingsson, Pihur and Korolova 2014; Vinterbo, section 5.3).

@@ -10,15 +10,18 @@ from incrowd.accountant.channels.base import Makers, Range, rounded_down
 from incrowd.accountant.channels.bit import Bit, BitDevice
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
+    Numerator,
     check_numerator,
     first_within,
     scaled,
     towards_half,
 )
+from incrowd.arguments import checked_class
 
 COIN = DENOMINATOR // 2
 
 
+@checked_class
 @dataclass(frozen=True)
 class Simmons(BitDevice):
     """The unrelated question is asked with probability f = unrelated / 2^32.
@@ -28,8 +31,8 @@ class Simmons(BitDevice):
     not symmetric. Raises PrivacyError unless both numerators lie between 0 and 2^32.
     """
 
-    unrelated: int
-    prevalence: int = COIN
+    unrelated: Numerator
+    prevalence: Numerator = COIN
 
     kind = "simmons"
     parameters: ClassVar = {

@@ -10,12 +10,15 @@ from incrowd.accountant.channels.bit import Bit, BitDevice
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
     BitFlip,
+    Numerator,
     check_numerator,
     scaled,
     towards_half,
 )
+from incrowd.arguments import checked_class
 
 
+@checked_class
 @dataclass(frozen=True)
 class Warner(BitDevice):
     """The spinner points at the sensitive statement with probability a = numerator / 2^32.
@@ -25,7 +28,7 @@ class Warner(BitDevice):
     unless 0 < numerator < 2^32.
     """
 
-    numerator: int
+    numerator: Numerator
 
     kind = "warner"
     parameters: ClassVar = {"spinner": Range(0, 1), "epsilon": Range(0)}

@@ -63,7 +63,7 @@ def formula_of(
     options = {
         "reference": dict(reference or {}),
         "family": family,
-        "scores": tuple(scores or ()),
+        "scores": () if scores is None else tuple(scores),
         "predictor_scores": dict(predictor_scores or {}),
         "merge": dict(merge or {}),
         "penalty": penalty,
