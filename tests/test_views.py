@@ -1,7 +1,9 @@
 """Results as people use them: in a notebook, at a prompt, as tables of other libraries."""
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from itertools import chain, product
@@ -204,3 +206,104 @@ def test_a_survey_shows_the_regressions_that_it_wants(made):
     shown = page_in(incrowd.Survey.of(SURVEY | {"regression": [wanted]}))
     assert "smokes on drinks=a & b" in shown and "Wanted regressions" in shown
     assert "Wanted regressions" not in page_in(made["survey"])
+
+
+# Tables and curves, as other libraries and notebooks read them.
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return incrowd.privacy_curve("blanket", incrowd.BitFlip.from_epsilon(2.0), 1000)
+
+
+def cells(table):
+    """The rows of a table, from its arrays alone."""
+    places = np.ndindex(table.estimate.shape)
+    figures = ("estimate", "standard_error", "low", "high")
+    return [
+        {id: answers[i] for id, answers, i in zip(table.questions, table.answers, at, strict=True)}
+        | {name: float(getattr(table, name)[at]) for name in figures}
+        for at in places
+    ]
+
+
+def test_other_libraries_read_a_table_as_it_is(made):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    table = made["estimates"].tables[-1]
+    wanted = cells(table)
+    joint = table
+    assert list(joint) == wanted
+    assert polars.DataFrame(table).to_dicts() == wanted
+    assert pandas.DataFrame(table).to_dict("records") == wanted
+    assert pandas.api.interchange.from_dataframe(table).to_dict("records") == wanted
+    assert pa.table(table).to_pylist() == wanted
+    assert duckdb.sql("select * from joint").fetchall() == [tuple(row.values()) for row in wanted]
+
+
+@pytest.mark.parametrize("name", ["estimates", "comparison"])
+def test_other_libraries_read_every_result(made, name):
+    polars = pytest.importorskip("polars")
+    rows = made[name].to_arrow().to_pylist()
+    assert polars.DataFrame(made[name]).to_dicts() == rows
+    assert made[name].__dataframe__().num_rows() == len(rows)
+
+
+def test_a_notebook_shows_the_numbers_of_a_table(made):
+    table = made["estimates"].tables[-1]
+    html = page_in(table)
+    shown = re.findall(r">([\d.]+)</td>.*?>([\d.]+)</td>.*?>([\d.]+) to ([\d.]+)<", html, re.DOTALL)
+    for row, figures in zip(cells(table), shown, strict=True):
+        assert f">{unescape(row['drinks'])}<" in html
+        exact = (row[each] for each in ("estimate", "standard_error", "low", "high"))
+        assert [*map(float, figures)] == pytest.approx([100 * each for each in exact], abs=0.051)
+    assert "4,000 people" in html and "script" not in parsed(table._repr_html_()).seen
+
+
+def test_a_notebook_shows_the_largest_cells_of_a_long_table(made):
+    one = made["estimates"].tables[0]
+    count = 150
+    shares = np.linspace(0.001, 0.01, count)
+    answers = tuple(f"o{n}" for n in range(count))
+    error = np.full(count, 0.001)
+    long = replace(one, answers=(answers,), estimate=shares, noise_error=error, report=0.0)
+    html = page_in(long)
+    assert "the largest 100 of 150 cells" in html
+    assert ">o149<" in html and ">o50<" in html and ">o49<" not in html
+
+
+def values_of(chart):
+    (values,) = chart.to_dict()["datasets"].values()
+    return values
+
+
+def test_a_table_is_drawn_with_its_intervals(made):
+    table = made["estimates"].tables[-1]
+    drawn = [
+        (each["answer"], each["estimate"], each["low"], each["high"])
+        for each in values_of(table.plot())
+    ]
+    wanted = [(row["drinks"], row["estimate"], row["low"], row["high"]) for row in cells(table)]
+    assert drawn == wanted
+    assert table.plot().to_dict()["spec"]["layer"]  # a small multiple for each answer
+
+
+def test_a_curve_is_drawn_where_it_is_known(curve):
+    values = values_of(curve.plot())
+    for each in values[::20]:
+        assert each["delta"] == curve.delta(each["epsilon"])
+    assert values[0]["epsilon"] == 0 and 0.9e-12 < values[-1]["delta"] < 1.1e-12
+    assert "legend" in str(curve.plot().to_dict()["encoding"])
+
+
+def test_a_chart_can_be_saved(made, curve, tmp_path):
+    for number, one in enumerate((made["estimates"].tables[0], curve)):
+        one.plot().save(tmp_path / f"{number}.svg")
+        assert "<svg" in (tmp_path / f"{number}.svg").read_text()
+
+
+def test_a_curve_is_one_line_with_some_deltas(curve):
+    text = repr(curve**7)
+    assert "\n" not in text and len(text) <= LINE and "array(" not in text
+    for epsilon in (0.1, 0.5, 1.0):
+        assert f"delta={(curve**7).delta(epsilon):.3g} at epsilon {epsilon:g}" in text

@@ -7,7 +7,7 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,21 @@ def simulated(seed: int | None) -> str:
     return "" if seed is None else f", simulation with seed {seed}"
 
 
+@singledispatch
+def as_chart(plotted: object) -> Any:
+    """Return an altair chart of an object."""
+    raise NotImplementedError(f"there is no chart of a {type(plotted).__name__}")
+
+
+class Plotted:
+    """A result that can be drawn as a chart."""
+
+    def plot(self) -> Any:
+        """Return an altair chart, which a notebook shows; its methods change or save it."""
+        _load()
+        return as_chart(self)
+
+
 class Notebook:
     """A result that a notebook shows as its page does."""
 
@@ -61,6 +76,18 @@ class Tabular:
         """Return the figures as an Arrow table, one row per figure."""
         _load()
         return as_arrow(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield a dictionary for each row of `to_arrow()`, which `pandas.DataFrame` reads."""
+        yield from self.to_arrow().to_pylist()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return `to_arrow()` to other libraries (Arrow PyCapsule interface), such as polars."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
+        """Return `to_arrow()` to other libraries (dataframe interchange protocol)."""
+        return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def to_pandas(self) -> Any:
         """Return `to_arrow()` as a data frame. Raises UsageError if pandas is not installed."""

@@ -30,10 +30,12 @@ from incrowd.accountant.numerics.lattice import (
 from incrowd.accountant.numerics.precision import SMALLEST, UNIT
 from incrowd.arguments import checked_class
 from incrowd.errors import PrivacyError
+from incrowd.views import Plotted
 
 TAIL = 1e-18  # a tail of this mass is treated as infinite loss
 SPARSE, WIDER = 4, 16  # after the dense part, steps of 4 points, or of a 16th of the index if more
 MOST_POINTS = 1 << 17
+SHOWN = (0.1, 0.5, 1.0)  # values of epsilon in the text of a curve
 MOST_TILT = 12.0  # over the spread: a normal sum of 9 spreads is bounded best by a tilt of 9
 
 
@@ -169,11 +171,15 @@ def _cumulant(law: LossLaw, t: np.ndarray) -> np.ndarray:
 
 @checked_class
 @dataclass(frozen=True)
-class PrivacyCurve:
+class PrivacyCurve(Plotted):
     """The privacy of a pair of neighbors, both orders kept apart; one law if they are alike."""
 
     forward: LossLaw
     backward: LossLaw
+
+    def __repr__(self) -> str:
+        at = ", ".join(f"delta={self.delta(each):.3g} at epsilon {each:g}" for each in SHOWN)
+        return f"PrivacyCurve({at})"
 
     @classmethod
     def of(cls, curves: Sequence[tuple[PrivacyCurve, int]]) -> PrivacyCurve:

@@ -60,7 +60,7 @@ class Intervals(ABC):
 
 
 @dataclass(frozen=True)
-class TableEstimate(Intervals, views.Tabular):
+class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
     """The estimated joint distribution of some questions, one axis for each.
 
     estimate, noise_error, standard_error, low, high: proportions of the people, arrays of the

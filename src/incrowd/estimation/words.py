@@ -30,6 +30,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import scipy
 
+from incrowd import views
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.tables import LEVEL, Ends, Intervals
 
@@ -99,7 +100,7 @@ DEPENDENT = 1e-10  # relative; an eigenvalue below it is roundoff
 
 
 @dataclass(frozen=True)
-class WordEstimates(Intervals):
+class WordEstimates(Intervals, views.Notebook, views.Tabular):
     """The estimated shares of candidate words among the people; arrays of shape (candidates,).
 
     estimate, standard_error: unbiased, with the error of noise, collisions and sampling.
@@ -133,6 +134,10 @@ class WordEstimates(Intervals):
     answered: ClassVar[bool] = False  # words have no "no answer" to leave out
     whose: ClassVar[str] = "people"
     rounding: ClassVar[str] = ""
+
+    def __repr__(self) -> str:
+        present = f"{int(self.present.sum()):,} present"
+        return f"WordEstimates({len(self.candidates):,} candidates, {present})"
 
     @property
     def _ends(self) -> Ends:

@@ -64,6 +64,15 @@ def chart_svg(item: Shown, size: Size, label: str) -> Markup:
     multiples with a common axis. label: plain text for screen readers. Needs no script and no
     network.
     """
+    return drawn("table.json", label, **_chart_parts(item, size))
+
+
+def chart_spec(item: Shown, size: Size) -> dict[str, Any]:
+    """The same chart as a Vega-Lite specification."""
+    return specification("table.json", **_chart_parts(item, size))
+
+
+def _chart_parts(item: Shown, size: Size) -> dict[str, Any]:
     answers = list(dict.fromkeys(cell.answer[-1] for cell in item.cells))
     # Room for the longest label, up to the limit; a wide character has 7 pixels.
     labels = min(max(map(cell_len, answers)) * 7 + 26, size.most_labels)
@@ -71,21 +80,19 @@ def chart_svg(item: Shown, size: Size, label: str) -> Markup:
     questions = tuple(map(shortened, item.table.questions))
     headings = [group_heading(questions, group) for group in groups]
     place = {group: number for number, group in enumerate(groups)}
-    return drawn(
-        "table.json",
-        label,
-        values=[
+    return {
+        "values": [
             cell._asdict() | {"group": place[cell.answer[:-1]], "answer": cell.answer[-1]}
             for cell in item.cells
         ],
-        answers=answers,
-        labels=labels,
-        plot=size.total - labels,
-        domain=_domain(item),
-        has_truth=item.has_truth,
+        "answers": answers,
+        "labels": labels,
+        "plot": size.total - labels,
+        "domain": _domain(item),
+        "has_truth": item.has_truth,
         # Groups are numbered, so that two answers with the same label never share a plot.
-        headings=f"{json.dumps(headings)}[datum.value]" if len(item.table.questions) > 1 else "",
-    )
+        "headings": f"{json.dumps(headings)}[datum.value]" if len(item.table.questions) > 1 else "",
+    }
 
 
 def _domain(item: Shown) -> list[float]:
@@ -111,6 +118,12 @@ def drawn(template: str, label: str, **parts: Any) -> Markup:
     """Draw a Vega-Lite template as an <svg> element with a label."""
     spec = json.loads(rendered(template, **parts))
     return inline(vl_convert.vegalite_to_svg(spec, config=CONFIG, allowed_base_urls=[]), label)
+
+
+def specification(template: str, **parts: Any) -> dict[str, Any]:
+    """A Vega-Lite template with the configuration of all charts, on white, to draw elsewhere."""
+    spec: dict[str, Any] = json.loads(rendered(template, **parts))
+    return spec | {"config": CONFIG | {"background": "white"}}
 
 
 def inline(svg: str, label: str) -> Markup:
@@ -224,15 +237,20 @@ def curve_page(title: str, epsilons: np.ndarray, bounds: dict[str, np.ndarray]) 
         (f"{epsilon:.4g}", *(bound(deltas[i], 4) for deltas in bounds.values()))
         for i, epsilon in enumerate(epsilons)
     ]
+    label = "delta against epsilon for each analysis"
+    chart = drawn("curves.json", label, **curve_parts(epsilons, bounds))
+    return rendered("curves.html", title=title, chart=chart, names=("epsilon", *bounds), rows=rows)
+
+
+def curve_parts(epsilons: np.ndarray, bounds: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What the template of curves needs; epsilons, bounds: as in `curve_page`."""
     values = [
         {"epsilon": float(e), "delta": float(d), "analysis": analysis}
         for analysis, deltas in bounds.items()
         for e, d in zip(epsilons, deltas, strict=True)
         if d >= FLOOR
     ]
-    label = "delta against epsilon for each analysis"
-    chart = drawn("curves.json", label, values=values, names=list(bounds))
-    return rendered("curves.html", title=title, chart=chart, names=("epsilon", *bounds), rows=rows)
+    return {"values": values, "names": list(bounds)}
 
 
 class FrontierCurves(NamedTuple):

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from incrowd import views
+from incrowd.accountant.composition import PrivacyCurve
 from incrowd.estimation.compare import TwoWay
 from incrowd.estimation.correlate import Correlations
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.words import WordEstimates
 from incrowd.plans import Plan
 from incrowd.presentation import comparisons, correlations, regression_page, regressions, sentences
 from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import message_texts, wording
 from incrowd.presentation.shell import rendered
+from incrowd.presentation.shown import word_rows
+from incrowd.presentation.table_view import table_view, words_view
 from incrowd.presentation.view import view_page
 from incrowd.survey import AnyQuestion, Survey
 
@@ -75,6 +82,40 @@ def estimates_html(estimates: Estimates) -> str:
     from incrowd.presentation.page import page  # drawing is slow to import
 
     return _framed(page(estimates), HIGH)
+
+
+@views.as_html.register
+def table_html(table: TableEstimate) -> str:
+    """Each cell in percent, with its error and interval."""
+    return _framed(view_page(table_view(table)), LOW)
+
+
+@views.as_html.register
+def words_html(words: WordEstimates) -> str:
+    """The words that are present."""
+    return _framed(view_page(words_view(words)), LOW)
+
+
+@views.as_arrow.register
+def words_table(words: WordEstimates) -> pa.Table:
+    """A row for each candidate: the fields of `incrowd.presentation.shown.Word`."""
+    return pa.Table.from_pylist([row._asdict() for row in word_rows(words)])
+
+
+@views.as_chart.register
+def table_chart(table: TableEstimate) -> Any:
+    """A point and an interval for each cell."""
+    from incrowd.presentation import plots  # drawing is slow to import
+
+    return plots.of_table(table)
+
+
+@views.as_chart.register
+def curve_chart(curve: PrivacyCurve) -> Any:
+    """delta against epsilon."""
+    from incrowd.presentation import plots  # drawing is slow to import
+
+    return plots.of_curve(curve)
 
 
 views.as_arrow.register(Estimates, as_table)  # the table that .csv and .parquet hold

@@ -211,6 +211,11 @@ def _visible(item: Shown) -> Shown:
     return Shown(item.table, tuple(visible), note)
 
 
+def alone(table: TableEstimate) -> Shown:
+    """A table with all its cells, without the survey that it belongs to."""
+    return Shown(table, _cells(table, None, False))
+
+
 def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
