@@ -168,6 +168,7 @@ def test_p_and_q_come_from_channels_only():
 ENTRY_POINT = {
     "incrowd.cli.main",
     "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
+    "incrowd.views.Plotted.plot",  # by users, of the public classes that inherit it
 }
 ORACLES = {  # what tests of other things need: exact small cases, a release as a whole
     "incrowd.accountant.enumeration.enumerate_one",
