@@ -14,7 +14,7 @@ MODEL = ("--outcome", "ill", "--on", "smokes,age", "--reference", "age=old")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A plan with little noise, reports of 4,000 people, and some in which nobody old is ill."""
+    """A plan with little noise, reports of 4,000 people, and of 8."""
     folder = tmp_path_factory.mktemp("regress")
     questions = [
         {"id": "ill", "type": "yesno"},
@@ -28,8 +28,8 @@ def folder(tmp_path_factory):
     generator = np.random.default_rng(1)
     said = {id: generator.choice(["yes", "no"], 4000) for id in ("ill", "smokes")}
     said["age"] = generator.choice(["young", "old", "yes, very"], 4000)
-    healthy = said | {"ill": np.where(said["age"] == "old", "no", said["ill"])}
-    for name, answers in (("reports", said), ("healthy", healthy)):
+    few = {id: answers[:8] for id, answers in said.items()}
+    for name, answers in (("reports", said), ("few", few)):
         made = incrowd.randomize(plan, pa.table(answers), simulation_seed=2)
         incrowd.save_reports(made, folder / f"{name}.parquet")
     return folder
@@ -48,6 +48,7 @@ def test_machines_get_json(regress, folder):
     names = ["(intercept)", "smokes=yes", "age=young", "age=yes, very"]
     assert [each["term"] for each in data["coefficients"]] == names
     figures = {"term", "estimate", "standard_error", "low", "high", "unbounded", "odds_ratio"}
+    figures |= {"p_value", "design_effect"}
     assert set(data["coefficients"][0]) == figures
     found = incrowd.regress(
         incrowd.Plan.load(folder / "plan.json"),
@@ -81,9 +82,11 @@ def test_what_to_expect_needs_no_reports(regress):
 
 
 def test_how_rare_answers_are_is_asked_of_nobody_who_said_so(regress):
-    alike, stated = (regress("--forecast", *MODEL, *more)[2] for more in ([], ["--share", ILL]))
-    assert "state how rare they are with shares" in alike and "equally common" in alike
-    assert "state how rare" not in stated and "the shares of ill are as stated" in stated
+    every = ["--share", ILL, "--share", "smokes=0.5,0.5", "--share", "age=0.3,0.3,0.4"]
+    alike, stated = (regress("--forecast", *MODEL, *more)[2] for more in ([], every))
+    assert "state how common answers are with shares" in alike and "equally common" in alike
+    assert "state how common" not in stated
+    assert "the shares of ill, smokes, age are as stated" in stated
 
 
 def test_a_forecast_takes_the_method_that_is_named(regress):
@@ -96,7 +99,7 @@ def test_a_forecast_takes_the_method_that_is_named(regress):
 
 
 def test_what_cannot_be_estimated_ends_with_1_and_writes_no_empty_table(regress, folder):
-    model = ("healthy.parquet", "--outcome", "ill", "--on", "age=old")
+    model = ("few.parquet", "--outcome", "ill", "--on", "age=old", "--accept-smaller-crowd")
     code, _, err = regress(*model)
     assert code == 1 and "cannot be estimated" in err
     code, _, err = regress(*model, "-o", "none.csv")
@@ -221,5 +224,5 @@ def test_a_plan_says_why_a_regression_will_tell_nothing(planned):
     assert code == 0 and "cannot be estimated: the share of people" in err
     (found,) = json.loads(planned(WANTED, "--json", survey=rare)[1])["regressions"]
     assert found["coefficients"] == [] and "separation" in found["reason"]
-    assert f"or {found['enough']:,} people with this noise" in err
+    assert f"what would work: {found['enough']:,} people with this noise" in err
     assert json.loads(planned("", "--json")[1])["regressions"] == []

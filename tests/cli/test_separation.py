@@ -20,7 +20,7 @@ privacy = {{ epsilon = 6.0, analysis = "local" }}
 question = [
     {{ id = "depressed", type = "yesno", shares = {{ yes = 0.08 }} }},
     {{ id = "wellbeing", type = "choice", options = {scale} {shares} }},
-    {{ id = "smokes", type = "yesno" }},
+    {{ id = "smokes", type = "yesno", shares = {{ yes = 0.5 }} }},
 ]
 regression = [ {{ outcome = "depressed", on = ["wellbeing", "smokes"] }} ]
 """
@@ -61,17 +61,18 @@ def regress(folder, call, monkeypatch):
     return lambda *arguments: call("regress", "guessed.json", *arguments)
 
 
-def test_a_refusal_names_what_works_and_it_works(regress):
+def test_firths_fit_names_what_works_without_a_penalty_and_it_works(regress):
     """What used to be advised, "put answers together", could not be followed."""
     code, _, err = regress("reports.parquet")
-    assert code == 1 and "separation" in err and "what works here: merge answers" in err
-    assert "score(wellbeing)" in err and "penalty firth" in err
+    assert code == 0 and "close to separation" in err
+    assert "what works here without a penalty: merge answers" in err
+    assert "score(wellbeing)" in err and "Firth" in err
     merges = err.split("(merge ")[1].split(")")[0].split(", ")
     asked = [word for merge in merges for word in ("--merge", merge.strip('"'))]
     for ways in (asked, ["--outcome", "depressed", "--on", "score(wellbeing),smokes"]):
         code, out, err = regress("reports.parquet", *ways, "--json")
         assert code == 0, err
-        assert json.loads(out)["estimable"]
+        assert json.loads(out)["estimable"] and json.loads(out)["penalty"] is None
     code, out, _ = regress("reports.parquet", "--penalty", "firth", "--json")
     found = json.loads(out)
     assert code == 0 and found["penalty"] == "firth" and len(found["coefficients"]) == 6

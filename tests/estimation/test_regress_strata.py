@@ -167,5 +167,6 @@ def test_releases_that_tell_nothing_apart_are_refused():
 
 def test_a_forecast_has_the_crowd_in_every_stratum():
     plan, _ = collected()
-    found = incrowd.forecast_regression(plan, outcome="ill", on=BOTH)
+    shares = {"ill": [0.5, 0.5], "smokes": [0.5, 0.5]}
+    found = incrowd.forecast_regression(plan, outcome="ill", on=BOTH, shares=shares)
     assert found.people == 4 * 200 and len(found.coefficients) == 5

@@ -255,13 +255,13 @@ def test_the_errors_are_those_of_numerical_derivatives(monkeypatch):
 
 def test_margins_that_the_reports_say_themselves_change_no_coefficient():
     """Of any noise: shares of sex that are debiased, and the people of each town."""
-    found = incrowd.estimate(plan(), reports(8.0), tables=[["sex"], ["town"]])
+    found = incrowd.estimate(plan(1, 20.0), reports(20.0), tables=[["sex"], ["town"]])
     said = [dict(zip(t.answers[0], t.estimate.tolist(), strict=True)) for t in found.tables]
     off = sum(said[0].values()) - 1  # which a report says is nothing
     known = {"sex": {answer: share - off / 2 for answer, share in said[0].items()}, "town": said[1]}
     options = {"on": ["smokes", "sex", "town"], "reference": {"town": "south"}}
-    plain = incrowd.regress(plan(), reports(8.0), outcome="ill", **options)
-    weighted = regress(8.0, margins=known, **options)
+    plain = incrowd.regress(plan(1, 20.0), reports(20.0), outcome="ill", **options)
+    weighted = regress(20.0, margins=known, **options)
     assert figures(weighted)[0] == pytest.approx(figures(plain)[0], abs=1e-7)
     assert weighted.weighted_to == ("sex", "town") and 0.5 < weighted.error_ratio <= 1.001
 

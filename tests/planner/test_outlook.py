@@ -20,7 +20,7 @@ def survey(privacy=(), **changes):
         "question": [
             {"id": "bullied", "type": "yesno", "shares": {"yes": 0.2}},
             {"id": "stress", "type": "choice", "options": OPTIONS},
-            {"id": "sex", "type": "choice", "options": ["f", "m"]},
+            {"id": "sex", "type": "choice", "options": ["f", "m"], "shares": {"f": 0.5, "m": 0.5}},
         ],
         "table": [{"questions": ["bullied", "stress"]}],
         "regression": [{"outcome": "bullied", "on": ["sex"]}],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.presentation.regressions import notes
+from incrowd.presentation.regressions import notes, view
 
 QUESTIONS = [
     {"id": "ill", "type": "yesno"},
@@ -17,8 +17,16 @@ QUESTIONS = [
     {"id": "visits", "type": "number", "edges": [0, 2, 6]},
     {"id": "town", "type": "choice", "options": ["north", "south"], "open": True},
 ]
-ON_AGE = {"outcome": "ill", "on": ["age"], "shares": {"ill": [0.7, 0.3]}}
+ON_AGE = {"outcome": "ill", "on": ["age"], "shares": {"ill": [0.7, 0.3], "age": [1 / 3] * 3}}
 K_ARY = {"randomizer": {"kind": "k-ary", "keep": 0.8}}
+
+
+EVEN = {"ill": [0.5, 0.5], "smokes": [0.5, 0.5], "age": [1 / 3] * 3, "visits": [1 / 3] * 3}
+
+
+def even(*ids):
+    """Equal shares of the answers to some questions, stated."""
+    return {id: EVEN[id] for id in ids}
 
 
 PEOPLE = 8000  # in both towns, which are asked in clear
@@ -51,7 +59,8 @@ def test_one_bit_on_another_is_the_closed_form(copies):
     eigenvector of both debiasing matrices, which stretch it by 1 / (1 - 2q) each. So the noise of
     one report is 16 ((1 - 2q)^-4 - 1), and the sampling 16. Wrong: copies as people."""
     plan = planned(copies, epsilon=16.0 * copies)
-    found = errors(incrowd.forecast_regression(plan, outcome="ill", on=["smokes"]))
+    shares = even("ill", "smokes")
+    found = errors(incrowd.forecast_regression(plan, outcome="ill", on=["smokes"], shares=shares))
     noise = (1 - 2 * plan.messages[0].noise.q) ** -4 - 1
     assert found[1] == pytest.approx(math.sqrt(16 * (noise / copies + 1) / PEOPLE), rel=1e-9)
     if copies > 1:
@@ -136,6 +145,7 @@ def test_pairs_of_two_messages_are_what_reports_of_independent_answers_tell():
     asked = {"outcome": "ill", "on": ["smokes", "age", "town"], "family": "linear"}
     reports = incrowd.randomize(plan, pa.table(said), simulation_seed=2)
     found = errors(incrowd.regress(plan, reports, method="pairs", **asked))
+    asked["shares"] = even("ill", "smokes", "age")
     expected = errors(incrowd.forecast_regression(plan, method="pairs", **asked))
     assert found == pytest.approx(expected, rel=0.03)
     alone = errors(incrowd.forecast_regression(planned(2, crowd=30_000), **asked))
@@ -179,12 +189,12 @@ def test_nobody_is_enough_where_nobody_has_an_answer():
 
 def test_what_is_assumed_is_said():
     """Nobody who has said how rare answers are is told to say so."""
-    alike = incrowd.forecast_regression(planned(), outcome="ill", on=["age"])
+    assumed = incrowd.forecast_regression(planned(), outcome="ill", on=["age"])
     stated = incrowd.forecast_regression(planned(), **ON_AGE)
-    assert any("state how rare they are with shares" in note for note in notes(alike))
-    assert any("shares of ill are as stated" in note for note in notes(stated))
-    assert not any("state how rare" in note for note in notes(stated))
-    assert not any("equally common" in note for note in notes(replace(alike, expected=False)))
+    assert any("state how common answers are with shares" in note for note in notes(assumed))
+    assert any("shares of ill, age are as stated" in note for note in notes(stated))
+    assert not any("state how common" in note for note in notes(stated))
+    assert not any("equally common" in note for note in notes(replace(assumed, expected=False)))
 
 
 @pytest.mark.parametrize("method", ["table", "pairs"])
@@ -202,12 +212,40 @@ def test_strata_that_are_no_predictors_come_all_the_same(method):
     assert errors(found) == pytest.approx(errors(incrowd.forecast_regression(alone, **asked)))
 
 
-def test_uneven_answers_are_forecast_beside_even_ones():
-    """One yes in ten, and ages 4/7, 2/7 and 1/7: the same as if these shares had been stated."""
-    plan, asked = planned(), {"outcome": "ill", "on": ["age"]}
+@pytest.mark.parametrize("family", ["logistic", "linear"])
+def test_each_figure_of_a_forecast_is_the_less_favorable_one(family):
+    """Of one yes in ten, and ages 4/7, 2/7 and 1/7, as if they had been stated, and of equal ones.
+    Wrong, as it was: those of equal shares."""
+    plan, asked = planned(), {"outcome": "ill", "on": ["age"], "family": family}
     shares = {"ill": [0.9, 0.1], "age": [4 / 7, 2 / 7, 1 / 7]}
-    even = incrowd.forecast_regression(plan, **asked)
-    stated = incrowd.forecast_regression(plan, **asked, shares=shares)
-    assert even.uneven.refusal == pytest.approx(stated.refusal)
-    assert even.uneven.error_ratio == pytest.approx(max(errors(stated) / errors(even)))
-    assert stated.uneven is None
+    assumed = incrowd.forecast_regression(plan, **asked)
+    uneven = incrowd.forecast_regression(plan, **asked, shares=shares)
+    equal = incrowd.forecast_regression(plan, **asked, shares=even("ill", "age"))
+    larger = np.maximum(errors(uneven), errors(equal))
+    assert errors(assumed) == pytest.approx(larger)
+    assert np.sqrt(np.diagonal(assumed.covariance)) == pytest.approx(larger)
+    assert np.linalg.eigvalsh(assumed.covariance).min() > 0
+    assert assumed.refusal == pytest.approx(max(uneven.refusal, equal.refusal))
+    assert assumed.even.refusal == pytest.approx(equal.refusal)
+    assert assumed.even.largest_error == pytest.approx(max(errors(equal)[1:]))
+    assert stated_shares_leave_nothing_to_assume(uneven)
+    if family == "logistic":
+        assert np.all(errors(assumed)[1:] > 1.2 * errors(equal)[1:])
+
+
+def stated_shares_leave_nothing_to_assume(found):
+    return found.even is None and not any("equally common" in note for note in notes(found))
+
+
+def test_a_refusal_above_one_in_five_is_the_first_line():
+    """Wrong, as it was: no refusal in the forecast, and the correction near its end."""
+    plan = planned(crowd=1200)
+    found = incrowd.forecast_regression(plan, outcome="ill", on=["smokes", "age"])
+    shown = view(found)
+    assert found.refusal > 0.2 and found.even.refusal < 0.05
+    assert shown.legend[0].startswith(
+        f"reports will not support this model in about {found.refusal:.0%}"
+    )
+    assert not set(shown.legend) & set(shown.notes)
+    seldom = view(incrowd.forecast_regression(planned(crowd=10**6), outcome="ill", on=["smokes"]))
+    assert not seldom.legend

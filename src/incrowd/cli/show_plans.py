@@ -18,6 +18,7 @@ from incrowd.presentation.advice import (
     first_line,
     odds_seen,
     of_no_use,
+    refusals,
     sharper,
     shuffler_trade,
     without_cells,
@@ -59,7 +60,8 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     expected, models = forecast(plan), _regressions(plan)
     effective = least_effective_sample(plan.survey, plan.messages)
     ways = [(way_words(way.code, way.limit), *way[1:5]) for way in others]
-    advice = [first_line(plan, expected, models, solved=solved), *sharper(plan, effective, ways)]
+    advice = [*refusals(models), first_line(plan, expected, models, solved=solved)]
+    advice += sharper(plan, effective, ways)
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
     advice += shuffler_trade(plan, effective, capped)
     advice += odds_seen(plan, models)
@@ -124,6 +126,8 @@ def _expectations(table: TableForecast) -> Expected:
 
 def _regression(model: Regression) -> None:
     view = regressions.view(model)
+    for text in view.legend:
+        say(text)
     for numbers in view.tables:
         out.print(numbers_table(numbers))
     for text in view.notes:

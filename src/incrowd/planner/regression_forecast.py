@@ -47,9 +47,16 @@ from incrowd.estimation.regression.regress import (
     chosen_method,
     in_cell_pairs,
 )
-from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
+from incrowd.estimation.regression.results import (
+    Coefficient,
+    EvenForecast,
+    Fit,
+    Method,
+    Regression,
+    of_fit,
+)
 from incrowd.estimation.regression.solving import Strata
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.estimation.tables import HALF_WIDTH, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.plans import JointReport, Outline, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import strata
@@ -82,8 +89,9 @@ def forecast_regression(
     If questions are open, every stratum has that crowd, whether they are predictors or not.
 
     shares: the expected shares of the answers to some questions; otherwise those that the survey
-    states, or equal shares. Only the errors are meaningful, not the coefficients. `refusal` is the
-    chance that the model cannot be fitted to the reports. The other arguments and exceptions are
+    states, or equal or uneven shares, whichever make an error, or a refusal, larger. Only the
+    errors are meaningful, not the coefficients. `refusal` is the chance that the reports do not
+    support the model without a penalty. The other arguments and exceptions are
     those of `regress`; UsageError is also raised for impossible shares and for the method
     "likelihood".
     """
@@ -127,22 +135,14 @@ def _forecast(
     if method == "likelihood":
         allowed = "its errors cannot be forecast; use method='table'"
         raise UsageError.of("method", method, allowed)
-    read = _READS[method]
-    questions = [each.question for each in (model.outcome, *model.predictors)]
     shares = _shares_of(plan, model, stated)
 
-    def expecting(formula: Formula, shares: Shares = shares) -> _Expected:
-        other = model_of(plan.survey, formula)
-        return read(with_merged(plan, formula.merge), other, shares, noise_only)
+    def expecting(formula: Formula) -> _Expected:
+        return _expecting(plan, formula, shares, method, noise_only)
 
     expected = expecting(formula)
     fit, risk = expected.fit(1.0), expected.risk(1.0)
     rare = risk.chance <= RARE and not fit.reason
-    uneven = {
-        q.id: tuple(assumed_shares(q.with_merged(()), even=False).tolist())
-        for q in questions
-        if not (q.open or q.id in shares)
-    }
     return replace(
         _regression(plan, formula, fit, shares),
         method=method,
@@ -153,8 +153,59 @@ def _forecast(
         risk=risk.who,
         ways_out=() if rare else tuple(_ways_out(plan, formula, expecting)),
         enough=None if rare else _enough(plan, expected),
-        uneven=_compared(fit, expecting(formula, {**uneven, **shares})) if uneven else None,
+        even=_if_even(_READS[method](merged, model, shares, noise_only))
+        if _uneven_shares(model, shares)
+        else None,
     )
+
+
+def _expecting(
+    plan: Outline, formula: Formula, shares: Shares, method: Method, noise_only: bool
+) -> _Expected:
+    """What to expect in the less favorable case: that the answers to questions without shares are
+    equally common, or that they are uneven."""
+    model, merged = model_of(plan.survey, formula), with_merged(plan, formula.merge)
+    cases = [shares]
+    if uneven := _uneven_shares(model, shares):
+        cases.append({**shares, **uneven})
+    each = [_READS[method](merged, model, case, noise_only) for case in cases]
+    return _Expected(
+        fit=lambda times: _less_favorable([case.fit(times) for case in each]),
+        risk=lambda times: max((case.risk(times) for case in each), key=lambda risk: risk.chance),
+        left_out=max(case.left_out for case in each),
+    )
+
+
+def _uneven_shares(model: Model, shares: Shares) -> Shares:
+    """Uneven shares of the answers to a model's questions whose shares are not stated."""
+    questions = (each.question for each in (model.outcome, *model.predictors))
+    return {
+        q.id: tuple(assumed_shares(q.with_merged(()), even=False).tolist())
+        for q in questions
+        if not (q.open or q.id in shares)
+    }
+
+
+def _less_favorable(fits: Sequence[Fit]) -> Fit:
+    """A refusal if one of the fits is one; else that with the largest errors on the whole, and for
+    each coefficient the larger error."""
+    if refused := [fit for fit in fits if not fit.coefficients]:
+        return refused[-1]
+    worst = max(fits, key=lambda fit: float(np.trace(fit.covariance)))
+    pairs = zip(*(fit.coefficients for fit in fits), strict=True)
+    errors = [max(each.standard_error for each in same) for same in pairs]
+    larger = [_with_error(*each) for each in zip(worst.coefficients, errors, strict=True)]
+    before = np.array([each.standard_error for each in worst.coefficients])
+    scale = np.divide(errors, before, out=np.ones_like(before), where=before > 0)
+    covariance = worst.covariance * np.outer(scale, scale)
+    return replace(worst, coefficients=tuple(larger), covariance=covariance)
+
+
+def _with_error(each: Coefficient, error: float) -> Coefficient:
+    """A coefficient with a normal interval of another standard error; an open end stays open."""
+    low = each.low if math.isinf(each.low) else each.estimate - HALF_WIDTH * error
+    high = each.high if math.isinf(each.high) else each.estimate + HALF_WIDTH * error
+    return replace(each, standard_error=error, low=low, high=high)
 
 
 def _shares_of(plan: Outline, model: Model, stated: Shares) -> Shares:
@@ -173,16 +224,15 @@ def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> F
     model = model_of(plan.survey, formula)
     merged = with_merged(plan, formula.merge)
     method = chosen_method(merged, model, None, noise_only)
-    expected = _READS[method](merged, model, _shares_of(plan, model, {}), noise_only)
+    expected = _expecting(plan, formula, _shares_of(plan, model, {}), method, noise_only)
     risk = expected.risk(1.0)
     return replace(expected.fit(1.0), refusal=risk.chance, risk=risk.who)
 
 
-def _compared(fit: Fit, expected: _Expected) -> Uneven:
-    """Compare a forecast with that for other shares."""
-    pairs = zip(expected.fit(1.0).coefficients, fit.coefficients, strict=False)
-    ratios = [uneven.standard_error / even.standard_error for uneven, even in pairs]
-    return Uneven(expected.risk(1.0).chance, max(ratios, default=None))
+def _if_even(expected: _Expected) -> EvenForecast:
+    """The forecast in the favorable case."""
+    errors = [each.standard_error for each in expected.fit(1.0).coefficients[1:]]
+    return EvenForecast(expected.risk(1.0).chance, max(errors, default=None))
 
 
 def _ways_out(

@@ -14,7 +14,7 @@ from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import short_percent, written_out
-from incrowd.presentation.regressions import SELDOM
+from incrowd.presentation.regressions import SELDOM, often_refused
 from incrowd.survey import Survey
 from incrowd.views import with_and
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Way = tuple[str, int, float, float | None, float]
 WORTH_IT = 1.2  # times sharper
 MODERATE = 1.5  # an odds ratio
-OFTEN = 0.5  # share of surveys that do not support a model, above which only that is reported
 USELESS = 0.25  # a margin of error whose interval covers half of all possible shares
 COUNTING = "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
 PARTS = "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"
@@ -108,16 +107,16 @@ def _between(low: float, high: float) -> str:
 def _detected(model: Regression) -> str:
     """State what the least precise coefficient of a regression detects."""
     of = f"regression of {model.outcome}"
+    if often_refused(model):
+        return f"{of}: not supported by the reports in {model.refusal:.0%} of surveys"
     if not model.estimable:
         return f"{of}: cannot be estimated"
-    refusal = model.refusal or 0.0
-    if refusal > OFTEN:
-        return f"{of}: not supported by the reports in {refusal:.0%} of surveys"
-    size = HALF_WIDTH * max(each.standard_error for each in model.coefficients[1:])
-    worst = size * max(1.0, (model.uneven and model.uneven.error_ratio) or 1.0)
+    worst = HALF_WIDTH * max(each.standard_error for each in model.coefficients[1:])
+    least = HALF_WIDTH * ((model.even and model.even.largest_error) or math.inf)
+    least = min(least, worst)
     if model.family == "logistic":
-        return f"{of}: odds ratios of {_range(odds(size), odds(worst))} or more"
-    return f"{of}: differences of {_range(f'{size:.3g}', f'{worst:.3g}')} or more"
+        return f"{of}: odds ratios of {_range(odds(least), odds(worst))} or more"
+    return f"{of}: differences of {_range(f'{least:.3g}', f'{worst:.3g}')} or more"
 
 
 def _range(least: str, most: str) -> str:
@@ -195,21 +194,33 @@ def shuffler_trade(plan: Plan, effective: float, limited: Sequence[Way]) -> Iter
         )
 
 
+def refusals(expected: Sequence[Regression]) -> Iterator[str]:
+    """State how often reports will not support a regression, if that is above one in five."""
+    for model in expected:
+        if often_refused(model):
+            yield _refused(model)
+
+
+def _refused(model: Regression) -> str:
+    return (
+        f"{model.outcome}: reports will not support this model in {model.refusal:.0%} of surveys; "
+        "see below the plan for what would work."
+    )
+
+
 def odds_seen(plan: Plan, expected: Sequence[Regression]) -> Iterator[str]:
-    """State how often reports will not support each regression, unless that is rare.
+    """State how often reports will not support each regression, unless that is rare, or so frequent
+    that `refusals` states it.
 
     For logistic models also the odds ratio that the least precise coefficient detects and, where
     more people are needed, how many it takes to detect 1.5: errors fall with the square root.
     """
     crowd, each = plan.survey.crowd, " in each stratum" if plan.survey.open else ""
     for model in expected:
-        if model.refusal is not None and model.refusal > SELDOM:
-            yield (
-                f"{model.outcome}: reports will not support this model in {model.refusal:.0%} of "
-                "surveys; see below the plan for what would work."
-            )
-        refusal = model.refusal or 0.0
-        if model.family != "logistic" or not model.estimable or refusal > OFTEN:
+        refusal, often = model.refusal or 0.0, often_refused(model)
+        if refusal > SELDOM and not often:
+            yield _refused(model)
+        if model.family != "logistic" or not model.estimable or often:
             continue
         of = "all surveys" if refusal <= SELDOM else "the surveys that support the model"
         worst = max(model.coefficients[1:], key=attrgetter("standard_error"))

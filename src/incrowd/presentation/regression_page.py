@@ -136,6 +136,7 @@ def parts(model: Regression) -> dict[str, Any]:
     elements."""
     drawn = model.estimable and not model.expected
     headings, rows = _figures(model)
+    first = list(regressions.first_lines(model))
     sizes = ((560, 200), (346, 130))  # as charts of tables: wide, narrow
     return dict(
         model=model,
@@ -147,8 +148,9 @@ def parts(model: Regression) -> dict[str, Any]:
         headings=headings,
         rows=rows,
         groups=groups(model),
+        first=first,
         intercept="mean" if model.family == "linear" else "odds",
-        notes=regressions.table_notes(model),
+        notes=[text for text in regressions.table_notes(model) if text not in first],
         reading=list(reading(model)) if drawn else [],
         way=regressions.way(model),
     )
@@ -172,7 +174,7 @@ def _figures(model: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
     lines = [[text.replace("-", "−") for text in row[1:]] for row in regressions.rows(model)]
     if model.family == "linear" or model.expected:
         return names, lines
-    headings = ("odds ratio", "95% interval", "log odds", "error")
+    headings = ("odds ratio", "95% interval", "p", "log odds", "error")
     return headings, [[*line[3:], *line[:2]] for line in lines]
 
 

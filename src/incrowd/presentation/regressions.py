@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from incrowd.estimation.ratios import Unbounded
-    from incrowd.estimation.regression.results import Coefficient, Regression
+    from incrowd.estimation.regression.results import Coefficient, EvenForecast, Regression
 
 WAYS = {
     "table": "unbiased estimating equations, from the table of all questions",
@@ -38,14 +38,18 @@ OPEN = "where an interval has only one end, or none (anything), the reports give
 EFFECT = {"logistic": "odds ratio", "linear": "difference"}
 CLOSER = "the estimated odds of these people are too close to even on average"
 SELDOM = 0.05  # share of surveys not supporting a model, up to which it is not mentioned
+OFTEN = 0.2  # share of surveys not supporting a model, above which that is said first
 SEEN = 0.0005  # the smallest share of people that rounds to a tenth of a percent
 MOST = 700.0  # e^700 is still a finite number
-UNEVEN = (
-    "if answers whose shares are not stated are uneven (one yes in ten; otherwise each answer half "
-    "as common as the one before)"
+LEAST_P = 0.0005  # rounds to 0.001
+LESS_FAVORABLE = (
+    "equally common or uneven (one yes in ten; otherwise each answer half as common as the one "
+    "before), whichever makes a figure less favorable"
 )
-INDEPENDENT = "equally common, and all questions to be independent"
-OTHERS_ALIKE = f"all other answers are assumed to be {INDEPENDENT}"
+INTERVALS = {
+    "wald": "95% intervals and p-values: Wald's test (normal, on the scale of the coefficients)",
+    "score": "95% intervals and p-values: score test",
+}
 
 
 def view(model: Regression) -> View:
@@ -53,14 +57,27 @@ def view(model: Regression) -> View:
     named = title(model)
     numbers = Numbers(named, headings(model), tuple(rows(model)), spaces=2)
     above = [named] if model.expected and not model.estimable else []
+    legend = tuple(first_lines(model))
     return View(
         title=named,
         facts=facts(model),
         seed=model.seed,
+        legend=legend,
         promise=guarantee_sentence(model.guarantee),
         tables=(numbers,) if model.estimable else (),
-        notes=(*above, *notes(model)),
+        notes=(*above, *(text for text in notes(model) if text not in legend)),
     )
+
+
+def often_refused(model: Regression) -> bool:
+    """Whether a forecast is first of all that reports will not support the model."""
+    return model.expected and (model.refusal or 0.0) > OFTEN
+
+
+def first_lines(model: Regression) -> Iterator[str]:
+    """State above a forecast that reports will often not support the model."""
+    if often_refused(model):
+        yield from _refusals(model)
 
 
 def title(model: Regression) -> str:
@@ -81,7 +98,7 @@ def headings(model: Regression) -> tuple[str, ...]:
     if model.expected:
         return ("term", "error", f"detectable {EFFECT[model.family]}")
     odds = ("odds ratio", "95% interval") if model.family == "logistic" else ()
-    return ("term", "estimate", "error", "95% interval", *odds)
+    return ("term", "estimate", "error", "95% interval", *odds, "p")
 
 
 def rows(model: Regression) -> list[tuple[str, ...]]:
@@ -92,17 +109,29 @@ def rows(model: Regression) -> list[tuple[str, ...]]:
             (coefficient.term, f"{coefficient.standard_error:.3g}", size)
             for coefficient, size in zip(model.coefficients, sizes, strict=True)
         ]
-    lines: list[tuple[str, ...]] = [
+    odds: list[tuple[str, ...]] = [
+        (times(each.ratio), odds_between(each.low, each.high)) for each in model.odds_ratios
+    ]
+    return [
         (
             each.term,
             _text(each.estimate),
-            _text(each.standard_error),
+            _text(each.standard_error) if each.bounded else "",
             _interval(each.low, each.high, -math.inf, _text),
+            *ratio,
+            p_text(each.p_value),
         )
-        for each in model.coefficients
+        for each, ratio in zip(
+            model.coefficients, odds or [()] * len(model.coefficients), strict=True
+        )
     ]
-    odds = [(times(each.ratio), odds_between(each.low, each.high)) for each in model.odds_ratios]
-    return [line + more for line, more in zip(lines, odds, strict=True)] if odds else lines
+
+
+def p_text(p: float | None) -> str:
+    """A p-value with three decimals, or "<0.001"; "" if there is none."""
+    if p is None:
+        return ""
+    return "<0.001" if p < LEAST_P else f"{p:.3f}"
 
 
 def detectable(model: Regression) -> list[float | None]:
@@ -149,7 +178,8 @@ def notes(model: Regression) -> list[str]:
         return table_notes(model)
     method = [] if model.expected else [way(model)]
     compared = [f"compared with {', '.join(model.references)}"] if model.references else []
-    return [*compared, *table_notes(model), *method]
+    groups = [] if model.expected else _groups(model)
+    return [*compared, *table_notes(model), *groups, *method]
 
 
 def table_notes(model: Regression) -> list[str]:
@@ -157,6 +187,8 @@ def table_notes(model: Regression) -> list[str]:
     if not model.estimable:
         return [f"cannot be estimated: {model.reason}", *_refusals(model), *_assumed(model)]
     texts = [f"standard errors: {model.errors}", *filter(None, [model.assumption])]
+    if not model.expected:
+        texts.append(INTERVALS[model.interval_method])
     if any(is_open(each.low, each.high) for each in model.coefficients) and not model.expected:
         texts.append(OPEN)
     if model.weighted_to:
@@ -166,18 +198,36 @@ def table_notes(model: Regression) -> list[str]:
         of = "the surveys that support the model" if refused else "all surveys"
         explained = f"detectable {EFFECT[model.family]}: detected in half of {of} (5% false alarms)"
         return [*_refusals(model), *texts, *_scores(model), *_assumed(model), explained]
-    return [*texts, *_scores(model), *_left_out(model), *_selected(model)]
+    return [*_instead(model), *texts, *_scores(model), *_left_out(model)]
 
 
-def _selected(model: Regression) -> Iterator[str]:
-    """Warn of the selection bias if many surveys like this one would not support the model."""
-    if model.refusal is not None and model.refusal > SELDOM and model.risk:
-        yield (
-            f"close to separation: judging by these reports, about {model.refusal:.0%} of surveys "
-            f"like this one would not support the model, because few people {model.risk} are "
-            f"visible; in those that do, as here, {CLOSER}, and 95% intervals cover less often "
-            "than stated; penalty firth is intended for such models"
-        )
+def _instead(model: Regression) -> Iterator[str]:
+    """Explain a penalty that nobody requested, and list models that need none."""
+    if not (model.penalty and model.risk):
+        return
+    yield (
+        f"close to separation: few people {model.risk} are visible through the noise; judging by "
+        f"these reports, about {model.refusal:.0%} of surveys like this one would not support the "
+        f"model without a penalty, and in the others {CLOSER}, so these are the coefficients of "
+        "Firth's penalized likelihood"
+    )
+    if model.ways_out:
+        yield f"what works here without a penalty: {'; or '.join(model.ways_out)}"
+
+
+def _groups(model: Regression) -> Iterator[str]:
+    """List the people in each group, and how many would be as precise without noise."""
+    sizes = [
+        f"{each.term} {max(each.people, 0):,.0f} ({each.effective:,.0f})"
+        for each in model.groups
+        if each.effective is not None
+    ]
+    effects = [each.design_effect for each in model.coefficients if each.design_effect is not None]
+    if sizes:
+        yield f"people (effective number): {', '.join(sizes)}"
+    if effects:
+        ends = dict.fromkeys(f"{end(effects):.3g}" for end in (min, max))
+        yield f"design effect of the coefficients: {' to '.join(ends)}"
 
 
 def _refusals(model: Regression) -> Iterator[str]:
@@ -187,7 +237,8 @@ def _refusals(model: Regression) -> Iterator[str]:
     why = f": too few people {model.risk} will be visible through the noise" if model.risk else ""
     others = f"; in the others {CLOSER}" if model.risk else ""
     chance = f"about {model.refusal:.0%} of surveys"
-    yield f"reports will not support this model in {chance}{why}{others}"
+    then = "" if model.penalty else "; Firth's penalized likelihood then takes its place"
+    yield f"reports will not support this model in {chance}{why}{others}{then}"
     people = [f"{model.enough:,} people with this noise"] if model.enough else []
     if ways := [*model.ways_out, *people]:
         yield f"what would work: {'; or '.join(ways)}"
@@ -230,23 +281,26 @@ def _assumed(model: Regression) -> list[str]:
     """State what the expected errors assume."""
     if not model.expected:
         return []
-    if not model.shares:
-        alike = f"all answers are assumed to be {INDEPENDENT}"
-        rare = "rare answers make the estimates less precise: state how rare they are with shares"
-        return [f"{alike}; {rare}", *_if_uneven(model)]
-    stated = ", ".join(model.shares)
-    return [f"the shares of {stated} are as stated; {OTHERS_ALIKE}", *_if_uneven(model)]
+    independent = "all questions are assumed to be independent"
+    stated = f"the shares of {', '.join(model.shares)} are as stated; " if model.shares else ""
+    if model.even is None:
+        return [f"{stated}{independent}"]
+    which = "other answers" if model.shares else "answers"
+    return [
+        f"{stated}{which} are assumed to be {LESS_FAVORABLE}; {independent}; state how common "
+        "answers are with shares",
+        _if_even(model.even),
+    ]
 
 
-def _if_uneven(model: Regression) -> Iterator[str]:
-    """State how much worse the model is if answers without stated shares are uneven."""
-    if model.uneven is None:
-        return
-    ratio, chance = model.uneven.error_ratio, model.uneven.refusal
-    worse = [] if ratio is None else [f"errors up to {ratio:.2g} times these"]
-    worse += [f"a refusal in about {chance:.0%} of surveys"] if chance > SELDOM else []
-    if worse:
-        yield f"{UNEVEN}: {', and '.join(worse)}"
+def _if_even(even: EvenForecast) -> str:
+    """State the favorable case."""
+    error = even.largest_error
+    errors = "the model could not be estimated" if error is None else f"errors of up to {error:.3g}"
+    return (
+        f"if they were equally common: {errors}, and no support for the model in about "
+        f"{even.refusal:.0%} of surveys"
+    )
 
 
 def _unbounded(each: Coefficient) -> Unbounded:
@@ -270,6 +324,7 @@ def facts(model: Regression) -> dict[str, Any]:
     coefficients = [asdict(each) for each in model.coefficients]
     for each, shown in zip(coefficients, model.coefficients, strict=True):
         each |= finite({"low": shown.low, "high": shown.high}) | {"unbounded": _unbounded(shown)}
+        each |= {} if shown.bounded else {"standard_error": None}
     for each, odds in zip(coefficients, model.odds_ratios, strict=False):
         each["odds_ratio"] = finite(asdict(odds))
     return {
@@ -291,6 +346,11 @@ def facts(model: Regression) -> dict[str, Any]:
         "slopes": {id: dict(scores) for id, scores in model.slopes},
         "merged_answers": _merged(model),
         "penalty": model.penalty,
+        "interval_method": model.interval_method,
+        "groups": [asdict(each) for each in model.groups],
+        "refusal": model.refusal,
+        "risk": model.risk,
+        "ways_out": list(model.ways_out),
         "expected": model.expected,
         **(_expectation(model) if model.expected else {}),
         "guarantee": guarantee_facts(model.guarantee),
@@ -319,7 +379,7 @@ def _expectation(model: Regression) -> dict[str, Any]:
         "shares": {id: list(values) for id, values in model.shares.items()},
         "refusal": model.refusal,
         "ways_out": list(model.ways_out),
-        "if_uneven": None if model.uneven is None else asdict(model.uneven),
+        "if_even": None if model.even is None else asdict(model.even),
         "enough": model.enough,
     }
 
@@ -328,8 +388,10 @@ def regression_table(model: Regression) -> pa.Table:
     """An Arrow table with a row for each coefficient."""
     import pyarrow as pa  # slow to load, and planning does not need it
 
-    names = ("term", "estimate", "standard_error", "low", "high")
+    names = ("term", "estimate", "standard_error", "low", "high", "p_value", "design_effect")
     columns = {name: [getattr(each, name) for each in model.coefficients] for name in names}
+    pairs = zip(columns["standard_error"], model.coefficients, strict=True)
+    columns["standard_error"] = [error if each.bounded else None for error, each in pairs]
     if model.weighted_to:
         columns["weighted_to"] = [with_and(model.weighted_to)] * len(model.coefficients)
     return marked_table(pa.table(columns), model.seed)

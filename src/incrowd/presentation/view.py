@@ -31,10 +31,10 @@ class Numbers:
 class View:
     """A result for people and for programs. Every figure for people is already rounded.
 
-    facts: the result for programs, JSON-ready and not rounded. legend: the wording behind ids, if
-    they have one. promise: the guarantee. lines: figures outside of tables. notes: sentences to
-    show below. seed: None for real reports, else the seed of a simulation, about which every
-    renderer warns.
+    facts: the result for programs, JSON-ready and not rounded. legend: what stands above all else:
+    the wording behind ids, or that a forecast is of no use. promise: the guarantee. lines: figures
+    outside of tables. notes: sentences to show below. seed: None for real reports, else the seed of
+    a simulation, about which every renderer warns.
     """
 
     title: str

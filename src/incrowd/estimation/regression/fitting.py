@@ -13,8 +13,14 @@ import scipy
 
 from incrowd.estimation.regression.evidence import Table
 from incrowd.estimation.regression.model import Levels, Model, Term, design, term_values
-from incrowd.estimation.regression.penalized import Cells, cells_of, penalized_root, score_interval
-from incrowd.estimation.regression.results import Fit, coefficients
+from incrowd.estimation.regression.penalized import (
+    Cells,
+    cells_of,
+    penalized_root,
+    score_interval,
+    score_p_value,
+)
+from incrowd.estimation.regression.results import Coefficient, Fit, GroupSize, coefficients
 from incrowd.estimation.regression.solving import (
     BEYOND_NOISE,
     Strata,
@@ -28,6 +34,8 @@ from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
 
 LEAST_PEOPLE = 0.5  # without noise a share is of whole people, up to rounding
 MORE = "collect more reports"
+MOST_REFUSED = 0.2  # chance of a refusal up to which those that are not refused are about right
+CLEAR = 7.0  # standard errors of the noise above zero, from which a normal logarithm is about right
 DRAWS = 4000
 NOT_FOUND = (
     "the estimates diverge: some predictors together almost determine {outcome} (separation); "
@@ -44,11 +52,7 @@ def fit_tables(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> 
     strata: for each, the answers to the open questions, and the unbiased table of the others with
     its covariance. A single stratum without such answers is the whole collection.
     """
-    result = _fit_parts(model, [((levels,), joint) for levels, joint in strata])
-    if result.reason:
-        return result
-    risk = refusal_risk(model, strata)
-    return replace(result, refusal=risk.chance, risk=risk.who)
+    return _fit_parts(model, [((levels,), joint) for levels, joint in strata])
 
 
 def fit_together(model: Model, strata: Sequence[Levels], joint: TableEstimate) -> Fit:
@@ -60,6 +64,65 @@ def fit_together(model: Model, strata: Sequence[Levels], joint: TableEstimate) -
 
 
 def _fit_parts(model: Model, parts: Sequence[Part]) -> Fit:
+    risk = _refusal_risk(model, parts)
+    result = replace(_fit_if_seen(model, parts), refusal=risk.chance, risk=risk.who)
+    if result.coefficients:
+        cells = cells_of(_strata(model, parts))
+        result = replace(
+            result,
+            coefficients=tuple(_with_design_effects(model, cells, result.coefficients)),
+            groups=tuple(_group_sizes(model, parts, cells)),
+        )
+    if model.family == "linear" or model.penalty or result.separated:
+        return result
+    groups, cells = _groups_of(model, parts), cells_of(_strata(model, parts))
+    hardly = [each for each in _seen(groups, cells) if each.share <= CLEAR * each.noise]
+    if hardly or (risk.levels and risk.chance > MOST_REFUSED):
+        least = min(hardly, key=lambda each: each.share / each.noise, default=risk)
+        return replace(result, separated=least.levels, risk=least.who)
+    return result
+
+
+def _with_design_effects(
+    model: Model, cells: Cells, estimates: Sequence[Coefficient]
+) -> Iterator[Coefficient]:
+    """Compare each variance with that of the inverse information, without noise and weights."""
+    height = np.array([each.estimate for each in estimates]) @ cells.x
+    if model.family == "logistic":
+        mean = scipy.special.expit(height)
+        weights = mean * (1 - mean) * cells.shares
+    else:
+        counted = np.any(cells.x != 0, axis=0)
+        residual = float(counted * (cells.y - height) ** 2 @ cells.shares)
+        weights = cells.shares / max(residual / max(float(counted @ cells.shares), 1e-300), 1e-300)
+    simple = np.diagonal(np.linalg.inv((cells.x * weights) @ cells.x.T)) / cells.people
+    for each, variance in zip(estimates, simple.tolist(), strict=True):
+        computable = variance > 0 and each.bounded and cells.sampling is not None
+        yield replace(each, design_effect=each.standard_error**2 / variance if computable else None)
+
+
+def _group_sizes(model: Model, parts: Sequence[Part], cells: Cells) -> Iterator[GroupSize]:
+    """The people on each level of each predictor without a slope.
+
+    The variance of a mean is that of a ratio of sums over cells.
+    """
+    strata = [each for levels, _ in parts for each in levels]
+    counted = design(model, *strata).counted
+    for variable in (each for each in model.predictors if not each.slope):
+        for level in compress(variable.levels, variable.counted):
+            term = Term(((variable, level),))
+            there = (term_values(model, term, *strata) > 0) & counted
+            share = float(there @ cells.shares)
+            effective = None
+            if share > 0 and cells.sampling is not None:
+                off = there * (cells.y - float(there * cells.y @ cells.shares) / share)
+                among = float(off**2 @ cells.shares) / share
+                variance = float(off @ cells.covariance @ off) / share**2
+                effective = among / variance if among > 0 and variance > 0 else None
+            yield GroupSize(term.name, share * cells.people, effective)
+
+
+def _fit_if_seen(model: Model, parts: Sequence[Part]) -> Fit:
     strata = _strata(model, parts)
     if model.penalty:
         return _penalized(model, strata)
@@ -67,9 +130,9 @@ def _fit_parts(model: Model, parts: Sequence[Part]) -> Fit:
         # The log odds of a group are those of two shares, and both have to be above zero beyond the
         # noise, and at least half a person. Sampling needs no such limit: its error shrinks with
         # the share, that of the noise does not. docs/regression.md#what-cannot-be-estimated
-        groups = _groups(model, [each for levels, _ in parts for each in levels])
         cells = cells_of(strata)
-        unseen = [each for each in _seen(groups, cells) if each.share <= each.limit(cells)]
+        seen = _seen(_groups_of(model, parts), cells)
+        unseen = [each for each in seen if each.share <= each.limit(cells)]
         if unseen:
             least = min(unseen, key=lambda each: each.share / max(each.noise, 1e-300))
             return replace(no_fit(least.reason), separated=least.levels)
@@ -121,9 +184,12 @@ def _penalized(model: Model, strata: Strata) -> Fit:
     if reason := _too_little(names, strata, beta):
         return no_fit(reason)
     covariance = sandwich(strata, beta)
-    ends = [score_interval(cells, beta, place) for place in range(len(beta))]
-    pairs = zip(coefficients(names, beta, covariance), ends, strict=True)
-    return Fit(tuple(replace(each, low=low, high=high) for each, (low, high) in pairs), covariance)
+    tested = []
+    for place, each in enumerate(coefficients(names, beta, covariance)):
+        low, high = score_interval(cells, beta, place)
+        p_value = score_p_value(cells, beta, place)
+        tested.append(replace(each, low=low, high=high, p_value=p_value))
+    return Fit(tuple(tested), covariance)
 
 
 def silent_share(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> float:
@@ -181,6 +247,10 @@ class _Seen(NamedTuple):
             f"the share of people {self.who} is {self.share:.4g} with an error of {self.noise:.2g} "
             "by the noise, and cannot be distinguished from zero (separation)"
         )
+
+
+def _groups_of(model: Model, parts: Sequence[Part]) -> list[_Group]:
+    return list(_groups(model, [each for levels, _ in parts for each in levels]))
 
 
 def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
@@ -246,11 +316,15 @@ def refusal_risk(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -
     All conditions (on the sides of groups, and on the information about the coefficients where
     they are zero) are linear in the shares, which are about normal: 4,000 draws, always the same.
     """
-    evidence = _strata(model, [((levels,), joint) for levels, joint in strata])
+    return _refusal_risk(model, [((levels,), joint) for levels, joint in strata])
+
+
+def _refusal_risk(model: Model, parts: Sequence[Part]) -> Risk:
+    evidence = _strata(model, parts)
     if model.family == "linear":
         return linear_risk(evidence, len(model.terms))
     cells = cells_of(evidence)
-    groups = [] if model.penalty else list(_groups(model, [levels for levels, _ in strata]))
+    groups = [] if model.penalty else _groups_of(model, parts)
     seen = _seen(groups, cells)
     sides = [there for group in groups for _, there in group.sides]
     rows = np.vstack([np.array(sides, float).reshape(-1, len(cells.y)), _information_rows(cells)])
@@ -262,9 +336,10 @@ def refusal_risk(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -
     drawn = mean + (normal * np.sqrt(np.maximum(values, 0))) @ directions.T
     refused = drawn <= limits
     chance = float(refused.any(axis=1).mean())
-    if not refused[:, : len(seen)].any():
+    unseen = refused[:, : len(seen)]
+    if not unseen.any() or unseen.any(axis=1).mean() < chance / 2:
         return Risk(chance)
-    worst = seen[int(np.argmax(refused[:, : len(seen)].sum(axis=0)))]
+    worst = seen[int(np.argmax(unseen.sum(axis=0)))]
     return Risk(chance, worst.levels, worst.who)
 
 

@@ -158,7 +158,8 @@ class WayOut(NamedTuple):
 def ways_out(
     survey: Survey, formula: Formula, refused: Fit, fitted: Callable[[Formula], Fit]
 ) -> Iterator[WayOut]:
-    """The ways out of separation that work: merged answers, one slope, Firth's penalty.
+    """The ways out of separation that work: merged answers, one slope. Firth's penalty, which
+    needs no other model, is not among them.
 
     refused: the fit of the formula. fitted: fits another formula.
     """
@@ -167,10 +168,6 @@ def ways_out(
     candidates = [
         _merged(survey, formula, refused, fitted),
         *(_scored(survey, formula, id) for id in dict.fromkeys(id for id, _ in refused.separated)),
-        WayOut(
-            "use Firth's penalized likelihood (penalty firth)",
-            formula.model_copy(update={"penalty": "firth"}),
-        ),
     ]
     yield from (way for way in candidates if way and not fitted(way.formula).reason)
 

@@ -25,6 +25,7 @@ MOST_CUTS = 30
 LONGEST = 2.0  # step, in log odds of a cell
 CLOSE = 1e-9  # of a step, in log odds
 NUDGE = 1e-5  # for slopes by differences
+MUCH = 0.25  # of the size of the score, to which a step with approximate slopes has to reduce it
 GROWTH = 1.6  # of the steps in which the end of an interval is looked for
 SHARP = 1e-3  # of an end, in units of the first such step
 
@@ -112,7 +113,12 @@ def _pieces(
 
 
 def _root(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
-    """Newton steps, each shortened until the score shrinks, as measured by the information."""
+    """Newton steps, each shortened until the score shrinks, as measured by the information.
+
+    The slopes of the score are at first those without the penalty, and then change after each step
+    as Broyden (1965) proposed: each of them would take a product with the covariance of all cells.
+    They are computed where a step helps little.
+    """
 
     def score(at: np.ndarray) -> np.ndarray:
         return penalized_score(cells, at, offset)
@@ -121,25 +127,38 @@ def _root(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray | No
         return float(value @ np.linalg.solve(_pieces(cells, at, offset)[3], value))
 
     try:
-        value = score(beta)
+        value, slopes, usable = score(beta), -_pieces(cells, beta, offset)[3], True
         for _ in range(MOST_STEPS):
-            nudges = NUDGE * np.eye(len(beta))
-            slopes = np.array([(score(beta + nudge) - value) / NUDGE for nudge in nudges]).T
-            step = np.asarray(-np.linalg.solve(slopes, value))
-            if step @ value < 0:  # the score has the wrong curvature here
-                step = np.linalg.solve(_pieces(cells, beta, offset)[3], value)
+            if computed := not usable:
+                nudges = NUDGE * np.eye(len(beta))
+                slopes = np.array([(score(beta + nudge) - value) / NUDGE for nudge in nudges]).T
+            information = _pieces(cells, beta, offset)[3]
+            step = _step(slopes, value, information)
             reach = float(np.abs(step @ cells.x).max())
             if reach < CLOSE:
                 return beta
             shorter = _shortened(score, size, beta, value, step / max(1.0, reach / LONGEST))
-            if shorter is None:
+            if shorter is None and computed:
                 return beta if reach < np.sqrt(CLOSE) else None
+            usable = shorter is not None and size(*shorter) < MUCH * size(beta, value)
+            if shorter is None:
+                continue
+            shift, rise = shorter[0] - beta, shorter[1] - value
             beta, value = shorter
+            along = information @ shift
+            usable = usable and float(along @ shift) > 0
+            slopes = slopes + np.outer(rise - slopes @ shift, along / (along @ shift))
             if np.abs(beta @ cells.x + offset).max() > 2 * LARGEST:
                 return None
     except np.linalg.LinAlgError:
         return None
     return None
+
+
+def _step(slopes: np.ndarray, value: np.ndarray, information: np.ndarray) -> np.ndarray:
+    """Newton's step; that of the information where the score has the wrong curvature."""
+    step = np.asarray(-np.linalg.solve(slopes, value))
+    return step if step @ value >= 0 else np.asarray(np.linalg.solve(information, value))
 
 
 def _shortened(
@@ -173,6 +192,13 @@ def score_interval(cells: Cells, beta: np.ndarray, place: int) -> tuple[float, f
         _end(cells, beta, place, -1.0, unit),
         _end(cells, beta, place, 1.0, unit),
     )
+
+
+def score_p_value(cells: Cells, beta: np.ndarray, place: int) -> float | None:
+    """The p-value of the score test that one coefficient is zero; None if the others have no root
+    there."""
+    ratio = score_ratio(cells, place, 0.0, np.delete(beta, place))
+    return None if ratio is None else float(2 * scipy.special.ndtr(-abs(ratio[0])))
 
 
 def _end(cells: Cells, beta: np.ndarray, place: int, side: float, unit: float) -> float:

@@ -93,6 +93,11 @@ def regress(
     large. margins: as for `estimate`: the model describes people with these margins ("table").
     received: as for `estimate`.
 
+    If more than one in five such surveys would not support a logistic model, the maximum of its
+    likelihood would be biased in the others; the result is then Firth's, with this chance
+    (`refusal`), the people who are hardly seen (`risk`), and the models without a penalty that
+    these reports support (`ways_out`).
+
     People who did not answer are left out, and so are strata released as one that differ in a
     predictor. Answers to open questions that no one gave have no coefficient (`absent`). `reason`
     says what cannot be estimated because there are too few reports. Raises UsageError for
@@ -119,12 +124,24 @@ def regress(
     counted = count(plan, parts, tables=[ids, *joint], kind="pairs")
     arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     model = of_the_released(plan, model, counted)
-    fitted = _FITS[method](plan, model, parts, counted, noise_only)
     if stated:
-        fitted = weighted_fit(plan, model, counted, stated, noise_only, plain=fitted.fit)
-    elif fitted.fit.separated:
-        refusal = _with_ways_out(unmerged, formula, fitted.fit, counted, noise_only)
-        fitted = fitted._replace(fit=refusal)
+        fitted = _weighted_by_table(plan, model, counted, stated, noise_only)
+    else:
+        fitted = _FITS[method](plan, model, parts, counted, noise_only)
+    ways: tuple[str, ...] = ()
+    if fitted.fit.separated:
+
+        def of_another(formula: Formula) -> FitToPeople:
+            merged = with_merged(unmerged, formula.merge)
+            other = of_the_released(merged, model_of(merged.survey, formula), counted)
+            weights = () if margins is None else known_margins(merged.survey, margins)
+            return _weighted_by_table(merged, other, counted, weights, noise_only)
+
+        refused = fitted.fit
+        ways = _ways_out(unmerged, formula, refused, of_another)
+        fitted = _penalized(formula, refused, ways, of_another)
+        if fitted.fit.coefficients:
+            model, method = replace(model, penalty="firth"), "table"
     return of_fit(plan, model, fitted.fit)(
         people=min(each.people for each in arrived),
         method=method,
@@ -135,31 +152,46 @@ def regress(
         merged=fitted.merged,
         weighted_to=tuple(margin.name for margin in stated),
         error_ratio=fitted.error_ratio,
+        ways_out=ways,
         seed=counted.seed,
     )
 
 
-def _with_ways_out(
-    plan: Plan, formula: Formula, refused: Fit, counted: Tally, noise_only: bool
-) -> Fit:
-    """A refusal that also names the ways out that work for these reports."""
+# --- near separation: docs/regression.md#what-cannot-be-estimated ------------------------------
 
-    def fitted(formula: Formula) -> Fit:
+
+def _ways_out(
+    plan: Plan, formula: Formula, refused: Fit, fitted: Callable[[Formula], FitToPeople]
+) -> tuple[str, ...]:
+    """The changes of a model with which these reports support it, without a penalty."""
+
+    def supported(formula: Formula) -> Fit:
         try:
-            merged = with_merged(plan, formula.merge)
-            model = of_the_released(merged, model_of(merged.survey, formula), counted)
-            result = _by_table(merged, model, (), counted, noise_only).fit
+            fit = fitted(formula).fit
         except IncrowdError as error:
             return no_fit(str(error))
-        ends = [(each.low, each.high) for each in result.coefficients[1:]]
-        unbounded = bool(ends) and np.isinf(ends).all()
-        return no_fit("no interval has an end") if unbounded else result
+        return replace(fit, reason=fit.reason or fit.near) if fit.separated else fit
 
-    ways = [way.words for way in ways_out(plan.survey, formula, refused, fitted)]
-    advice = "merge answers, use fewer predictors, or collect more reports"
-    if ways:
-        advice = f"what works here: {'; or '.join(ways)}"
-    return replace(refused, reason=f"{refused.reason}; {advice}")
+    return tuple(way.words for way in ways_out(plan.survey, formula, refused, supported))
+
+
+def _penalized(
+    formula: Formula,
+    refused: Fit,
+    ways: Sequence[str],
+    fitted: Callable[[Formula], FitToPeople],
+) -> FitToPeople:
+    """Firth's fit in place of another, which is refused too often; a refusal that names what works
+    if Firth's fit sets no limit to any coefficient."""
+    instead = fitted(formula.model_copy(update={"penalty": "firth"}))
+    ends = [(each.low, each.high) for each in instead.fit.coefficients[1:]]
+    fit = replace(instead.fit, refusal=refused.refusal, risk=refused.risk)
+    if not ends or np.isinf(ends).all():
+        advice = "merge answers, use fewer predictors, or collect more reports"
+        if ways:
+            advice = f"what works here: {'; or '.join(ways)}"
+        fit = no_fit(f"{refused.reason or refused.near}; {advice}")
+    return instead._replace(fit=fit)
 
 
 # --- which method -----------------------------------------------------------------------------
@@ -394,6 +426,20 @@ def _by_table(
     return FitToPeople(fit_tables(model, tables), 1 - there * (1 - silent), merged=1 - there)
 
 
+def _weighted_by_table(
+    plan: Plan,
+    model: Model,
+    counted: Tally,
+    margins: Sequence[KnownMargin],
+    noise_only: bool,
+) -> FitToPeople:
+    """The fit to people with known margins, if there are any, compared with that without."""
+    plain = _by_table(plan, model, (), counted, noise_only)
+    if not margins:
+        return plain
+    return weighted_fit(plan, model, counted, margins, noise_only, plain=plain.fit)
+
+
 def _by_pairs(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> FitToPeople:
@@ -427,7 +473,9 @@ def _by_likelihood(
     ]
     beta = np.array([each.estimate for each in start.fit.coefficients])
     strata = strata_of(model, histograms, source.message.channels)
-    return start._replace(fit=fit_likelihood(model, strata, beta))
+    result = fit_likelihood(model, strata, beta)
+    near = {name: getattr(start.fit, name) for name in ("separated", "refusal", "risk")}
+    return start._replace(fit=replace(result, **near))
 
 
 _FITS: Mapping[Method, Callable[..., FitToPeople]] = {

@@ -26,7 +26,10 @@ class Coefficient:
     """One coefficient with its standard error and interval.
 
     In a logistic model on the scale of log odds, in a linear one in units of the outcome. low or
-    high is infinite where the reports set no limit.
+    high is infinite where the reports set no limit; then standard_error says nothing. p_value: of
+    the hypothesis that the coefficient is zero, by the test that the interval belongs to; None if
+    it cannot be computed. design_effect: the variance, divided by that with the same number of
+    people without noise and weights if the model is right; None if it is not known.
     """
 
     term: str
@@ -34,6 +37,26 @@ class Coefficient:
     standard_error: float
     low: float
     high: float
+    p_value: float | None = None
+    design_effect: float | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the interval has both ends."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """The people who gave one answer to a predictor.
+
+    people: their estimated number. effective: how many people, asked without noise, would give the
+    mean of the outcome among them with the same standard error; None if it is not known.
+    """
+
+    term: str
+    people: float
+    effective: float | None
 
 
 @dataclass(frozen=True)
@@ -50,8 +73,9 @@ class Fit:
     """Coefficients, or the reason why there are none.
 
     covariance: of the coefficients. separated: the levels, with their questions, of a group that
-    may have no one with the outcome, or no one without it. refusal: the chance that reports like
-    these do not determine the coefficients, None if unknown; risk: mostly because of which people.
+    may have no one with the outcome, or no one without it, or so few that normal intervals do not
+    hold. refusal: the chance that reports like these do not determine the coefficients, None if
+    unknown; risk: mostly because of which people.
     """
 
     coefficients: tuple[Coefficient, ...]
@@ -60,18 +84,26 @@ class Fit:
     separated: tuple[tuple[str, str], ...] = ()
     refusal: float | None = None
     risk: str = ""
+    groups: tuple[GroupSize, ...] = ()
+
+    @property
+    def near(self) -> str:
+        """Why coefficients that exist cannot be relied on; "" if they can."""
+        if not self.separated:
+            return ""
+        return f"too few people {self.risk} are visible through the noise (separation)"
 
 
 @dataclass(frozen=True)
-class Uneven:
-    """A forecast if answers whose shares are not stated are uneven.
+class EvenForecast:
+    """A forecast if answers whose shares are not stated are equally common.
 
-    refusal: the chance that reports will not determine the coefficients. error_ratio: the largest
-    ratio of a standard error to that with equally common answers; None if there is no coefficient.
+    refusal: the chance that reports will not determine the coefficients. largest_error: of the
+    standard errors of the coefficients except the intercept; None if there are none.
     """
 
     refusal: float
-    error_ratio: float | None
+    largest_error: float | None
 
 
 @dataclass(frozen=True)
@@ -92,14 +124,19 @@ class Regression(views.Notebook, views.Tabular):
     have them. errors: whether they are of noise and sampling or of the noise alone; assumption: on
     which they rest, "" if none. reason: why there are no coefficients. weighted_to: the names of
     the known margins to which the model is weighted; error_ratio: its standard errors divided by
-    those without weights, in the mean square, if both exist.
+    those without weights, in the mean square, if both exist. groups: the number of people in each
+    group that a model from a table compares.
+
+    refusal: the chance that reports like these do not determine the coefficients of a model without
+    a penalty; risk: mostly because of which people. If they are so few that normal intervals do not
+    hold, the penalty is Firth's without being requested, and ways_out are the changes of the model
+    with which these reports support it without a penalty.
 
     expected: whether this is a forecast, before anything is collected. Then shares: the stated
-    shares of answers; those to other questions are equally common. refusal: the chance that
-    reports will not determine the coefficients of a model that is read from a table without
-    weights; risk: mostly because of which people. ways_out: changes that make a refusal rare, and
-    enough: the crowd that does so with the same noise, if it is not rare already. uneven: the
-    forecast if answers without stated shares are uneven; None if there are none.
+    shares of answers; those to other questions are equally common or uneven, whichever is less
+    favorable for each figure. ways_out: changes that make a refusal rare, and enough: the crowd
+    that does so with the same noise, if it is not rare already. even: the forecast if all answers
+    without stated shares are equally common; None if there are none.
     """
 
     family: Family
@@ -127,10 +164,11 @@ class Regression(views.Notebook, views.Tabular):
     refusal: float | None = None
     risk: str = ""
     ways_out: tuple[str, ...] = ()
-    uneven: Uneven | None = None
+    even: EvenForecast | None = None
     enough: int | None = None
     weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
+    groups: tuple[GroupSize, ...] = ()
     seed: int | None = None
 
     def __repr__(self) -> str:
@@ -142,6 +180,11 @@ class Regression(views.Notebook, views.Tabular):
     def estimable(self) -> bool:
         """Whether there are coefficients."""
         return bool(self.coefficients)
+
+    @property
+    def interval_method(self) -> Literal["wald", "score"]:
+        """The test whose intervals and p-values are given."""
+        return "score" if self.penalty else "wald"
 
     @property
     def odds_ratios(self) -> tuple[Odds, ...]:
@@ -159,10 +202,11 @@ def _exp(value: float) -> float:
 def coefficients(
     names: list[str], beta: np.ndarray, covariance: np.ndarray
 ) -> tuple[Coefficient, ...]:
-    """Coefficients with normal 95% intervals."""
+    """Coefficients with normal 95% intervals, and the p-values of Wald's test."""
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
     reach = float(scipy.special.ndtri((1 + LEVEL) / 2)) * errors
-    columns = (beta, errors, beta - reach, beta + reach)
+    ratios = np.abs(beta) / np.maximum(errors, 1e-300)
+    columns = (beta, errors, beta - reach, beta + reach, 2 * scipy.special.ndtr(-ratios))
     rows = np.column_stack(columns).tolist()
     return tuple(Coefficient(name, *row) for name, row in zip(names, rows, strict=True))
 
@@ -186,4 +230,5 @@ def of_fit(plan: Plan, model: Model, fit: Fit) -> Callable[..., Regression]:
         reason=fit.reason,
         refusal=fit.refusal,
         risk=fit.risk,
+        groups=fit.groups,
     )
