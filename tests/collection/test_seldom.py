@@ -7,6 +7,7 @@ import sqlite3
 import httpx
 
 from incrowd.collection.collector.app import application
+from incrowd.collection.collector.places import Places
 from incrowd.collection.seldom import SeldomLog
 from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.steady import CertainClock
@@ -44,6 +45,7 @@ def test_a_kind_has_one_line_a_minute_that_counts_the_others(caplog):
 
 def test_a_collector_that_gets_nonsense_writes_a_line_for_each_kind(tmp_path, caplog):
     settings, clock = CollectorSettings(workers=1), CertainClock(lambda: BEFORE)
+    Places(tmp_path).private.touch()
     service = application(tmp_path, INVITED, RECEIVER, settings, clock)
 
     async def talk():
@@ -69,4 +71,4 @@ def test_a_shuffler_whose_database_fails_writes_a_line_for_each_kind(tmp_path, c
         assert site.post(upload(site.bundle, 0)) == [500]
     finally:
         site.close()
-    assert len(caplog.messages) == 1 and "a request failed: " in caplog.text
+    assert len(caplog.messages) == 1 and "storing failed: " in caplog.text

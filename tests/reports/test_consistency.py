@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import incrowd
 from incrowd.errors import ReportsError
-from incrowd.plans.digests import sealed
+from incrowd.plans.digests import read_json, sealed
 from incrowd.reports import consistency
 from incrowd.reports.consistency import FALSE_ALARM, check_people, check_possible, sends
 from incrowd.reports.tally_files import as_text, of_text
@@ -64,7 +64,7 @@ def resealed(tally, change):
     change(data, {tuple(t["questions"]): t["counts"] for t in data["messages"]["0"]["tables"]})
     data.pop("digest")
     try:
-        return json.dumps(sealed(data))
+        return json.dumps(sealed(read_json(json.dumps(data))))
     except ValueError:  # there is no canonical JSON of it
         return json.dumps(data | {"digest": "0" * 64})
 
