@@ -69,6 +69,15 @@ def test_every_report_is_there_once(opened, plain, sealed, workers, monkeypatch)
     }
 
 
+def test_every_file_is_private_whatever_the_umask(opened, sealed):
+    before = os.umask(0)
+    try:
+        _, folder = opened(sealed)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
 def test_everything_reads_the_folder_as_it_is(opened, sealed):
     _, folder = opened(sealed)
     counted = incrowd.count(PLAN, incrowd.stream_reports(folder, check=True))

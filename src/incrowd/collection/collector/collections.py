@@ -33,7 +33,7 @@ from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed, check_body
 from incrowd.collection.rows import message_counts, repeated
 from incrowd.errors import InWords, ProtocolError, ReportsError
-from incrowd.files import new_folder, private_folder, settle, write_bytes
+from incrowd.files import PRIVATE, new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import Release
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, parts, write_reports
@@ -205,6 +205,7 @@ def _collections(
         with ExitStack() as stack:
             pieces = bucket.take(max(BUCKET_BYTES // bucket.width, 1))
             keystream, disk = Keystream.from_system(), Disk(folder, stack)
+            path.touch(PRIVATE)
             write_reports(header, mixed(pieces, bucket.width, keystream, disk), path)
         with path.open("r+b") as file:
             settle(file)
