@@ -405,8 +405,9 @@ def test_a_group_that_may_be_empty_has_no_effective_number():
     assert precision_of(SimpleNamespace(errors="noise alone")) == ()
 
 
-def test_readings_of_exclusive_answers_are_made_to_add_up():
-    """Of two answers, one has the share that the other lacks."""
+def test_comparisons_of_two_answers_are_mirror_images():
+    """Of two answers with a bit each, one has the share that the other lacks."""
+    groups = ("a", "y"), ("a", "x")
     for table in bits(5, 19):
-        of_x, of_y = (groups_of(table, ("b", answer), ("a", "x"))[1] for answer in "xy")
-        assert of_x.values == pytest.approx(of_y.values[::-1])
+        of_x, of_y = (groups_of(table, ("b", answer), *groups)[1].values for answer in "xy")
+        assert of_x == pytest.approx(of_y.reshape(2, 2)[:, ::-1].ravel())

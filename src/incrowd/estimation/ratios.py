@@ -297,17 +297,18 @@ class GroupShares:
 def groups_of(table: TableEstimate, of: Answer, *given: Answer) -> tuple[Shares, GroupShares]:
     """The shares of those who gave an answer and those who did not, for one or two groups.
 
-    of: the answer; given: for each group the answer that defines it. The readings of exclusive
-    answers do not add up exactly to that of "any answer"; what is missing is divided equally among
-    them. People who are in both groups make the covariance of the sampling more than a number for
-    each group; it is then that of the estimate, enlarged for few counts. Raises TableError if the
-    table has no such answer or lacks a margin.
+    of: the answer; given: for each group the answer that defines it. The readings of two exclusive
+    answers do not add up exactly to that of "any answer"; in a comparison, what is missing is
+    divided equally between them, so that it does not matter which one is compared. If people can be
+    in both groups, the covariance of the sampling is that of the estimate, enlarged for few counts.
+    Raises TableError if the table has no such answer or lacks a margin.
     """
     question = of[0]
     others: tuple[str, ...] = ()
     if question in table.questions and table.exclusive[table.questions.index(question)]:
         answers = table.answers[table.questions.index(question)]
-        others = tuple(answer for answer in answers if answer != of[1])
+        if len(given) == len(answers) == 2:
+            others = tuple(answer for answer in answers if answer != of[1])
     selections = [
         selection
         for group in given
