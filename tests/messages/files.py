@@ -234,7 +234,7 @@ MISTAKES = {
     ),
     "a file that takes too much time": (
         hostile("loop", INCROWD_READ_SECONDS="1"),
-        "reading it takes more than 1 seconds; save it as CSV, or set the variable INCROWD_READ_SE",
+        "reading it takes more than 1 second; save it as CSV, or set the variable INCROWD_READ_SE",
     ),
     "a limit that is not a number": (
         hostile("", INCROWD_READ_MIB="2 GB"),
