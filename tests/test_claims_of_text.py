@@ -206,3 +206,34 @@ def test_the_numbers_of_the_readme_are_those_of_the_demo():
     assert f"retains only epsilon {left}," in README and f"leaves epsilon {of_joint}." in README
     sizes = [100 * message.noise_numerator / 2**32 for message in plan.messages]
     assert f"{min(sizes):.1f} to {max(sizes):.1f}% of the bits are flipped" in README
+
+
+@pytest.mark.parametrize("delta", ["", "delta = 1e-8\n"])
+def test_a_delta_that_the_analysis_local_does_not_use_is_noted(tmp_path, delta):
+    question = '[[question]]\nid = "a"\ntype = "yesno"\n'
+    privacy = f'[privacy]\nepsilon = 3.0\nanalysis = "local"\n{delta}'
+    (tmp_path / "s.toml").write_text(f'name = "x"\ncrowd = 100\n{privacy}{question}')
+    done = run("plan", "s.toml", "--no-side-by-side", cwd=tmp_path)
+    assert done.returncode == 0 and ("1e-08 is not used" in done.stderr) == bool(delta)
+
+
+def test_one_is_counted_in_the_singular(tmp_path):
+    question = '[[question]]\nid = "a"\ntype = "yesno"\n'
+    text = f'name = "x"\ncrowd = 2\n[privacy]\nepsilon = 3.0\nanalysis = "local"\n{question}'
+    (tmp_path / "s.toml").write_text(text)
+    (tmp_path / "a.csv").write_text("a\nyes\n")
+    said = [
+        run(*words.split(), cwd=tmp_path)
+        for words in (
+            "plan s.toml -o p.json --no-side-by-side",
+            "check s.toml a.csv",
+            "randomize p.json a.csv -o r.parquet",
+            "estimate p.json r.parquet --accept-smaller-crowd",
+            "verify p.json r.parquet",
+        )
+    ]
+    text = " ".join(done.stdout + done.stderr for done in said)
+    assert "1 row, 1 person" in text and "wrote 1 report to" in text
+    assert "1 person is randomized" in text
+    several = r"(?<![\d.,])1 (people|rows|reports|questions|tables|messages)\b"
+    assert re.search(several, text) is None

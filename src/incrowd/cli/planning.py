@@ -79,6 +79,9 @@ def plan(
     target = {name: value for name, value in targets.items() if value is not None}
     _check_plan_options(output, solve, target, ledger, frontier)
     loaded_survey = incrowd.Survey.load(survey)
+    privacy = loaded_survey.privacy
+    if privacy.analysis == "local" and "delta" in privacy.model_fields_set:
+        say(f"privacy.delta = {privacy.delta:g} is not used: the analysis local has delta = 0")
     if reports_per_person is not None:
         loaded_survey = with_budget(loaded_survey, reports_per_person)
     earlier = Ledger.load(ledger).asked if ledger else ()
