@@ -207,6 +207,22 @@ def test_intervals_in_words(low, high, unbounded, words):
     assert interval_words(item) == words
 
 
+def test_the_methods_of_the_intervals_are_named(health):
+    """In words, and in JSON; a group has its effective number of people, which noise lowers."""
+    made, _, reports = health
+    found = incrowd.compare(made, reports, FIRST, SECOND)
+    name = f"Cramer's V of {FIRST} and {SECOND}"
+    words = f"intervals: by a score test, that of {name} by a test of its length"
+    assert words in view(found).notes
+    facts = json.loads(json.dumps(view(found).facts))
+    assert facts["cramers_v"]["method"] == "length" and facts["independence"]["method"] == "score"
+    assert {item["method"] for item in facts["odds_ratios"]} == {"score"}
+    assert [each["group"] for each in facts["precision"]] == ["no", "yes"]
+    assert all(0 < each["effective_people"] < each["people"] for each in facts["precision"])
+    assert view(found).tables[-1].headings[1:] == ("people", "effective n", "design effect")
+    assert incrowd.compare(made, reports, FIRST, SECOND, noise_only=True).precision == ()
+
+
 def test_shares_are_in_percent_and_reasons_are_numbered():
     item = Comparison("a", 0.25, 0.1, 0.2, 0.3, "linear", 0.95, "noise")
     assert row(item, "share") == ("a", "25.0%", "20.0% to 30.0%")

@@ -162,15 +162,18 @@ def _effect(group: GroupPrecision) -> str:
 
 
 def methods_words(items: Iterable[Comparison]) -> str:
-    """The methods of the intervals: "intervals by a score test; Cramer's V ... by ..."."""
-    by_method: dict[str, str] = {}
+    """The methods of the intervals; one that is not that of the most is named with its figures."""
+    by_method: dict[str, list[str]] = {}
     for item in items:
-        by_method.setdefault(item.method, item.name)
-    rest = (f"that of {name} by {METHODS[method]}" for method, name in by_method.items())
-    if "score" not in by_method:
-        return f"intervals: {', '.join(rest)}"
-    others = [text for text, method in zip(rest, by_method, strict=True) if method != "score"]
-    return ", ".join([f"intervals: by {METHODS['score']}", *others])
+        by_method.setdefault(item.method, []).append(item.name)
+    usual = max(by_method, key=lambda method: len(by_method[method]))
+    others = (
+        f"that of {name} by {METHODS[method]}"
+        for method, names in by_method.items()
+        for name in names
+        if method != usual
+    )
+    return ", ".join([f"intervals: by {METHODS[usual]}", *others])
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:
