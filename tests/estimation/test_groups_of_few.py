@@ -68,6 +68,7 @@ def tables(shares, people, noise, trials, seed):
             estimate=(sums @ each).reshape(rows + 1, columns + 1),
             noise_error=np.sqrt(np.diagonal(own).clip(0)).reshape(rows + 1, columns + 1),
             people=people,
+            constant_noise=True,
             covariance=own + sampling,
             noise_covariance=own,
             exclusive=(True, True),

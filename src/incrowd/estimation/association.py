@@ -220,7 +220,10 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
         for answer in compress(end.answers, ~each)
     )
     values = contrast @ deviations
-    covariance = jacobian @ shares.noise @ jacobian.T + _sampling_if_independent(table)
+    noise = shares.noise
+    if not table.constant_noise:  # it is estimated too, from few reports if answers are rare
+        noise = noise + shares.with_few() - shares.covariance
+    covariance = jacobian @ noise @ jacobian.T + _sampling_if_independent(table)
     covariance = contrast @ covariance @ contrast.T
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"
