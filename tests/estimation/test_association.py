@@ -96,6 +96,7 @@ def test_independence_holds_its_level_and_the_naive_test_does_not(copies):
                 replace(
                     j,
                     people=j.people * copies,
+                    covariance=j.covariance / copies,
                     noise_covariance=j.noise_covariance / copies,
                 )
             )

@@ -165,9 +165,10 @@ BEYOND = 0.001  # the probability that the effect of rare answers is underestima
 
 @dataclass(frozen=True)
 class IndependenceTest:
-    """A score test that two questions are independent.
+    """A test that two questions are independent.
 
-    statistic: under independence, chi-square with `degrees_of_freedom`. errors: whether the people
+    method: "score" with the covariance under independence, "Wald" with that at the estimate, where
+    the noise is estimated as well. statistic: under independence, chi-square with `degrees_of_freedom`. errors: whether the people
     are treated as a sample or as fixed. left_out: answers that cannot be distinguished from answers
     that nobody gave, so that they are no evidence about independence. If `estimable` is false,
     `reason` says why; the figures are nan.
@@ -220,10 +221,10 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
         for answer in compress(end.answers, ~each)
     )
     values = contrast @ deviations
-    noise = shares.noise
-    if not table.constant_noise:  # it is estimated too, from few reports if answers are rare
-        noise = noise + shares.with_few() - shares.covariance
-    covariance = jacobian @ noise @ jacobian.T + _sampling_if_independent(table)
+    if table.constant_noise:
+        covariance = jacobian @ shares.noise @ jacobian.T + _sampling_if_independent(table)
+    else:  # the noise is estimated too, from few reports if answers are rare
+        covariance = jacobian @ shares.with_few() @ jacobian.T
     covariance = contrast @ covariance @ contrast.T
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"
@@ -231,7 +232,8 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
         return IndependenceTest(names, *figures, table.errors, False, reason, left_out)
     statistic = float(values @ np.linalg.solve(covariance, values))
     figures = statistic, len(values), _chance(len(values), statistic)
-    return IndependenceTest(names, *figures, table.errors, left_out=left_out)
+    method = "score" if table.constant_noise else "Wald"
+    return IndependenceTest(names, *figures, table.errors, left_out=left_out, method=method)
 
 
 def _chance(degrees: int, statistic: float) -> float:

@@ -111,7 +111,7 @@ def independence_words(test: IndependenceTest) -> str:
     without = ""
     if test.left_out:
         without = f"; excluding {', '.join(test.left_out)}, which may be zero"
-    return f"independence: {chi} (score test), p = {test.p_value:.3g}{without}"
+    return f"independence: {chi} ({test.method} test), p = {test.p_value:.3g}{without}"
 
 
 def _crosstab(two_way: TwoWay) -> Numbers:
