@@ -168,10 +168,10 @@ class IndependenceTest:
     """A test that two questions are independent.
 
     method: "score" with the covariance under independence, "Wald" with that at the estimate, where
-    the noise is estimated as well. statistic: under independence, chi-square with `degrees_of_freedom`. errors: whether the people
-    are treated as a sample or as fixed. left_out: answers that cannot be distinguished from answers
-    that nobody gave, so that they are no evidence about independence. If `estimable` is false,
-    `reason` says why; the figures are nan.
+    the noise is estimated as well. statistic: under independence, chi-square with
+    `degrees_of_freedom`. errors: whether the people are treated as a sample or as fixed. left_out:
+    answers that cannot be distinguished from answers that nobody gave, so that they are no evidence
+    about independence. If `estimable` is false, `reason` says why; the figures are nan.
     """
 
     questions: tuple[str, str]
