@@ -220,7 +220,7 @@ def test_the_methods_of_the_intervals_are_named(health):
     assert {item["method"] for item in facts["odds_ratios"]} == {"score"}
     assert [each["group"] for each in facts["precision"]] == ["no", "yes"]
     assert all(0 < each["effective_people"] < each["people"] for each in facts["precision"])
-    assert view(found).tables[-1].headings[1:] == ("people", "effective n", "design effect")
+    assert view(found).tables[-1].headings[1:] == ("participants", "effective n", "design effect")
     assert incrowd.compare(made, reports, FIRST, SECOND, noise_only=True).precision == ()
 
 

@@ -62,6 +62,20 @@ def test_weights_give_the_margins(known):
     assert result.table.estimate[:-1, -1] == pytest.approx([0.8, 0.2])
 
 
+def test_weights_that_are_equal_within_each_group_have_no_design_effect_there(known):
+    """The groups are as large as they were in the survey, whatever size the margins give them."""
+    plan, reports, counts = known
+    given = {"margins": {"sick": {"yes": 0.2, "no": 0.8}}}
+    for result in (
+        crosstab(plan, reports, "sick", "color", **given),
+        incrowd.compare(plan, reports, "sick", "color", **given),
+    ):
+        people = [each.people for each in result.precision]
+        assert people == pytest.approx(counts.sum(axis=1), abs=1)
+        effects = [each.design_effect for each in result.precision]
+        assert effects == pytest.approx([1.0, 1.0], rel=0.05)
+
+
 def test_without_sampling_hardly_any_error_is_left(known):
     plan, reports, _ = known
     result = crosstab(plan, reports, "sick", "color", noise_only=True)

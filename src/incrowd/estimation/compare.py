@@ -146,6 +146,7 @@ def compare(
     result = two_way(joint.table, joint.guarantee, joint.seed, reference)
     return replace(
         result,
+        precision=precision_of(joint.table, joint.unweighted),
         answered=joint.answered,
         wording=joint.plan.survey.legend(first, second),
         weighted_to=joint.weighted_to,
@@ -158,8 +159,8 @@ class Joint(NamedTuple):
 
     plan: with merged answers. table: of all people or of those who answered both questions;
     cells: the same cells as shares of all people. population: the number of all people, as
-    stated by margins or else in the reports. The other
-    fields are as in `TwoWay`.
+    stated by margins or else in the reports. unweighted:
+    `table` without weights, if it is weighted. The other fields are as in `TwoWay`.
     """
 
     plan: Plan
@@ -169,6 +170,7 @@ class Joint(NamedTuple):
     guarantee: Guarantee
     seed: int | None
     answered: float | None
+    unweighted: TableEstimate | None = None
     weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
 
@@ -207,8 +209,15 @@ def joint_table(
         answered = float(cells.estimate.flat[-1])
     if noise_only:
         joint, cells = joint.noise_alone(), cells.noise_alone()
-    weights = (changed.table.weighted_to, changed.table.error_ratio) if changed else ()
-    return Joint(plan, joint, cells, population, guarantee, counted.seed, answered, *weights)
+    result = Joint(plan, joint, cells, population, guarantee, counted.seed, answered)
+    if not changed:
+        return result
+    before = table(plan, counted, ids, noise_only, covariance=True, margin=True)
+    return result._replace(
+        unweighted=among_those_who_answered(before)[0] if answered is not None else before,
+        weighted_to=changed.table.weighted_to,
+        error_ratio=changed.table.error_ratio,
+    )
 
 
 def two_way(
@@ -242,7 +251,6 @@ def two_way(
         shares=tuple(conditional_share(table, *pair) for pair in pairs),
         differences=tuple(difference(table, *each) for each in against),
         odds_ratios=tuple(odds_ratio(table, *each) for each in against),
-        precision=precision_of(table),
         seed=seed,
     )
 

@@ -93,7 +93,7 @@ def crosstab(
         of_rows=tuple(conditional_share(joint.table, column, row) for row, column in cells),
         of_columns=tuple(conditional_share(joint.table, row, column) for row, column in cells),
         guarantee=joint.guarantee,
-        precision=precision_of(joint.table),
+        precision=precision_of(joint.table, joint.unweighted),
         seed=joint.seed,
         answered=joint.answered,
         wording=joint.plan.survey.legend(first, second),

@@ -385,10 +385,11 @@ class WithinGroup(NamedTuple):
 class GroupPrecision:
     """How much is known about the answers to a question within a group.
 
-    people: the estimated number in the group. effective_people: how many people of a simple random
-    sample without noise would give the same sum of squared errors of the shares within the group.
-    design_effect: people / effective_people, the factor of noise and weights (Kish 1965). Both are
-    nan if the group or the answers cannot be distinguished from nothing.
+    people: the estimated number of participants in the group, without weights. effective_people:
+    how many people of a simple random sample without noise would give the same sum of squared
+    errors of the shares within the group. design_effect: people / effective_people, the factor of
+    noise and weights (Kish 1965). Both are nan if the group or the answers cannot be distinguished
+    from nothing.
     """
 
     group: str
@@ -397,15 +398,23 @@ class GroupPrecision:
     design_effect: float
 
 
-def precision_of(table: TableEstimate) -> tuple[GroupPrecision, ...]:
-    """The precision in each group of the first question; none if the people are fixed."""
+def precision_of(
+    table: TableEstimate, unweighted: TableEstimate | None = None
+) -> tuple[GroupPrecision, ...]:
+    """The precision in each group of the first question; none if the people are fixed.
+
+    unweighted: the same table without weights, if `table` is weighted. It shows how many people
+    took part, and that is the size of the simple random sample to compare with.
+    """
     if table.errors == NOISE_ONLY:
         return ()
     (first, second), groups = table.questions, table.answers[0]
     rows = []
     for group in groups:
         within = WithinGroup.of(table, (first, group), second)
-        people, variance = within.size * table.people, float(np.trace(within.covariance))
+        there = WithinGroup.of(unweighted, (first, group), second) if unweighted else within
+        people = there.size * (unweighted or table).people
+        variance = float(np.trace(within.covariance))
         effective = within.spread / variance if within.spread > 0 and variance > 0 else math.nan
         rows.append(GroupPrecision(group, people, effective, people / effective))
     return tuple(rows)

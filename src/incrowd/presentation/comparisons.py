@@ -149,7 +149,7 @@ def precision(result: TwoWay | Crosstab) -> Iterator[Numbers]:
             (each.group, *map(_count, (each.people, each.effective_people)), _effect(each))
             for each in result.precision
         )
-        headings = (result.questions[0], "people", "effective n", "design effect")
+        headings = (result.questions[0], "participants", "effective n", "design effect")
         yield Numbers("Precision of the shares within each group", headings, lines)
 
 
