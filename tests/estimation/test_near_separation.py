@@ -23,6 +23,7 @@ from incrowd.estimation.regression import regress as fitting
 from incrowd.estimation.regression.formula import formula_of, model_of
 from incrowd.estimation.regression.regress import weighted_fit
 from incrowd.estimation.weighting.known_margins import known_margins
+from incrowd.presentation.regression_page import page
 from incrowd.presentation.regressions import notes, view
 from tests.oracles.cell_collections import CellCollections
 
@@ -121,7 +122,13 @@ def test_reviewers_see_the_method_and_the_effective_number_of_people(monkeypatch
     shown = "\n".join(notes(found))
     assert "Wald's test" in shown and "people (effective number): area=a 1," in shown
     assert "design effect of the coefficients" in shown
+    assert "People (effective number): area=a 1," in page(found)
     assert view(found).facts["interval_method"] == "wald"
+
+
+def test_numbers_of_people_after_weighting_say_so(monkeypatch):
+    (found,) = printed(monkeypatch, 0.15, 1)
+    assert "weighted number of people (effective number): area=a " in "\n".join(notes(found))
 
 
 def test_the_effective_number_of_people_is_that_of_simulated_shares(monkeypatch):

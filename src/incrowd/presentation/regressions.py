@@ -178,8 +178,7 @@ def notes(model: Regression) -> list[str]:
         return table_notes(model)
     method = [] if model.expected else [way(model)]
     compared = [f"compared with {', '.join(model.references)}"] if model.references else []
-    groups = [] if model.expected else _groups(model)
-    return [*compared, *table_notes(model), *groups, *method]
+    return [*compared, *table_notes(model), *method]
 
 
 def table_notes(model: Regression) -> list[str]:
@@ -198,7 +197,7 @@ def table_notes(model: Regression) -> list[str]:
         of = "the surveys that support the model" if refused else "all surveys"
         explained = f"detectable {EFFECT[model.family]}: detected in half of {of} (5% false alarms)"
         return [*_refusals(model), *texts, *_scores(model), *_assumed(model), explained]
-    return [*_instead(model), *texts, *_scores(model), *_left_out(model)]
+    return [*_instead(model), *texts, *_scores(model), *_left_out(model), *_groups(model)]
 
 
 def _instead(model: Regression) -> Iterator[str]:
@@ -224,7 +223,8 @@ def _groups(model: Regression) -> Iterator[str]:
     ]
     effects = [each.design_effect for each in model.coefficients if each.design_effect is not None]
     if sizes:
-        yield f"people (effective number): {', '.join(sizes)}"
+        people = "weighted number of people" if model.weighted_to else "people"
+        yield f"{people} (effective number): {', '.join(sizes)}"
     if effects:
         ends = dict.fromkeys(f"{end(effects):.3g}" for end in (min, max))
         yield f"design effect of the coefficients: {' to '.join(ends)}"
