@@ -197,6 +197,12 @@ def test_what_is_assumed_is_said():
     assert not any("equally common" in note for note in notes(replace(assumed, expected=False)))
 
 
+def test_a_forecast_tests_nothing():
+    """What is expected has errors, but no p-value: nothing was observed."""
+    found = incrowd.forecast_regression(planned(), **ON_AGE)
+    assert found.coefficients and {each.p_value for each in found.coefficients} == {None}
+
+
 @pytest.mark.parametrize("method", ["table", "pairs"])
 def test_strata_that_are_no_predictors_come_all_the_same(method):
     """In each of two towns there are 4,000 people: a model without the town is of all 8,000, as

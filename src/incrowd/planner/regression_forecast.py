@@ -254,7 +254,8 @@ def _ways_out(
 def _regression(plan: Plan, formula: Formula, fit: Fit, shares: Shares) -> Regression:
     """The forecast of a fit, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
-    return of_fit(plan, model, fit)(
+    untested = tuple(replace(each, p_value=None) for each in fit.coefficients)
+    return of_fit(plan, model, replace(fit, coefficients=untested))(
         people=_people(plan, model) * len(_strata(model)),
         method="table",
         errors=NOISE_AND_SAMPLING,
