@@ -72,6 +72,16 @@ def test_ratios_in_words(ratio, said):
     assert advice.times(ratio) == said
 
 
+@pytest.mark.parametrize(
+    ("effective", "said"), [(998, "hardly larger errors"), (500, "errors 1.4 times as large")]
+)
+def test_a_smaller_local_epsilon_has_its_price_in_words(effective, said):
+    """Wrong: "errors 1 times as large"."""
+    plan = SimpleNamespace(guarantee=SimpleNamespace(local_epsilon=21.0))
+    (line,) = advice.shuffler_trade(plan, 1000, [("local ε at most 8", 1, 1, effective, 8.0)])
+    assert line.endswith(f"local_epsilon = 8 in [privacy] limits it to that, with {said}.")
+
+
 @pytest.mark.slow
 def test_what_is_advised_is_as_sharp_as_it_says():
     """The survey planned anew with as many reports a person is at least that much sharper."""

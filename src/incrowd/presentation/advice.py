@@ -187,10 +187,12 @@ def shuffler_trade(plan: Plan, effective: float, limited: Sequence[Way]) -> Iter
     local_now = plan.guarantee.local_epsilon
     weaker = [(other, local) for *_, other, local in limited if other and local < local_now]
     for other, local in sorted(weaker)[-1:]:
+        ratio = error_ratio(other, effective)
+        errors = f"errors {times(ratio)} as large" if ratio >= 1.05 else "hardly larger errors"
         yield (
             f"The protection comes from the mixing: if the shuffler failed, ε "
             f"{written_out(local_now)} would remain; local_epsilon = {local:.3g} in [privacy] "
-            f"limits it to that, with errors {times(error_ratio(other, effective))} as large."
+            f"limits it to that, with {errors}."
         )
 
 
