@@ -122,7 +122,7 @@ def test_reviewers_see_the_method_and_the_effective_number_of_people(monkeypatch
     shown = "\n".join(notes(found))
     assert "Wald's test" in shown and "people (effective number): area=a 1," in shown
     assert "design effect of the coefficients" in shown
-    assert "People (effective number): area=a 1," in page(found)
+    assert "People (effective number): area “a” 1," in page(found)
     assert view(found).facts["interval_method"] == "wald"
 
 

@@ -60,6 +60,14 @@ def _level_text(survey: Survey, id: str, level: str) -> str:
     return "each step of one" if level == SLOPE else survey.label_of(id, level)
 
 
+def _names(model: Regression) -> dict[str, str]:
+    """The answers to each predictor in the survey's words, by their terms."""
+    survey = model.plan.survey
+    ids = dict.fromkeys(id for term in model.terms for id, _ in term)
+    answers = [(id, each) for id in ids for each in survey.question(id).answers]
+    return {f"{id}={each}": f"{id} “{survey.label_of(id, each)}”" for id, each in answers}
+
+
 def _reference(model: Regression, id: str) -> str:
     """The reference answer of a predictor."""
     levels = (*model.plan.survey.question(id).answers, OTHERS)
@@ -150,7 +158,10 @@ def parts(model: Regression) -> dict[str, Any]:
         groups=groups(model),
         first=first,
         intercept="mean" if model.family == "linear" else "odds",
-        notes=[text for text in regressions.table_notes(model) if text not in first],
+        notes=[
+            *(text for text in regressions.table_notes(model) if text not in first),
+            *regressions.people_notes(model, _names(model)),
+        ],
         reading=list(reading(model)) if drawn else [],
         way=regressions.way(model),
     )

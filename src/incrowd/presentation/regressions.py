@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +178,7 @@ def notes(model: Regression) -> list[str]:
         return table_notes(model)
     method = [] if model.expected else [way(model)]
     compared = [f"compared with {', '.join(model.references)}"] if model.references else []
-    return [*compared, *table_notes(model), *method]
+    return [*compared, *table_notes(model), *people_notes(model), *method]
 
 
 def table_notes(model: Regression) -> list[str]:
@@ -197,7 +197,7 @@ def table_notes(model: Regression) -> list[str]:
         of = "the surveys that support the model" if refused else "all surveys"
         explained = f"detectable {EFFECT[model.family]}: detected in half of {of} (5% false alarms)"
         return [*_refusals(model), *texts, *_scores(model), *_assumed(model), explained]
-    return [*_instead(model), *texts, *_scores(model), *_left_out(model), *_groups(model)]
+    return [*_instead(model), *texts, *_scores(model), *_left_out(model)]
 
 
 def _instead(model: Regression) -> Iterator[str]:
@@ -214,10 +214,16 @@ def _instead(model: Regression) -> Iterator[str]:
         yield f"what works here without a penalty: {'; or '.join(model.ways_out)}"
 
 
-def _groups(model: Regression) -> Iterator[str]:
-    """List the people in each group, and how many would be as precise without noise."""
+def people_notes(model: Regression, names: Mapping[str, str] | None = None) -> Iterator[str]:
+    """List the people in each group, and how many would be as precise without noise.
+
+    names: those of groups to show, by the term.
+    """
+    if model.expected:
+        return
     sizes = [
-        f"{each.term} {max(each.people, 0):,.0f} ({each.effective:,.0f})"
+        f"{(names or {}).get(each.term, each.term)} "
+        f"{max(each.people, 0):,.0f} ({each.effective:,.0f})"
         for each in model.groups
         if each.effective is not None
     ]
