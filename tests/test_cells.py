@@ -137,7 +137,9 @@ def test_groups_are_compared(path):
     """Of exclusive groups everything; of options that overlap their shares alone."""
     made = incrowd.compare(path.plan, path.reports, "a", "b")
     assert made.independence.p_value < 1e-6 and made.cramers_v.low > 0
-    assert len(made.differences) == len(made.odds_ratios) == 4
+    assert len(made.differences) == len(made.odds_ratios) == 3  # of those who answered b
+    everybody = incrowd.compare(path.plan, path.reports, "a", "b", of_those_who_answered=False)
+    assert len(everybody.differences) == len(everybody.odds_ratios) == 4
     by_options = incrowd.compare(path.plan, path.reports, "c", "a")
     assert not by_options.independence.estimable
     assert "together" in by_options.independence.reason

@@ -168,7 +168,7 @@ COMMANDS = {
         "verify plan.json {}",
         "tally plan.json {} -o out.json",
         "postprocess plan.json {} --table a,b",
-        "compare plan.json {} a b",
+        "compare plan.json {} a b --of-all-people",
     ],
     "answers.csv": [
         "randomize plan.json {} -o out.parquet --id id",

@@ -8,13 +8,19 @@ from tests.cli.conftest import ANSWERS, SURVEY
 
 ASKED = ("privacy", "delta", "--noise", 0.3, "--bits", 2, "--crowd", 120, "--epsilon", 0.7)
 MODEL = ("--outcome", "physical_limitation", "--on", "doctor_visits,chronic_conditions")
+FEWER = (  # as many answers as a regression of this survey supports
+    "--merge",
+    "doctor_visits: 1 to <3 + 3 to <6 + 6 to <12 + 12 or more",
+    "--merge",
+    "chronic_conditions: 5 to <10 + 10 to <20 + 20 or more",
+)
 COMMANDS = {
     "plan": ("plan", SURVEY),
     "simulate": ("simulate", SURVEY, ANSWERS, "--trials", "2"),
     "privacy": ASKED,
     "compare": ("compare", "plan.json", "reports.parquet", "doctor_visits", "chronic_conditions"),
     "postprocess": ("postprocess", "plan.json", "reports.parquet"),
-    "regress": ("regress", "plan.json", "--forecast", *MODEL),
+    "regress": ("regress", "plan.json", "--forecast", *MODEL, *FEWER),
 }
 
 

@@ -248,7 +248,7 @@ def test_the_mean_of_an_amount_has_the_variance_of_its_edges():
     law = random_law([A, D], 7)
     reading = counts_of([[D, A]], law)
     joint = joint_of([D], reading, noise_only=False, margin=True)
-    found = mean(evidence_of(D, joint, np.zeros((1, 4, 4))))
+    found = mean(evidence_of(D, joint, np.zeros((1, 4, 4)), PEOPLE))
     shares, edges = np.array([share(law, {"d": e}) for e in D.answers]), np.array(D.edges)
     v = FLIPS[0].p * FLIPS[0].q / (FLIPS[0].p - FLIPS[0].q) ** 2
     noise = 2 * v * np.sum((edges - edges.mean()) ** 2)
@@ -264,7 +264,7 @@ def test_the_amounts_of_cells_are_those_of_their_table():
     reading = counts_of([[D, A], [D]], law)
     found = mean(evidence(None, D, [reading], places=(5,)))
     joint = joint_of([D], reading, noise_only=False, margin=True)
-    expected = mean(evidence_of(D, joint, np.zeros((1, 4, 4))))
+    expected = mean(evidence_of(D, joint, np.zeros((1, 4, 4)), PEOPLE))
     assert found.estimate == pytest.approx(expected.estimate)
     assert found.standard_error == pytest.approx(expected.standard_error)
     moved = []

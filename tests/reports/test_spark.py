@@ -106,7 +106,9 @@ def pretend(monkeypatch, **names):
 
 def test_a_missing_extra_is_named(monkeypatch):
     without(monkeypatch, "pyspark", "pyspark.sql", "pyspark.errors", "py4j", "py4j.protocol")
-    with pytest.raises(UsageError, match=r"engine: got 'spark'; it needs.*pip install 'incrowd"):
+    with pytest.raises(
+        UsageError, match=r'engine: needs .* not installed; install "incrowd\[spark\]"'
+    ):
         next(spark.started().gen)
 
 

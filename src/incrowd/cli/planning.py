@@ -66,6 +66,7 @@ def plan(
       incrowd plan survey.toml --solve crowd --margin 2%
       incrowd plan survey.toml --frontier -o frontier.html
     """
+    from incrowd.accountant.analyses import plannable
     from incrowd.cli import show_plans
     from incrowd.planner.alternatives import alternatives
     from incrowd.planner.frontier import frontier as curves_around
@@ -80,8 +81,10 @@ def plan(
     _check_plan_options(output, solve, target, ledger, frontier)
     loaded_survey = incrowd.Survey.load(survey)
     privacy = loaded_survey.privacy
-    if privacy.analysis == "local" and "delta" in privacy.model_fields_set:
-        say(f"privacy.delta = {privacy.delta:g} is not used: the analysis local has delta = 0")
+    promised = plannable(privacy.analysis).promised_delta(privacy.delta)
+    if promised != privacy.delta and "delta" in privacy.model_fields_set:
+        unused = f"the analysis {privacy.analysis} has delta = {promised:g}"
+        say(f"privacy.delta = {privacy.delta:g} is not used: {unused}")
     if reports_per_person is not None:
         loaded_survey = with_budget(loaded_survey, reports_per_person)
     earlier = Ledger.load(ledger).asked if ledger else ()
