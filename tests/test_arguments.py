@@ -100,6 +100,18 @@ WRONG |= {
         lambda: incrowd.compare(made(), reports(), "a"),
         "compare(): missing a required argument: 'second'; the arguments are plan, reports, first",
     ),
+    "scores that are not numbers": (
+        lambda: incrowd.regress(made(), reports(), outcome="a", scores=["low"]),
+        "scores: got a list of 'low'; should be a list of numbers",
+    ),
+    "an unknown kind of simultaneous intervals": (
+        lambda: incrowd.estimate(made(), reports(), simultaneous="magic"),
+        "simultaneous: got 'magic'; use one of max-t, bonferroni",
+    ),
+    "an unknown kind of simultaneous intervals to simulate": (
+        lambda: incrowd.simulate(survey(), people(3), simultaneous="magic"),
+        "simultaneous: got 'magic'; use one of max-t, bonferroni",
+    ),
     "an argument too many": (lambda: incrowd.plan(survey(), 1, 2), "plan(): too many positional"),
 }
 
@@ -189,7 +201,7 @@ def test_nothing_of_another_kind_reaches_a_public_function(name):
             }
             with pytest.raises(incrowd.UsageError) as error:
                 public(**required | {wrong: object()})
-            assert error.value.problems[0].shown == "got a object" or name == "save_estimates"
+            assert error.value.problems[0].shown == "got an object" or name == "save_estimates"
 
 
 def test_what_is_listed_of_the_package_is_public():

@@ -253,6 +253,8 @@ def _works(kinds: list[str], value: object) -> str:
         return f"should be a list of pairs, each a {pairs[1]} and a whole number of at least 1"
     if tuples := _TUPLES.fullmatch(kind):
         return f"should be a tuple of values of type {tuples[1]}"
+    if kind == "Sequence[float]":
+        return "should be a list of numbers"
     if kind.startswith(("Sequence[", "Iterable[")) and kind != "Sequence[Collection]":
         return "should be a list"
     if kind.startswith(_MAPPING):
@@ -263,4 +265,5 @@ def _works(kinds: list[str], value: object) -> str:
 def shown(value: object) -> object:
     """Return a value as messages show it: objects only by their type."""
     readable = isinstance(value, str | PathLike | list | tuple | int | float)
-    return value if readable else InWords(f"got a {type(value).__name__}")
+    name = type(value).__name__
+    return value if readable else InWords(f"got {'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}")

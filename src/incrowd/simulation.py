@@ -19,7 +19,7 @@ from incrowd.estimation.estimate import TableOptions, count, figures
 from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import Ids, check_tables, open_axis, open_of, sources, table
-from incrowd.estimation.simultaneous import Method, SimultaneousIntervals
+from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, check_method
 from incrowd.estimation.tables import NOISE_ONLY, OpenAxis, TableEstimate
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, wide_alone
@@ -252,6 +252,7 @@ def simulate(
         raise UsageError.of("trials", trials, "should be at least 2")
     if not 0 <= seed < MOST_SEED:
         raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
+    check_method(simultaneous)
     planned = plan(survey)
     everybody = people_of_file(survey, load_answers(answers, survey))
     generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)

@@ -13,6 +13,7 @@ from incrowd.estimation.postprocess import (
     maximize_likelihood,
     project_to_simplex,
 )
+from incrowd.estimation.simultaneous import check_method
 from incrowd.estimation.tables import estimate_table
 from incrowd.estimation.words import estimate_words
 from tests.messages.shared import YESNO, estimated, options, survey
@@ -45,6 +46,7 @@ def words(*candidates, places=None, counts=None, cohorts=4, bits=8):
 
 SECOND = YESNO | {"id": "b"}
 CASES = {
+    "an unknown kind of simultaneous intervals": lambda _: check_method("magic"),
     "a table that is not there": lambda _: estimated()["zz"],
     "a table of a question for words": lambda _: estimated(
         "text", candidates={"t": ["one", "two"]}

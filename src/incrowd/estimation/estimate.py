@@ -22,7 +22,12 @@ from incrowd.estimation.readings import (
     table,
 )
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received, StratumEstimates
-from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
+from incrowd.estimation.simultaneous import (
+    Method,
+    SimultaneousIntervals,
+    check_method,
+    simultaneous_intervals,
+)
 from incrowd.estimation.tables import MOST_CELLS, TableEstimate
 from incrowd.estimation.weighting.known_margins import Given, known_margins
 from incrowd.estimation.weighting.weighting import (
@@ -173,6 +178,7 @@ def estimate(
     few reports; TableError and UsageError for impossible tables, margins, and merges.
     """
     plan = with_merged(plan, merge)
+    check_method(simultaneous)
     _check_candidates(plan, candidates := candidates or {})
     change = _change(plan, margins, of_those_who_answered)
     if isinstance(reports, Tally) and tables is None and change is None:

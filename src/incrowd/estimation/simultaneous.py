@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import scipy
 
+from incrowd.errors import UsageError
 from incrowd.estimation.tables import (
     HALF_WIDTH,
     LEVEL,
@@ -44,6 +45,13 @@ class SimultaneousIntervals:
     multiplier: float
     accuracy: float
     errors: str
+
+
+def check_method(method: str | None) -> None:
+    """Raise UsageError for a method that does not exist; None requests no such intervals."""
+    methods = get_args(Method)
+    if method is not None and method not in methods:
+        raise UsageError.of("simultaneous", method, f"use one of {', '.join(methods)}")
 
 
 def simultaneous_intervals(
