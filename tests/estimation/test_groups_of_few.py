@@ -34,6 +34,7 @@ from incrowd.estimation.ratios import (
     precision_of,
 )
 from incrowd.estimation.tables import TableEstimate
+from incrowd.presentation.comparisons import comparison_notes
 from incrowd.survey import Choice
 from tests.estimation.conftest import Setting
 
@@ -240,6 +241,18 @@ def test_the_figures_of_a_table_agree_for_each_answer_and_reference(made):
             assert all((each.low <= 0 <= each.high) != rejected for each in result.differences)
             assert all((each.low <= 1 <= each.high) != rejected for each in result.odds_ratios)
     assert 0 < rejections < 10
+
+
+def test_zero_in_the_interval_of_v_beside_a_small_p_value_is_explained():
+    """15 tables, with small p-values beside intervals that include zero and that do not."""
+    kinds = set()
+    for table in tables([[0.28, 0.22], [0.22, 0.28]], 300, EPSILON_4, trials=15, seed=3):
+        result = two_way(table, None, None)
+        small, zero = result.independence.p_value <= 0.05, result.cramers_v.low <= 0
+        said = any("although p is at most 0.05" in note for note in comparison_notes(result))
+        assert said == (small and zero)
+        kinds.add((small, zero))
+    assert {(True, True), (True, False)} <= kinds
 
 
 # --- independence ----------------------------------------------------------------------------

@@ -217,7 +217,18 @@ def comparison_table(figures: Iterable[tuple[str, Comparison]], seed: int | None
 def comparison_notes(two_way: TwoWay) -> list[str]:
     """The weights, if any, and the notes on the figures."""
     weights = list(filter(None, [weights_words(two_way.weighted_to, two_way.error_ratio)]))
-    return [*weights, methods_words(two_way.figures), *notes(two_way.figures)]
+    methods = [methods_words(two_way.figures), *_zero_beside_a_small_p(two_way)]
+    return [*weights, *methods, *notes(two_way.figures)]
+
+
+def _zero_beside_a_small_p(two_way: TwoWay) -> Iterator[str]:
+    """Explain why the interval of Cramer's V includes zero although independence is rejected."""
+    length, test = two_way.cramers_v, two_way.independence
+    if length and length.estimable and length.low <= 0 and test.estimable and test.p_value <= 0.05:
+        yield (
+            "the interval of Cramer's V includes zero although p is at most 0.05, because each of "
+            "its ends is tested at 2.5%; to judge independence, use p"
+        )
 
 
 def notes(items: Sequence[Comparison]) -> list[str]:
