@@ -253,5 +253,7 @@ def test_a_refusal_above_one_in_five_is_the_first_line():
         f"reports will not support this model in about {found.refusal:.0%}"
     )
     assert not set(shown.legend) & set(shown.notes)
+    always = view(replace(found, refusal=0.999)).legend[0]
+    assert always.startswith("reports will not support this model in nearly all surveys: too few")
     seldom = view(incrowd.forecast_regression(planned(crowd=10**6), outcome="ill", on=["smokes"]))
     assert not seldom.legend

@@ -206,7 +206,7 @@ def _instead(model: Regression) -> Iterator[str]:
         return
     yield (
         f"close to separation: few people {model.risk} are visible through the noise; judging by "
-        f"these reports, about {model.refusal:.0%} of surveys like this one would not support the "
+        f"these reports, {_of_surveys(model.refusal or 0.0)} like this one would not support the "
         f"model without a penalty, and in the others {CLOSER}, so these are the coefficients of "
         "Firth's penalized likelihood"
     )
@@ -236,13 +236,18 @@ def people_notes(model: Regression, names: Mapping[str, str] | None = None) -> I
         yield f"design effect of the coefficients: {' to '.join(ends)}"
 
 
+def _of_surveys(chance: float) -> str:
+    """How many surveys, in words; never all of them, as some others are described."""
+    return f"about {chance:.0%} of surveys" if chance < 0.995 else "nearly all surveys"
+
+
 def _refusals(model: Regression) -> Iterator[str]:
     """State how often reports will not support the model, unless rare, and what would work."""
     if not model.expected or model.refusal is None or model.refusal <= SELDOM:
         return
     why = f": too few people {model.risk} will be visible through the noise" if model.risk else ""
     others = f"; in the others {CLOSER}" if model.risk else ""
-    chance = f"about {model.refusal:.0%} of surveys"
+    chance = _of_surveys(model.refusal)
     then = "" if model.penalty else "; Firth's penalized likelihood then takes its place"
     yield f"reports will not support this model in {chance}{why}{others}{then}"
     people = [f"{model.enough:,} people with this noise"] if model.enough else []
