@@ -245,6 +245,7 @@ def test_the_blanket_and_the_seat_are_those_of_the_accountant():
     assert seat <= 1.01 * certify("seat", schema, 800, 1.0).delta.upper
 
 
+@pytest.mark.slow
 def test_decisive_values(monkeypatch):
     """With a cut, the bound is smaller; without what the values above it add, it is wrong."""
     schema = Schema.uniform([Domain(3, 1, 1)] * 2, flip(0.2))
@@ -263,6 +264,7 @@ def test_decisive_values(monkeypatch):
     assert seat() < attack
 
 
+@pytest.mark.slow
 def test_mixed_crowds_need_one_contour_for_all_classes(monkeypatch):
     """Four bits, 9,105 people: a crowd of which a tenth holds x' reveals far more than either
     homogeneous one, and the seat discloses who they are. A contour for each class alone misses it.

@@ -65,6 +65,7 @@ def all_at_once(context, act, arguments):
     assert all(process.exitcode == 0 for process in started)
 
 
+@pytest.mark.slow
 def test_a_hundred_writers_lose_nothing(processes, tmp_path):
     """Wrong: the same without a lock."""
     path = tmp_path / "lines"

@@ -237,8 +237,8 @@ def _within(seconds: float, work: Callable[[], Device]) -> Device:
     try:
         return done.result(seconds)
     except TimeoutError:
-        if done.done():  # it is one of the work
-            raise
+        if done.done():  # at the last moment, or with a TimeoutError of its own
+            return done.result()
         problem = InWords(f"could not be certified within {seconds:g} seconds")
         allowed = (
             "nothing was sent; try a faster machine, or ask the people who run this collection for "
