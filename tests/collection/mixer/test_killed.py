@@ -147,7 +147,7 @@ def run(folder, kills, seed, how=signal.SIGKILL, **more):
         wanted=WANTED,
         strata=("north", "south"),
         codes=False,
-        addresses={"shuffler": "http://127.0.0.1:1", "collector": collector.address},
+        addresses={"shuffler": "http://localhost:1", "collector": collector.address},
     )
     settings = ShufflerSettings(folder=folder, **more)
     setup.install(settings, bundle, SHUFFLER)
@@ -226,7 +226,7 @@ def test_a_process_whose_clock_jumps_loses_nobody_and_destroys_nothing(tmp_path)
         disposes=f"{soon + timedelta(days=100):{TIME}}",
         codes=False,
         strata=("north", "south"),
-        addresses={"shuffler": "http://127.0.0.1:1", "collector": collector.address},
+        addresses={"shuffler": "http://localhost:1", "collector": collector.address},
     )
     settings = ShufflerSettings(folder=folder)
     setup.install(settings, bundle, SHUFFLER)
