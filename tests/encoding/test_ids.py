@@ -33,7 +33,12 @@ def plan_of(question):
 
 @pytest.fixture(scope="module")
 def plan():
-    return plan_of(YESNO)
+    """Joint reports, one for each person: of cells, as many arrive as the noise sets."""
+    return incrowd.plan(
+        incrowd.Survey.of(
+            PROMISE | {"name": "ids", "question": [YESNO], "message": [{"questions": ["a"]}]}
+        )
+    )
 
 
 @pytest.fixture(scope="module")
