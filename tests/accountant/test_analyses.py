@@ -12,6 +12,7 @@ from incrowd import IncrowdError, Plan, PlanError, PrivacyError, Survey, certify
 from incrowd.accountant.analyses import ANALYSES, Analysis, analysis, plannable
 from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.codes import NOT_PROVED
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.accountant.search import smallest
@@ -124,6 +125,10 @@ def test_fewer_people_than_planned_weaken_a_toys_promise(twice):
     weaker = guarantee_for(made, 700)
     assert weaker.analysis == "twice" and weaker.epsilon > made.guarantee.epsilon
     assert guarantee_for(made, 1).analysis == "local"
+
+
+def test_plans_know_which_analyses_are_no_guarantee():
+    assert {name for name, by in ANALYSES.items() if not by.proved} == NOT_PROVED != set()
 
 
 def test_nothing_outside_compares_an_analysis_by_its_name():

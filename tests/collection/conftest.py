@@ -28,6 +28,14 @@ def no_settings(monkeypatch):
         monkeypatch.delenv(name)
 
 
+@pytest.fixture
+def no_umask():
+    """Nothing limits the permissions of new files but the program itself."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
 def program(name):
     """Where a program is; without it a test says that it is skipped."""
     found = shutil.which(name) or shutil.which(name, path=":".join(PLACES))

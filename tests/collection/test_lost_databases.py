@@ -387,13 +387,6 @@ def test_first_mixers_that_start_together_share_one_store(tmp_path, postgres):
 # --- permissions ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def no_umask():
-    before = os.umask(0)
-    yield
-    os.umask(before)
-
-
 @pytest.mark.usefixtures("no_umask")
 @pytest.mark.parametrize("kind", SERVICES)
 def test_what_a_service_writes_is_private_whatever_the_umask(tmp_path, kind):

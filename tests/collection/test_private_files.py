@@ -1,7 +1,5 @@
 """Links in the place of keys, and permissions: whatever the umask, and whatever the folder."""
 
-import os
-
 import pytest
 
 from incrowd.collection.collector.places import Places, new_key
@@ -15,13 +13,6 @@ from incrowd.files import destroy, private_folder
 from tests.oracles import mixers
 from tests.oracles.inviting import KEYS
 from tests.oracles.mixing import INVITED, SHUFFLER, two_mixers
-
-
-@pytest.fixture
-def no_umask():
-    before = os.umask(0)
-    yield
-    os.umask(before)
 
 
 @pytest.mark.usefixtures("no_umask")

@@ -69,12 +69,9 @@ def test_every_report_is_there_once(opened, plain, sealed, workers, monkeypatch)
     }
 
 
+@pytest.mark.usefixtures("no_umask")
 def test_every_file_is_private_whatever_the_umask(opened, sealed):
-    before = os.umask(0)
-    try:
-        _, folder = opened(sealed)
-    finally:
-        os.umask(before)
+    _, folder = opened(sealed)
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
 
 
