@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 import incrowd
 from tests.oracles.installed import LOCAL, NEEDING, check_outcomes, prepare, run_commands
@@ -183,6 +184,24 @@ def test_the_version_is_the_same_everywhere():
     assert cited[1] == incrowd.__version__ == client.replace("-rc.", "rc")
     heading = re.search(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     assert heading[1] == incrowd.__version__
+
+
+def test_citation_and_package_name_the_same_authors_and_license():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = PROJECT["project"]
+    assert cited["authors"] == project["authors"] == project["maintainers"]
+    assert cited["license"] == project["license"]
+    assert set(cited["keywords"]) <= set(project["keywords"])
+
+
+def test_the_workflow_of_a_forge_runs_the_same_checks():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    versions = [
+        f"Programming Language :: Python :: {each}" for each in job["strategy"]["matrix"]["python"]
+    ]
+    assert set(versions) <= set(PROJECT["project"]["classifiers"])
 
 
 def test_the_module_is_the_command():
