@@ -8,17 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import TableError
+from incrowd.reports.tally import cell_counts
 from incrowd.sampling import records
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_message
-from incrowd.sampling.records import as_reports, set_bits
-from tests.conftest import cells_survey, planned
+from incrowd.sampling.records import as_reports, in_one_of, set_bits
+from tests.conftest import cells_survey, examples, planned
 
 RARE = 1e-6  # false alarms
 
@@ -99,6 +102,13 @@ def test_batches_have_the_same_law(monkeypatch):
     assert found.min() >= 0 and found.max() < 500
 
 
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+@examples(100)
+def test_a_flip_of_a_set_bit_clears_it(some, others):
+    arrays = [np.array(sorted(numbers), np.int64) for numbers in (some, others)]
+    assert in_one_of(*arrays).tolist() == sorted(some ^ others)
+
+
 @pytest.mark.parametrize("bits", [2, 8, 9, 256, 257, 1 << 16, (1 << 16) + 1])
 def test_reports_have_one_length_and_hold_the_number(bits):
     numbers = np.array([0, 1, bits // 2, bits - 1])
@@ -144,6 +154,18 @@ def test_parts_of_a_file_count_the_people_once(small, tmp_path, monkeypatch):
     assert len(parts) > 4
     assert incrowd.estimate(plan, parts).crowd == 2000
     assert incrowd.estimate(plan, parts[::-1]).crowd == 2000
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8])
+def test_cells_are_counted_at_any_width(width):
+    """Of the same numbers as Python counts, at every other row of a wider array."""
+    generator, cells = np.random.default_rng(width), 200
+    numbers = [*range(0, 190, 3), 199, 199, *(300, 256**width - 1) * (width > 1)]
+    rows = [list(number.to_bytes(width, "little")) for number in numbers]
+    packed = generator.integers(0, 256, (2 * len(rows), width + 1), np.uint8)
+    packed[::2, :width] = rows
+    counted, expected = cell_counts(packed[::2, :width], cells), Counter(numbers)
+    assert counted.tolist() == [expected[cell] for cell in range(cells)]
 
 
 def test_numbers_that_are_no_bit_are_rejected(small):

@@ -133,20 +133,22 @@ def set_cells(
     one_each = {q.id: _place(q, encoded[q.id], rows) for q in questions if not q.many}
     people, numbers = [], []
     for block in blocks:
-        who = np.arange(rows)
-        if several is not None and not block.exclusive:
-            who = several.rows
         if block.shape == (1,):  # a single bit, set for an odd number of second answers
             who = np.flatnonzero(sum(one_each[id] for id in block.questions) % 2)
             axes = [np.zeros(len(who), np.int64)]
+        elif several is None or block.exclusive:
+            who = np.arange(rows)
+            axes = [one_each[id] for id in block.questions]
         else:
+            who = several.rows
             axes = [
-                one_each[id][who] if several is None or id in one_each else several.places
-                for id in block.questions
+                one_each[id][who] if id in one_each else several.places for id in block.questions
             ]
         people.append(who)
         numbers.append(block.first + np.ravel_multi_index(axes, block.shape))
     row, number = np.concatenate(people), np.concatenate(numbers)
+    if len(blocks) == 1 and several is None:  # sorted already
+        return row, number
     order = np.lexsort((number, row))
     return row[order], number[order]
 
@@ -157,8 +159,11 @@ def _place(question: AnyQuestion, encoded: Encoded, rows: int) -> np.ndarray:
     assert encoded.up is None, f"{question.id} is not rounded yet"
     answers = len(cell_answers(question))
     no_bit = 0 if question.bits == 1 else answers - 1  # for people who say no, or choose no option
+    given = encoded.places + (question.bits == 1)
+    if len(given) == rows:  # everybody's
+        return given
     places = np.full(rows, no_bit, np.int64)
-    places[encoded.rows] = encoded.places + (question.bits == 1)
+    places[encoded.rows] = given
     return places
 
 

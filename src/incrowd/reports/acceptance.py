@@ -17,13 +17,13 @@ DIGITS = 12  # of a digest
 _ITS_PLAN = "use the plan that they were made with"
 
 
-def check_origin(plan: Plan, reports: Collection) -> Message:
+def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
     """Return the message that the reports belong to.
 
-    Raises ReportsError unless they name this plan, one of its messages and its strata, and have the
-    message's length.
+    digest: the plan's, which takes longer to compute than the checks. Raises ReportsError unless
+    the reports name this plan, one of its messages and its strata, and have the message's length.
     """
-    if reports.plan != plan.digest:
+    if reports.plan != digest:
         raise ReportsError.of(
             "reports", reports.plan, f"they belong to {another_plan(reports.plan)}"
         )
@@ -73,8 +73,9 @@ def wrong_strata(plan: Plan, names: Names) -> str:
 def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
     """Return the reports that a client of the plan can send, uint8, same width.
 
-    No client sets a padding bit, gives two options in a k-ary response, or names a cell that the
-    message does not have. Everything else is possible, since every bit can be flipped.
+    No client sets a padding bit or gives two options in a k-ary response. Everything else is
+    possible, since every bit can be flipped. message: of joint reports; cells that the message does
+    not have are rejected when they are counted.
     """
     for possible in _conditions(message, packed):
         if not possible.all():
@@ -84,17 +85,8 @@ def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
 
 def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
     """Yield for each condition the mask of the reports that meet it."""
-    if message.cells:
-        yield places(packed) < message.record_bits
-        return
     if spare := message.bits % 8:
         yield packed[:, -1] < 1 << spare
     for bits, channel in zip(message.layout.values(), message.channels.values(), strict=True):
         if channel.of_answers:
             yield extract(packed, np.arange(bits.start, bits.stop)).sum(axis=1) == 1
-
-
-def places(packed: np.ndarray) -> np.ndarray:
-    """Return the numbers of the cells in reports of cells, int64, shape (reports,)."""
-    weights = 256 ** np.arange(packed.shape[1], dtype=np.int64)
-    return np.asarray(packed @ weights)

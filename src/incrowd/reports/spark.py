@@ -57,7 +57,7 @@ def count_files(
     nothing = Tally(plan.digest, tuple(tables), kind)
     files = [file.resolve() for path in paths for file in report_files(path)]
     for file in files:
-        check_origin(plan, load_header(file))
+        check_origin(plan, nothing.plan, load_header(file))
     places = [(str(file), number) for file in files for number in range(row_groups(file))]
     tasks = min(len(places), TASKS_EACH * session.sparkContext.defaultParallelism)
     numbers = session.range(0, len(places), 1, tasks)

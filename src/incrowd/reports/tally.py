@@ -17,7 +17,7 @@ from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan
 from incrowd.plans.claims import Release, together
 from incrowd.plans.strata import Names
-from incrowd.reports.acceptance import accepted, check_origin, places
+from incrowd.reports.acceptance import accepted, check_origin
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import extract, histogram, moments, pair_moments
 
@@ -180,15 +180,17 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
 
     Raises ReportsError if it belongs to another plan.
     """
-    message = check_origin(plan, part)
-    packed = accepted(message, part.packed)
+    message = check_origin(plan, wanted.plan, part)
     declared = part.people or 0
-    counts = MessageTally(
-        accepted=len(packed),
-        rejected=len(part) - len(packed),
-        declared=declared,
-        tables=dict(_tables(plan, message, packed, declared, wanted)),
-    )
+    if message.cells:
+        cells = cell_counts(part.packed, message.record_bits)
+        number = int(cells.sum())
+        tables = {message.ids: np.append(declared, cells)} if wanted.tables else {}
+    else:
+        packed = accepted(message, part.packed)
+        number = len(packed)
+        tables = dict(_tables(plan, message, packed, wanted))
+    counts = MessageTally(number, len(part) - number, declared, tables)
     return replace(
         wanted,
         messages={part.message: counts},
@@ -201,14 +203,9 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
 
 
 def _tables(
-    plan: Plan, message: Message, packed: np.ndarray, declared: int, wanted: Tally
+    plan: Plan, message: Message, packed: np.ndarray, wanted: Tally
 ) -> Iterator[tuple[Ids, np.ndarray]]:
-    """Yield the counts of every wanted table that the message contains; for cells, of all cells."""
-    if message.cells:
-        cells = np.bincount(places(packed), minlength=message.record_bits)
-        if wanted.tables:
-            yield message.ids, np.append(declared, cells)
-        return
+    """Yield the counts of every wanted table that the message contains."""
     layout = message.layout
     held = filter(message.holds, wanted.tables)
     totals = count_bits(packed, 8 * packed.shape[1])
@@ -220,6 +217,22 @@ def _tables(
             yield ids, np.append(len(packed), totals[layout[ids[0]]])
         else:
             yield ids, COUNTS[wanted.kind](packed, [layout[id] for id in ids])
+
+
+def cell_counts(packed: np.ndarray, cells: int) -> np.ndarray:
+    """Count the reports of each cell: int64, shape (cells,).
+
+    packed: the number of a cell in each report, the lowest byte first. Reports of a number that no
+    cell has are not counted.
+    """
+    width = packed.shape[1]
+    size = 1 << (width - 1).bit_length()  # bytes of the smallest type of numbers that holds them
+    if width < size:
+        packed = np.pad(packed, ((0, 0), (0, size - width)))
+    numbers = np.ascontiguousarray(packed).reshape(-1).view(f"<u{size}")
+    if size > 2:
+        numbers = np.minimum(numbers, cells).astype(np.int64)
+    return np.bincount(numbers, minlength=cells)[:cells]
 
 
 def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarray:

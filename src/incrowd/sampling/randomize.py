@@ -147,7 +147,7 @@ def randomize(
     for names, some, keys in crowds(plan, people, memory):
         for number, message in enumerate(plan.messages):
             packed = randomize_message(plan, message, some, keystream, keys)
-            shuffled = packed[permutation(len(packed), keystream)]
+            shuffled = np.take(packed, permutation(len(packed), keystream), axis=0)
             head = header(plan, number, some.number, keystream)
             collections.append(replace(head, packed=shuffled, persons=persons, strata=names))
     return tuple(collections)

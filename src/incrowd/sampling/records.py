@@ -54,8 +54,20 @@ def set_bits(
         first, last = np.searchsorted(rows, [start, start + size])
         given = (rows[first:last] - start) * bits + places[first:last]
         flipped = flip_positions(noise.numerator, size * bits, keystream)
-        pieces.append(np.setxor1d(given, flipped, assume_unique=True) % bits)
+        pieces.append(in_one_of(given, flipped) % bits)
     return np.concatenate(pieces)
+
+
+def in_one_of(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the numbers in exactly one of two arrays, sorted; each array is sorted and distinct.
+
+    The fewer numbers are looked up among the more: flips are often rare.
+    """
+    few, many = sorted((some, others), key=len)
+    places = np.searchsorted(many, few)
+    in_both = many.take(places, mode="clip") == few if len(many) else np.zeros(0, bool)
+    left, added = np.delete(many, places[in_both]), few[~in_both]
+    return np.insert(left, np.searchsorted(left, added), added)
 
 
 def as_reports(numbers: np.ndarray, bits: int) -> np.ndarray:

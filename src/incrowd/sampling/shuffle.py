@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from incrowd.accountant.channels.base import Packed
+from incrowd.kernels.order import order_of
 from incrowd.kernels.threads import in_order
 from incrowd.reports.folder import Bucket
 from incrowd.sampling.keystream import Keystream
@@ -27,11 +28,8 @@ def permutation(count: int, keystream: Keystream) -> npt.NDArray[np.int64]:
     (for 10^6 keys about once in 4 * 10^7 times).
     """
     while True:
-        keys = keystream.words(count)
-        order = np.argsort(keys)
-        ordered = keys[order]
-        if not (ordered[1:] == ordered[:-1]).any():
-            return order.astype(np.int64, copy=False)
+        if (order := order_of(keystream.words(count))) is not None:
+            return order
 
 
 # Random buckets: shuffling more reports than fit in memory.
