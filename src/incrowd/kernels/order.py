@@ -57,11 +57,11 @@ def _order_loops(keys: Words, ordered: Words, order: Integers, ends: Places, shi
         ends[bucket] += np.uint32(1)
         ordered[place], order[place] = keys[i], i
     for i in range(one, number):
-        key, moved, place = ordered[i], order[i], np.uint64(i)
+        key, index, place = ordered[i], order[i], np.uint64(i)
         while place and ordered[place - one] > key:
             ordered[place], order[place] = ordered[place - one], order[place - one]
             place -= one
         if place and ordered[place - one] == key:
             return False
-        ordered[place], order[place] = key, moved
+        ordered[place], order[place] = key, index
     return True
