@@ -85,6 +85,11 @@ def pytest_collection_finish():
     gc.set_threshold(50_000, 20, 100)
 
 
+def pytest_unconfigure():
+    """Libraries check at the end of a process that their objects are gone: some were frozen."""
+    gc.unfreeze()
+
+
 def examples(number):
     """Settings of a test by hypothesis: so many examples in `make test-slow`, else an eighth."""
     few = min(number, max(number // 8, 10))
