@@ -21,7 +21,7 @@ from bench.services import NEVER
 from incrowd.collection import parties
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.opening import Opener
-from incrowd.collection.collector.places import Places, load_private, new_key
+from incrowd.collection.collector.places import CollectorPlaces, load_private, new_key
 from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.inviter import setup as inviting
 from incrowd.collection.inviter.app import signed
@@ -252,7 +252,7 @@ def second(folder, bundle):
 
 
 def collector(folder, bundle):
-    private = load_private(Places(folder / "collector").private, bundle)
+    private = load_private(CollectorPlaces(folder / "collector").private, bundle)
     keys, count = _keys(folder, bundle), OPENED // SLOTS
     found = [row for _ in range(count) for row in _rows(bundle, keys)]
     piece, opener = b"".join(found), Opener(bundle, private, 0)
@@ -349,7 +349,7 @@ def _released(folder):
 
 def _opened(folder):
     [release] = releases_in(SecondMixerSettings(folder=folder / "second-mixer").releases)
-    bundle, places = _bundle(folder), Places(folder / "collector")
+    bundle, places = _bundle(folder), CollectorPlaces(folder / "collector")
     private = load_private(places.private, bundle)
     output = places.root / "opened" / "release-0"
     open_release(release.body, 0, release.signed, bundle, private, output, workers=cores())

@@ -20,7 +20,7 @@ from bench.load import door
 from bench.measure import seconds
 from bench.whole import wide_plan
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.places import Places, load_private, new_key
+from incrowd.collection.collector.places import CollectorPlaces, load_private, new_key
 from incrowd.collection.machine import cores
 from incrowd.collection.mixer import app, keeper, setup
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
@@ -45,7 +45,7 @@ def bundle_in(folder, kem=X25519):
     """A bundle with both private keys: of the shuffler, of the collector."""
     plan, now = wide_plan(QUESTIONS), datetime.now(UTC)
     closes = (now + timedelta(days=1)).strftime(TIME)
-    places = Places(folder / "collector")
+    places = CollectorPlaces(folder / "collector")
     terms = ShufflerTerms(
         title="measured",
         questions={question.id: question.id for question in plan.survey.questions},

@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 
 from bench.measure import Row
-from incrowd.studio.access import Keys
+from incrowd.studio.access import SessionKeys
 from incrowd.studio.app import application
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
@@ -63,7 +63,7 @@ def bar(seconds):
 
 def steps(folder):
     """Steps of sliders, and certificates, on a survey of ten questions."""
-    keys = Keys(PORT)
+    keys = SessionKeys(PORT)
     studio = Studio(Projects(folder), Jobs())
     transport = httpx.ASGITransport(application(studio, keys))
     origin = f"http://127.0.0.1:{PORT}"

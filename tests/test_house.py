@@ -1,8 +1,10 @@
 """The rules of the house: who may import whom, what is public, what is documented."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -15,7 +17,7 @@ SOURCE = Path(incrowd.__file__).parent
 AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the package
 PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
-    {"characters"},
+    {"characters", "methods"},
     {"errors"},
     {"files", "views", "arguments"},
     {"accountant", "kernels"},
@@ -146,6 +148,50 @@ def test_importing_is_light():
     code = f"import incrowd, sys; print([m for m in {heavy.split()} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert found.stdout.strip() == "[]"
+
+
+TYPE_NAME = re.compile("_?[A-Z]([a-z].*)?")  # a constant has capitals only
+TYPE_VARIABLES = ("TypeVar(", "ParamSpec(")  # their names are conventions: T, R, P
+
+
+def type_names(tree: ast.AST) -> list[str]:
+    """The classes that a module defines, its aliases, and types that it imports as another name."""
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            assigned = not ast.unparse(node.value).startswith(TYPE_VARIABLES)
+            names += [each.id for each in targets if isinstance(each, ast.Name) and assigned]
+        elif isinstance(node, ast.ImportFrom):
+            renamed = [each for each in node.names if each.asname not in (None, each.name)]
+            names += [each.asname for each in renamed]
+    return [name for name in names if TYPE_NAME.fullmatch(name)]
+
+
+def repeated(trees: Iterable[ast.AST]) -> list[str]:
+    names = Counter(name for tree in trees for name in type_names(tree))
+    return sorted(name for name, times in names.items() if times > 1)
+
+
+def test_the_name_of_a_class_or_type_alias_exists_once_in_the_package():
+    assert repeated(tree_of(file.read_text()) for file in SOURCE.rglob("*.py")) == []
+
+
+def test_a_repeated_name_of_a_type_is_found():
+    law = ast.parse(
+        "class Law:\n    class _Part: ...\nPair = tuple[int, int]\nMOST = 3\nT = TypeVar('T')"
+    )
+    for wrong in (
+        "def f():\n    class Law: ...",
+        "class _Part: ...",
+        "Pair: TypeAlias = 'tuple[str, str]'",
+        "from elsewhere import Other as Law",
+    ):
+        assert len(repeated([law, ast.parse(wrong)])) == 1
+    right = "class OtherLaw: ...\nMOST = 4\nT = TypeVar('T')\nfrom elsewhere import Pair"
+    assert repeated([law, ast.parse(right)]) == []
 
 
 def rederives_p(tree: ast.AST) -> bool:

@@ -19,7 +19,7 @@ import incrowd
 from incrowd import views
 from incrowd.cli import later
 from incrowd.cli.console import print_json, say
-from incrowd.cli.options import AsJson, PlanFile
+from incrowd.cli.options import AsJson, PlanArgument
 from incrowd.errors import UsageError
 from tests.conftest import run
 
@@ -27,7 +27,7 @@ from tests.conftest import run
 
 
 def bits(
-    plan: PlanFile,
+    plan: PlanArgument,
     least: Annotated[int, typer.Option(help="Leave out what is shorter.")] = 0,
     json: AsJson = False,
 ) -> None:

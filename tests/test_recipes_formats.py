@@ -12,10 +12,10 @@ import pytest
 
 import incrowd
 from incrowd.encoding.formats.reader import Reader
-from incrowd.encoding.formats.registry import FORMATS, Format
+from incrowd.encoding.formats.registry import FORMATS, FileFormat
 
 MAGIC = b"%answers"
-NEW = Format("made-up", "Made-up", (".made",), __name__, (MAGIC,))
+NEW = FileFormat("made-up", "Made-up", (".made",), __name__, (MAGIC,))
 UNMARKED = NEW._replace(magic=())
 
 SURVEY = incrowd.Survey.of(

@@ -19,7 +19,7 @@ _WORKS = {
     "Outline": 'should be what incrowd.Plan.load("plan.json") or incrowd.plan(survey) gives',
     "Survey": 'should be what incrowd.Survey.load("survey.toml") gives',
     "Reports": 'should be what incrowd.load_reports("reports") gives',
-    "Given": 'should be what incrowd.load_margins("margins.toml") gives',
+    "GivenMargins": 'should be what incrowd.load_margins("margins.toml") gives',
     "Estimates": "should be what incrowd.estimate(plan, reports) gives",
     "Contribution": (
         "should be a Contribution, a Schema, or a channel, such as BitFlip.at_least(0.2)"
@@ -59,7 +59,7 @@ _CLASSES = frozenset(_WORKS) - {
     "bool",
     "Path",
     "Reports",
-    "Given",
+    "GivenMargins",
     "Callable",
 }
 _CLASSES |= {"Tally", "Alternatives"}
@@ -67,13 +67,23 @@ _ENTRIES = {"Part", "Domain", "EarlierPlan", "Received", "float", "int"}
 _ALIASES = {
     "Sendable": "Contribution | Schema | Channel",
     "AnyContribution": "Contribution | Alternatives",
-    "Progress": "Callable",
-    "Counts": "tuple[tuple[Schema, int], ...]",
-    "Answers": "tuple[int, ...]",
+    "SearchProgress": "Callable",
+    "SchemaCounts": "tuple[tuple[Schema, int], ...]",
+    "AnswerNumbers": "tuple[int, ...]",
     "Merge": "Mapping[str, Any]",
     "Scores": "Mapping[str, Sequence[float]]",
-    "Shares": "Mapping[str, Sequence[float]]",
-    **dict.fromkeys(("Family", "Kind", "Method", "Penalty"), "str"),
+    "GuessedShares": "Mapping[str, Sequence[float]]",
+    **dict.fromkeys(
+        (
+            "Family",
+            "Penalty",
+            "PostprocessingMethod",
+            "RegressionMethod",
+            "SimultaneousMethod",
+            "TallyKind",
+        ),
+        "str",
+    ),
     "Outline": "Outline | Plan",
 }
 
@@ -195,7 +205,7 @@ def _accepts(kind: str, value: object) -> bool:
         return isinstance(value, list | tuple) and all(_is_pair(pairs[1], each) for each in value)
     if tuples := _TUPLES.fullmatch(kind):
         return isinstance(value, list | tuple) and all(_accepts(tuples[1], each) for each in value)
-    if kind.startswith(_MAPPING) or kind == "Given":
+    if kind.startswith(_MAPPING) or kind == "GivenMargins":
         return isinstance(value, Mapping)
     if kind == "Reports" or kind.startswith(("Sequence[", "Iterable[")):
         return _is_list(kind, value)

@@ -7,7 +7,6 @@ numbers; `incrowd.presentation.sentences` has the sentences. No other module cre
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as Names
 from contextlib import suppress
 from itertools import chain, combinations
 from typing import Literal, NamedTuple, Protocol
@@ -18,7 +17,7 @@ from incrowd.accountant.codes import AssumptionCode
 from incrowd.accountant.schema import AnyContribution
 from incrowd.errors import PlanError, PlanFileError, PrivacyError
 from incrowd.plans import EarlierPlan, Guarantee, Message, Plan
-from incrowd.plans.claims import Claims, Release
+from incrowd.plans.claims import ClaimedRelease, Claims
 from incrowd.plans.ledger import (
     Ledger,
     Permanent,
@@ -220,11 +219,11 @@ def _mixing(plan: Plan, claims: Claims) -> Mixing:
     return "two-mixers-of-cells" if cells else "two-mixers"
 
 
-class Counted(Protocol):
+class CountedReports(Protocol):
     """Counted reports: a tally."""
 
     @property
-    def releases(self) -> frozenset[Release]:
+    def releases(self) -> frozenset[ClaimedRelease]:
         """The releases that they came in, if they came over a network."""
 
     @property
@@ -232,7 +231,7 @@ class Counted(Protocol):
         """The seed of a simulation, or None."""
 
 
-class Receipt(Protocol):
+class ReleaseReceipt(Protocol):
     """The receipt of a release."""
 
     @property
@@ -241,7 +240,7 @@ class Receipt(Protocol):
 
 
 def counted_guarantee(
-    plan: Plan, counted: Counted, people: int, received: Iterable[Receipt] = ()
+    plan: Plan, counted: CountedReports, people: int, received: Iterable[ReleaseReceipt] = ()
 ) -> Guarantee:
     """Return what holds for counted reports. people: of the smallest release of any message.
     received: the receipts of the releases."""
@@ -335,7 +334,7 @@ class Against(NamedTuple):
     proved: bool
 
 
-class Limits(NamedTuple):
+class PartyLimits(NamedTuple):
     """The most that parties can learn about a person.
 
     afterwards: from everything that they recorded, if they followed the protocol. planned: if they
@@ -346,13 +345,13 @@ class Limits(NamedTuple):
     planned: dict[Party, Against]
 
 
-def against(guarantee: Guarantee) -> Limits:
+def against(guarantee: Guarantee) -> PartyLimits:
     """Return the most that each party can learn about a person, as the reports are mixed.
 
     If only the local guarantee holds, it holds against everybody.
     """
     kinds = guarantee.mixed_by
-    limits = Limits({}, {})
+    limits = PartyLimits({}, {})
     if "shuffler" in kinds or not kinds:
         limits.afterwards.update(_against_shuffler(guarantee, sealed=bool(kinds)))
     for kind in kinds:  # one plan has cells or not, so that there is at most one such kind
@@ -393,7 +392,7 @@ def against_two_mixers(guarantee: Guarantee, *, cells: bool, planned: bool) -> d
     }
 
 
-def is_undone(services: Names[Service], *, cells: bool, planned: bool) -> bool:
+def is_undone(services: Services, *, cells: bool, planned: bool) -> bool:
     """Whether the parties that run some services can undo the mixing, and only the local guarantee
     is left against them. Everybody knows the results, which may contain all reports.
 
@@ -455,7 +454,7 @@ def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
         yield Assumption(code="open", questions=tuple(question.id for question in survey.open))
 
 
-def _permanent(now: Rounds, exposed: Names[Permanent]) -> Iterator[Assumption]:
+def _permanent(now: Rounds, exposed: frozenset[Permanent]) -> Iterator[Assumption]:
     """Yield what is assumed of a plan's own permanent responses. exposed: those that the difference
     of two releases can show."""
     survey, names = now[0].survey, _given([now])
@@ -482,8 +481,8 @@ def _assumed_of(before: Sequence[Rounds], repeating: Repeated) -> Iterator[Assum
     for rows in sorted({survey.rows_per_person for survey in surveys} - {1}):
         several = [(survey.name, ()) for survey in surveys if survey.rows_per_person == rows]
         yield Assumption(code="earlier-rows", number=rows, asked=_asked_in(several))
-    groups: dict[PlanAssumption, Names[Permanent]] = {
-        "earlier-permanent-one-release": {*names} - hidden - exposed,
+    groups: dict[PlanAssumption, frozenset[Permanent]] = {
+        "earlier-permanent-one-release": frozenset(names) - hidden - exposed,
         "earlier-permanent-same-people": hidden,
         "earlier-permanent-linked": exposed,
     }

@@ -18,15 +18,16 @@ from incrowd.estimation.decoders import decoder, merging
 from incrowd.estimation.estimate import TableOptions, count, figures
 from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
-from incrowd.estimation.readings import Ids, check_tables, open_axis, open_of, sources, table
-from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, check_method
+from incrowd.estimation.readings import check_tables, open_axis, open_of, sources, table
+from incrowd.estimation.simultaneous import SimultaneousIntervals, check_method
 from incrowd.estimation.tables import NOISE_ONLY, OpenAxis, TableEstimate
 from incrowd.estimation.weighting.known_margins import known_margins
-from incrowd.estimation.weighting.weighting import Change, counted_for, wide_alone
+from incrowd.estimation.weighting.weighting import TableChange, counted_for, wide_alone
 from incrowd.kernels.axes import transform as along_axes
+from incrowd.methods import SimultaneousMethod
 from incrowd.planner.plan import plan
 from incrowd.plans import Message, Plan
-from incrowd.plans.strata import Names, label, releases_by_answer
+from incrowd.plans.strata import StratumNames, label, releases_by_answer
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import moments
 from incrowd.sampling.keystream import Keystream
@@ -34,6 +35,7 @@ from incrowd.sampling.randomize import people_of_file, randomize_message, rounde
 from incrowd.sampling.records import randomize_records
 from incrowd.sampling.strata import released, rows_of
 from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
+from incrowd.survey.question import QuestionIds
 
 # The true shares in the answers themselves, for demonstrations and simulations.
 
@@ -63,7 +65,7 @@ class Everybody(NamedTuple):
     """
 
     people: EncodedAnswers
-    releases: Mapping[Names, np.ndarray]
+    releases: Mapping[StratumNames, np.ndarray]
 
     @classmethod
     def of(cls, plan: Plan, people: EncodedAnswers) -> Everybody:
@@ -75,14 +77,14 @@ class Everybody(NamedTuple):
         included = people.take(rows)
         return cls(included, dict(zip(groups, rows_of(plan, included, groups), strict=True)))
 
-    def parts(self, plan: Plan, ids: Ids) -> tuple[OpenAxis, list[EncodedAnswers]]:
+    def parts(self, plan: Plan, ids: QuestionIds) -> tuple[OpenAxis, list[EncodedAnswers]]:
         """Return the open axis of a table, and the people who gave each of its answers."""
         names = releases_by_answer(plan.survey, open_of(plan.survey, ids), list(self.releases))
         rows = [np.concatenate([self.releases[name] for name in group]) for group in names.values()]
         axis = open_axis(plan.survey, ids, tuple(names), tuple(map(len, rows)))
         return axis, list(map(self.people.take, rows))
 
-    def who_answered(self, plan: Plan, ids: Ids) -> Everybody:
+    def who_answered(self, plan: Plan, ids: QuestionIds) -> Everybody:
         """Return the people who answered all of the given questions."""
         answered = np.ones(self.people.number, bool)
         for question in map(plan.survey.question, ids):
@@ -95,7 +97,7 @@ class Everybody(NamedTuple):
         releases = {names: places[rows[answered[rows]]] for names, rows in self.releases.items()}
         return Everybody(self.people.take(np.flatnonzero(answered)), releases)
 
-    def cells(self, plan: Plan, ids: Ids) -> np.ndarray:
+    def cells(self, plan: Plan, ids: QuestionIds) -> np.ndarray:
         """Return the true shares of a table."""
         closed = plan.survey.closed(ids)
         if closed == ids:
@@ -111,7 +113,7 @@ class Everybody(NamedTuple):
         )
 
 
-def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
+def true_table(plan: Plan, ids: QuestionIds, shares: np.ndarray) -> np.ndarray:
     """Return the cells of a table from its joint shares of set bits, without noise."""
     first = plan.survey.question(ids[0])
     if len(ids) == 1 and first.wide:
@@ -120,7 +122,7 @@ def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
     return along_axes([d.mean for d in decoders], shares)
 
 
-def true_moments(plan: Plan, people: EncodedAnswers, ids: Ids) -> np.ndarray:
+def true_moments(plan: Plan, people: EncodedAnswers, ids: QuestionIds) -> np.ndarray:
     """Return the joint shares of set bits in the answers, as `incrowd.reports.moments` counts
     them."""
     questions = [plan.survey.question(id) for id in ids]
@@ -229,7 +231,7 @@ def simulate(
     *,
     trials: int = 1000,
     fixed_people: bool = False,
-    simultaneous: Method | None = None,
+    simultaneous: SimultaneousMethod | None = None,
     weight_to: Sequence[str] = (),
     of_those_who_answered: bool = False,
     seed: int = 0,
@@ -286,7 +288,7 @@ def _crowd(
 
 
 def _quality(
-    trial: Trial, population: Everybody, ids: Ids, results: Sequence[TrialResult]
+    trial: Trial, population: Everybody, ids: QuestionIds, results: Sequence[TrialResult]
 ) -> TableQuality:
     """Return the quality of one table over all trials."""
     change = trial.asked.change
@@ -301,7 +303,7 @@ def _quality(
 
 def _change(
     plan: Plan, population: Everybody, weight_to: Sequence[str], answered: bool
-) -> Change | None:
+) -> TableChange | None:
     """Return how the tables are changed. The margins are taken from the answers."""
     if not weight_to and not answered:
         return None
@@ -314,10 +316,10 @@ def _change(
         id: dict(zip(plan.survey.question(id).answers, population.cells(plan, (id,)), strict=True))
         for id in weight_to
     }
-    return Change(known_margins(plan.survey, shares) if shares else (), answered)
+    return TableChange(known_margins(plan.survey, shares) if shares else (), answered)
 
 
-def _truth(plan: Plan, population: Everybody, ids: Ids, answered: bool) -> np.ndarray:
+def _truth(plan: Plan, population: Everybody, ids: QuestionIds, answered: bool) -> np.ndarray:
     """Return the true shares of a table. answered: only of those who answered."""
     if not answered or wide_alone(plan.survey, ids):
         return population.cells(plan, ids)
@@ -328,7 +330,9 @@ def _truth(plan: Plan, population: Everybody, ids: Ids, answered: bool) -> np.nd
     return cells[np.ix_(*([a != NO_ANSWER for a in answers] for answers in axes))]
 
 
-def _theory(plan: Plan, population: Everybody, ids: Ids, errors: str, number: int) -> np.ndarray:
+def _theory(
+    plan: Plan, population: Everybody, ids: QuestionIds, errors: str, number: int
+) -> np.ndarray:
     """Return the standard error that every cell should have with `number` people."""
     closed = plan.survey.closed(ids)
 
@@ -359,8 +363,8 @@ class Trial:
         plan: Plan,
         population: Everybody,
         fixed_people: bool,
-        simultaneous: Method | None,
-        change: Change | None,
+        simultaneous: SimultaneousMethod | None,
+        change: TableChange | None,
     ) -> None:
         self.plan, self.people, self.fixed_people = plan, population.people, fixed_people
         change = change and change._replace(noise_only=fixed_people)
@@ -420,7 +424,7 @@ class Trial:
     def _reports(
         self,
         number: int,
-        names: Names,
+        names: StratumNames,
         people: EncodedAnswers,
         drawn: np.ndarray,
         keystream: Keystream,

@@ -15,7 +15,7 @@ from incrowd.estimation.results import Received
 from incrowd.guarantees import analysis_of, counted_guarantee, keeps, recertify
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.sent import sent_by
-from incrowd.plans.strata import Names
+from incrowd.plans.strata import StratumNames
 from incrowd.reports.consistency import (
     Impossible,
     ImpossiblePeople,
@@ -57,7 +57,7 @@ class Verification:
     missing: int = 0
     absent: tuple[int, ...] = ()
     seed: int | None = None
-    people: Mapping[Names, int] | None = None
+    people: Mapping[StratumNames, int] | None = None
     contradicted: bool = False
     tail: float = 0.0
 

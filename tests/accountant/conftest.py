@@ -10,7 +10,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor, TwoStage
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 
 
@@ -40,7 +40,7 @@ def schema(q, *domains):
 
 def a_person(bounds, crowd):
     """Bounds of what a crowd's sum may be, for each person of it."""
-    return Bounds(bounds.lower / crowd, bounds.estimate / crowd, bounds.upper / crowd)
+    return DeltaBounds(bounds.lower / crowd, bounds.estimate / crowd, bounds.upper / crowd)
 
 
 def same_noise(domains, copies=1):

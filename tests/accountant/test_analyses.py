@@ -10,10 +10,10 @@ import pytest
 import incrowd
 from incrowd import IncrowdError, Plan, PlanError, PrivacyError, Survey, certify, plan, verify
 from incrowd.accountant.analyses import ANALYSES, Analysis, analysis, plannable
-from incrowd.accountant.analyses.base import Result
+from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import NOT_PROVED
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.accountant.search import smallest
 from incrowd.cli.app import main
@@ -45,11 +45,11 @@ class Twice(Analysis):
     name = "twice"
     assumption = "whole-crowd"
 
-    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
         delta, worst, _ = ANALYSES["blanket"].certificate(sent, crowd, epsilon)
         bounds = (delta.lower, delta.estimate, delta.upper)
-        return Result(
-            Bounds(*(min(2 * value, 1.0) for value in bounds)),
+        return AnalysisResult(
+            DeltaBounds(*(min(2 * value, 1.0) for value in bounds)),
             tuple(pair.named("twice") for pair in worst),
         )
 

@@ -11,7 +11,7 @@ from incrowd.accountant import one_bit
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.one_bit import (
-    Order,
+    BitOrder,
     curve_length,
     deltas,
     homogeneous_curve,
@@ -94,7 +94,7 @@ def compared_with_single_epsilons(cases):
         excess = np.expm1(step * np.arange(14))
         found = sub_crowds(channel, 1, same, others - same, excess)
         for k in range(len(excess)):
-            order = Order.of(channel, 1, k * step)
+            order = BitOrder.of(channel, 1, k * step)
             if order is not None:
                 bounds = deltas(order, same, others - same)
                 yield k, found[:, k], bounds.lower, bounds.upper
@@ -203,7 +203,7 @@ def test_homogeneous_curves_of_large_crowds_are_those_of_every_epsilon(q):
     found, larger = (homogeneous_curve(bit(q), n, step, 14) for n in (crowd, crowd + 1000))
     same = np.array([0, crowd - 1])
     for k in range(14):
-        if order := Order.of(bit(q), 1, k * step):
+        if order := BitOrder.of(bit(q), 1, k * step):
             bounds = deltas(order, same, same[::-1])
             right = pytest.approx(bounds.upper.max(), rel=1e-6, abs=1e-15)
             assert found[k] == right

@@ -9,7 +9,7 @@ import pytest
 from incrowd.accountant import one_bit as module
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.accountant.one_bit import CUT, LOG_CUT, Order, deltas, one_bit
+from incrowd.accountant.one_bit import CUT, LOG_CUT, BitOrder, deltas, one_bit
 
 ROUNDED_UP = 1e-9  # share by which `one_bit` rounds up
 FIGURES = 1e-11  # its error besides
@@ -115,7 +115,7 @@ def random_cases(seed, count):
 
 def bounds(channel, x, same, other, epsilon):
     """(lower, upper) of one crowd."""
-    order = Order.of(channel, x, epsilon)
+    order = BitOrder.of(channel, x, epsilon)
     if order is None:
         return 0.0, 0.0
     found = deltas(order, np.array([same]), np.array([other]))
@@ -170,7 +170,7 @@ def test_the_allowance_for_rounding_and_the_three_places_are_needed(monkeypatch,
 def test_all_crowds_at_once_agree_with_their_enumeration(q, crowd, epsilon):
     flip, same = BitFlip.at_least(q), np.arange(crowd)
     rounded_up = one_bit(flip, crowd, epsilon).delta
-    found = deltas(Order.of(Bit.from_flip(flip), 1, epsilon), same, crowd - 1 - same)
+    found = deltas(BitOrder.of(Bit.from_flip(flip), 1, epsilon), same, crowd - 1 - same)
     seen = rounded_up > 1e-290
     assert (found.upper[seen] >= rounded_up[seen] * (1 - ROUNDED_UP - FIGURES)).all()
     assert (found.lower <= rounded_up).all()

@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 
 from incrowd.accountant import Alternatives, BitFlip, Contribution, Domain, Schema, certify
 from incrowd.accountant.proved import (
-    Bit,
+    BitChances,
     Exposure,
     balls,
     bits,
@@ -27,7 +27,7 @@ from incrowd.accountant.proved.losses import lowered
 from incrowd.errors import ProofError
 
 FREE = Domain(1, 0, 1)
-BIT = Bit(fmpq(9, 10), fmpq(1, 10))
+BIT = BitChances(fmpq(9, 10), fmpq(1, 10))
 DELTA = "1e-6"
 
 
@@ -103,7 +103,7 @@ def test_no_crowd_of_a_few_people_exceeds_it(domains, people, epsilon, q):
         assert high <= low * (1 + 1e-6) + 1e-15
 
 
-def collection(bit: Bit, same: int, other: int):
+def collection(bit: BitChances, same: int, other: int):
     """The distributions of the number of ones in one crowd, in mpmath."""
     direct, stray = (mpmath.mpf(int(c.p)) / int(c.q) for c in bit)
 
@@ -118,7 +118,7 @@ def collection(bit: Bit, same: int, other: int):
     return law(direct, *others), law(stray, *others)
 
 
-def exact_delta(bit: Bit, people: int, epsilon: float):
+def exact_delta(bit: BitChances, people: int, epsilon: float):
     with mpmath.workdps(40):
         return max(
             sum(max(0, p - mpmath.e ** mpmath.mpf(epsilon) * q) for p, q in zip(*laws, strict=True))
@@ -128,7 +128,9 @@ def exact_delta(bit: Bit, people: int, epsilon: float):
         )
 
 
-@pytest.mark.parametrize("bit", [Bit(fmpq(9, 10), fmpq(1, 10)), Bit(fmpq(7, 10), fmpq(1, 20))])
+@pytest.mark.parametrize(
+    "bit", [BitChances(fmpq(9, 10), fmpq(1, 10)), BitChances(fmpq(7, 10), fmpq(1, 20))]
+)
 def test_one_bit_against_mpmath(bit):
     truth = exact_delta(bit, 20, 0.6)
     enclosure = prove([Exposure(((bit, 1),))], 20, "0.6", DELTA)
@@ -175,19 +177,23 @@ class TestWrongVariants:
         monkeypatch.setattr("incrowd.accountant.proved.enclosures.PRECISION", 30)
         coarse_low, coarse_high = ends(sent, people, epsilon)
         assert coarse_low <= low <= high <= coarse_high  # balls grow
-        true_product, true_above = bits.Crowd._excess, bits.Crowd.above
+        true_product, true_above = bits.BitCollection._excess, bits.BitCollection.above
 
         def mid(self, alpha):
             return true_product(self, alpha).mid()
 
-        monkeypatch.setattr(bits.Crowd, "_excess", mid)
-        monkeypatch.setattr(bits.Crowd, "above", lambda self, alpha: mid(self, alpha))
+        monkeypatch.setattr(bits.BitCollection, "_excess", mid)
+        monkeypatch.setattr(bits.BitCollection, "above", lambda self, alpha: mid(self, alpha))
         wrong_low, wrong_high = ends(sent, people, epsilon)
         assert wrong_high < low or high < wrong_low  # away from the truth
-        assert true_above is not bits.Crowd.above
+        assert true_above is not bits.BitCollection.above
 
     def test_a_tail_that_is_dropped(self):
-        crowd, clock, epsilon = bits.Crowd(BIT, 20, 20, 60.0), balls.Clock(60), arb("1.2")
+        crowd, clock, epsilon = (
+            bits.BitCollection(BIT, 20, 20, 60.0),
+            balls.TimeLimit(60),
+            arb("1.2"),
+        )
         parts = [(lowered(crowd, 0.01), 4)]
         truth = float(losses.composed(parts, 60.0, clock).delta(epsilon).lower())
         rough = losses.composed(parts, 3.0, clock)
@@ -198,13 +204,13 @@ class TestWrongVariants:
         law = balls.binomial(60, fmpq(1, 10), 0.5)
         inside = sum(law.masses, arb(0))
         assert inside < 1 <= (inside + law.missing).upper()
-        crowd, alpha = bits.Crowd(BIT, 30, 29, 0.5), arb("0.3").exp()
-        wide = bits.Crowd(BIT, 30, 29, 80.0)
+        crowd, alpha = bits.BitCollection(BIT, 30, 29, 0.5), arb("0.3").exp()
+        wide = bits.BitCollection(BIT, 30, 29, 80.0)
         assert crowd.below(alpha).upper() <= wide.below(alpha).lower()
         assert wide.above(alpha).upper() <= crowd.above(alpha).upper()
 
     def test_one_m_that_is_left_out(self, monkeypatch):
-        bit = Bit(fmpq(9744, 10000), fmpq(256, 10000))  # the worst crowd is a mixed one
+        bit = BitChances(fmpq(9744, 10000), fmpq(256, 10000))  # the worst crowd is a mixed one
         truth = exact_delta(bit, 39, 0.036)
         pieces = bits.pieces
         monkeypatch.setattr(bits, "pieces", lambda others, _: pieces(others, others + 1))
@@ -238,8 +244,8 @@ def test_intervals_cover_every_m():
 def test_the_blanket_and_the_seat_are_those_of_the_accountant():
     schema = Schema.uniform([FREE, Domain(4, 0, 2), Domain(3, 1, 1)], flip(0.3))
     report = described(Contribution.of(schema))[0].reports[0][0]
-    clock = balls.Clock(60)
-    blanket = float(reports.Blanket(report, 800, arb(1)).bound(clock).upper())
+    clock = balls.TimeLimit(60)
+    blanket = float(reports.BlanketSum(report, 800, arb(1)).bound(clock).upper())
     assert blanket == pytest.approx(certify("blanket", schema, 800, 1.0).delta.upper, rel=2e-3)
     seat = float(reports.seat_bound(report, 800, arb(1), clock).upper())
     assert seat <= 1.01 * certify("seat", schema, 800, 1.0).delta.upper
@@ -252,7 +258,7 @@ def test_decisive_values(monkeypatch):
     report = described(Contribution.of(schema))[0].reports[0][0]
 
     def seat():
-        clock = balls.Clock(60)
+        clock = balls.TimeLimit(60)
         return float(reports.seat_bound(report, 60, arb(0.6), clock, reports.ANYTHING).upper())
 
     attack, with_cuts = certify("outlier", schema, 60, 0.6).delta.lower, seat()
@@ -295,7 +301,7 @@ def test_mixed_crowds_need_one_contour_for_all_classes(monkeypatch):
     named = float(np.mean(weights * np.maximum(sums, 0))) / (people - 1)
 
     def seat():
-        return float(reports.seat_bound(report, people, arb("1.326"), balls.Clock(60)).upper())
+        return float(reports.seat_bound(report, people, arb("1.326"), balls.TimeLimit(60)).upper())
 
     assert 0.99 * named <= seat()
     with_one = reports._with_cut
@@ -308,7 +314,7 @@ def test_mixed_crowds_need_one_contour_for_all_classes(monkeypatch):
 
 
 def test_a_lowered_loss_has_no_more_than_the_mass_of_its_crowd():
-    crowd = bits.Crowd(Bit(fmpq(9, 10), fmpq(1, 10)), 0, 50, 40.0)
+    crowd = bits.BitCollection(BitChances(fmpq(9, 10), fmpq(1, 10)), 0, 50, 40.0)
     assert float(sum(lowered(crowd, 0.01).masses, arb(0)).upper()) <= 1 + 1e-12
 
 

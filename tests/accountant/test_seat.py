@@ -21,7 +21,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
-from incrowd.accountant.numerics.contours import Crowd, least_bound
+from incrowd.accountant.numerics.contours import ContourBound, least_bound
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.errors import IncrowdError
 from tests.oracles import crowds as truth
@@ -247,7 +247,7 @@ def test_thinned_ratios_keep_the_bound_above():
     thin = [seat.thinned(r, 9) for r in ratios]
     assert max(len(r.log_a) for r in thin) < max(len(r.log_a) for r in ratios)
     fine, coarse = (
-        least_bound(Crowd([r.law(1.0) for r in rs], 1e-3, 10**5, math.expm1(1.0), 0.9))[0]
+        least_bound(ContourBound([r.law(1.0) for r in rs], 1e-3, 10**5, math.expm1(1.0), 0.9))[0]
         for rs in (ratios, thin)
     )
     assert fine <= coarse

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from incrowd.accountant.analyses.seat import SEAT
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics import contours as bound
-from incrowd.accountant.numerics.contours import Contour, Crowd
+from incrowd.accountant.numerics.contours import Contour, ContourBound
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.schema import FREE_BIT, Schema
 from incrowd.accountant.seat import of_flips
@@ -119,7 +119,7 @@ def seats_and_terms(random, cut=False, extra=0, most_gain=1.0):
         chances = [np.append(laws[z].mass / kappa, 1 - 1 / kappa) for z in held]
         density = n * gamma * (1 - u * gamma) ** (n - 1)
         exact += weight * density * kappa / n * truth.positive_part(values, chances)
-    used = Crowd(laws, gamma, n + extra, gain, 1.0)
+    used = ContourBound(laws, gamma, n + extra, gain, 1.0)
     return exact, min(
         mean_term(used, held, one) for one in contours(random, laws, n, gain, eta, cut)
     )
@@ -182,7 +182,7 @@ def integral(crowd, contour, place):
 def test_both_sums_lie_above_the_integrals_and_close(n):
     random = np.random.default_rng(2)
     laws = [any_law(random, 3 / math.sqrt(n)) for _ in range(2)]
-    crowd = Crowd(laws, 10 / n, n, 3 / math.sqrt(n), 1.0)
+    crowd = ContourBound(laws, 10 / n, n, 3 / math.sqrt(n), 1.0)
     spread = math.sqrt(n * laws[0].second_moment)
     contour = Contour(3 / spread, spread, 0.8)
     exact = integral(crowd, contour, 0)

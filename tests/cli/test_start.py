@@ -13,8 +13,6 @@ from incrowd.cli import words
 from incrowd.cli.later import COMMANDS, Later
 from incrowd.collection.device.connection import Patience
 from incrowd.collection.device.crowd import AT_ONCE
-from incrowd.estimation import postprocess, simultaneous
-from incrowd.estimation.regression import results
 from incrowd.planner.plan import UNKNOWNS
 from incrowd.reports.spark import THIS_MACHINE
 from incrowd.survey import formulas, question
@@ -95,11 +93,6 @@ def test_a_command_that_imports_what_it_works_with_is_seen():
 
 def test_words_of_options_are_those_of_the_library():
     library = {
-        "Family": formulas.Family,
-        "Penalty": formulas.Penalty,
-        "RegressionMethod": results.Method,
-        "PostprocessingMethod": postprocess.Method,
-        "SimultaneousMethod": simultaneous.Method,
         "ANALYSES": tuple(ANALYSES),
         "UNKNOWNS": UNKNOWNS,
         "TABLE_SEPARATOR": question.TABLE_SEPARATOR,

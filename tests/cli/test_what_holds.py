@@ -24,8 +24,8 @@ from incrowd import verification
 from incrowd.cli.later import COMMANDS
 from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Gate, Progress
+from incrowd.collection.collector.places import CollectorPlaces
+from incrowd.collection.collector.progress import CollectorProgress, Gate
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
 from incrowd.guarantees import guarantee_for
@@ -353,10 +353,10 @@ def test_what_is_opened_states_it(case, collected, call, folder, tmp_path):
 
 
 def test_the_dashboard_states_it(case, collected, folder):
-    gate = Gate(collected, Places(folder))
+    gate = Gate(collected, CollectorPlaces(folder))
     told = SimpleNamespace(people={"all": FEW}, hour=None, next=None, away=False, look=lambda: None)
     now = datetime(2026, 12, 1, tzinfo=UTC)
-    found = Progress(collected, gate, told, lambda: now).facts()["guarantee"]
+    found = CollectorProgress(collected, gate, told, lambda: now).facts()["guarantee"]
     assert found["epsilon"] == pytest.approx(case.epsilon, rel=1e-9)
     assert found["reduced_by"] == case.reasons
     assert ("promise does not hold" in found["sentence"]) is bool(case.reasons)

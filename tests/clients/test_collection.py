@@ -10,7 +10,7 @@ from scipy import stats
 
 import incrowd
 from incrowd.collection import rehearsal
-from incrowd.collection.collector.places import Places, load_private
+from incrowd.collection.collector.places import CollectorPlaces, load_private
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
@@ -171,7 +171,9 @@ def collected(javascript, tmp_path_factory, request):
         addresses = {name: rehearsal._address(door) for name, door in doors.items()}
         prepared = PARTIES[1].prepare(plan, folder, addresses)
         bundle, collector = prepared.bundle, folder / "collector"
-        private = load_private(Places(collector).private, bundle)  # it is destroyed in the end
+        private = load_private(
+            CollectorPlaces(collector).private, bundle
+        )  # it is destroyed in the end
         fields = rehearsal._invited(prepared.inviting(), 2 * number)
         processes = [
             running.enter_context(rehearsal._process(service, folder / name, doors[name]))

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 import incrowd
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import PrivacyError
-from incrowd.plans import Cells
+from incrowd.plans import CellsMessage
 from incrowd.sampling.permanent import remembering
 from incrowd.sampling.randomize import randomize_message, rounded
 from tests.conftest import slowly
@@ -76,7 +76,7 @@ def cases(plan, key, number):
         table = pa.table({id: [value] for id, value in answers.items()})
         people, memory = EncodedAnswers.of(plan.survey, table), remembering(plan, 1, None, key)
         for at, message in enumerate(plan.messages):
-            if isinstance(message, Cells) and not message.memoized:
+            if isinstance(message, CellsMessage) and not message.memoized:
                 continue
             stream = Recorded(f"replayed {person}/{at}")
             made = randomize_message(plan, message, rounded(people, stream), stream, memory)

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 import incrowd
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.inviter import setup as inviting
 from incrowd.collection.mixer import setup as mixing
@@ -204,7 +204,7 @@ def statements_for_collector():
 def collector(start, folder, port, kills, seed):
     """Each release is open once, whole, with the inviter's statement; the key is gone."""
     of, statements = statements_for_collector()
-    places = Places(folder / "collector")
+    places = CollectorPlaces(folder / "collector")
     write_private(places.private, mixers.COLLECTOR_KEY.secret)
     write_private(places.bundle, of.encoded)
     service = Service(start, "collector", places.root, port)

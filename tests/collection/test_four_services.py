@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test as run
 
 from incrowd.collection.collector import keeper as collecting
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.inviter.keeper import InviterKeeper
 from incrowd.collection.inviter.store import CodeState, InviterStore, decide, states
 from incrowd.collection.mixer import keeper
@@ -197,13 +197,13 @@ def collector_destroys_early():
 
 def device_draws_again():
     """What is sent is not stored first."""
-    keep = Memory.keep
+    keep = DeviceMemory.keep
 
     def wrong(memory, bundle, upload):
         if not isinstance(upload, Pending):
             keep(memory, bundle, upload)
 
-    return mock.patch.object(Memory, "keep", wrong)
+    return mock.patch.object(DeviceMemory, "keep", wrong)
 
 
 WRONG = {

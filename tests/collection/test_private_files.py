@@ -2,7 +2,7 @@
 
 import pytest
 
-from incrowd.collection.collector.places import Places, new_key
+from incrowd.collection.collector.places import CollectorPlaces, new_key
 from incrowd.collection.inviter import setup as inviter_setup
 from incrowd.collection.mixer import setup as mixer_setup
 from incrowd.collection.mixer.second.keeper import make_keys
@@ -24,7 +24,7 @@ def test_every_folder_on_the_way_is_private(tmp_path):
 
 @pytest.mark.usefixtures("no_umask")
 def test_what_a_collector_writes_is_private(tmp_path):
-    places, bundle = Places(tmp_path / "collector"), two_mixers()
+    places, bundle = CollectorPlaces(tmp_path / "collector"), two_mixers()
     new_key(places)
     with Taking(bundle, places.invitations) as taking:
         taking.add(mixers.invitations(bundle, 3, 2).encoded)
@@ -35,7 +35,7 @@ def test_what_a_collector_writes_is_private(tmp_path):
 
 
 def collector(folder):
-    return lambda: new_key(Places(folder)), "private.key"
+    return lambda: new_key(CollectorPlaces(folder)), "private.key"
 
 
 def second_mixer(folder):

@@ -7,7 +7,7 @@ import sqlite3
 import httpx
 
 from incrowd.collection.collector.app import application
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.seldom import SeldomLog
 from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.steady import CertainClock
@@ -45,7 +45,7 @@ def test_a_kind_has_one_line_a_minute_that_counts_the_others(caplog):
 
 def test_a_collector_that_gets_nonsense_writes_a_line_for_each_kind(tmp_path, caplog):
     settings, clock = CollectorSettings(workers=1), CertainClock(lambda: BEFORE)
-    Places(tmp_path).private.touch()
+    CollectorPlaces(tmp_path).private.touch()
     service = application(tmp_path, INVITED, RECEIVER, settings, clock)
 
     async def talk():

@@ -14,7 +14,7 @@ from incrowd.estimation.regression.levels import level_decoder, level_rows
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.pairs import MessageRows
 from incrowd.estimation.tables import along_axes, combined, estimate_table
-from incrowd.plans import Cells
+from incrowd.plans import CellsMessage
 from incrowd.survey import Choice, Multi, YesNo
 from tests.oracles.axes import axis_of, patterns, with_one
 
@@ -261,7 +261,7 @@ def covered(fits, truth):
 
 def cells_of(questions, flip):
     """A message of the cells of some questions."""
-    return Cells(questions=tuple(questions), noise_numerator=flip.numerator)
+    return CellsMessage(questions=tuple(questions), noise_numerator=flip.numerator)
 
 
 def table_of_cells(questions, counts, people, flip, noise_only=False):

@@ -28,7 +28,7 @@ from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.variables import whole
 from incrowd.estimation.weighting.known_margins import known_margins
-from incrowd.estimation.weighting.weighting import Change, derived
+from incrowd.estimation.weighting.weighting import TableChange, derived
 from tests.estimation.conftest import covered, nominal
 from tests.oracles.cell_collections import CellCollections, noise_of
 
@@ -285,7 +285,7 @@ def test_raked_shares_cover(people):
         id: dict(zip(made.plan.survey.question(id).answers, made.shares([id]), strict=True))
         for id in ("smokes", "age")
     }
-    change = Change(known_margins(made.plan.survey, known), False, places=(1,))
+    change = TableChange(known_margins(made.plan.survey, known), False, places=(1,))
     found = [
         derived(made.plan, counted, ("ill", "smokes"), change).table
         for counted in made.tallies(people, TRIALS, seed=people + 4)

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import incrowd
 from incrowd.estimation.compare_shares import (
-    Law,
+    ShareLaw,
     estimated_shares,
     least_covariance,
     shares_compared,
@@ -174,7 +174,9 @@ def test_the_least_covariance_is_that_of_a_linear_program():
     """Over all joint laws with these margins. Wrong: independence."""
     random = np.random.default_rng(7)
     for _ in range(20):
-        first, second = (Law(random.normal(size=3), random.dirichlet(np.ones(3))) for _ in range(2))
+        first, second = (
+            ShareLaw(random.normal(size=3), random.dirichlet(np.ones(3))) for _ in range(2)
+        )
         margins = np.vstack([np.kron(np.eye(3), np.ones(3)), np.kron(np.ones(3), np.eye(3))])
         products = np.outer(first.values, second.values)
         best = linprog(

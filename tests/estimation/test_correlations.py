@@ -9,7 +9,7 @@ import pytest
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import CellCounts, CellsReading
 from incrowd.estimation.correlate import Correlations, correlation, no_correlation
-from incrowd.plans import Cells
+from incrowd.plans import CellsMessage
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import ONE_REPORT
 
@@ -20,7 +20,7 @@ YES, NUMBERS = np.array([0.0, 1.0]), np.array([0.0, 2.0, 7.0, np.nan])
 
 def table(questions, shares, people=5000, seed=None, q=0.02, noise_only=False):
     """The table of people with these shares: as it is on average, or of one collection."""
-    message = Cells(questions=questions, noise_numerator=BitFlip.at_least(q).numerator)
+    message = CellsMessage(questions=questions, noise_numerator=BitFlip.at_least(q).numerator)
     low, high = message.noise.matrix[1]
     if seed is None:
         reports = people * (low + (high - low) * shares.ravel())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from incrowd.errors import TableError
-from incrowd.estimation.interactions import Source, combined, single_bit
+from incrowd.estimation.interactions import CellSource, combined, single_bit
 from tests.conftest import examples
 
 
@@ -93,7 +93,7 @@ def surveys(draw):
         kinds = tuple(id != "m" for id in ids)
         shares = generator.normal(size=shape)
         variance, weight = generator.uniform(0.5, 2, 2)
-        sources.append(Source(ids, kinds, shares, variance, weight))
+        sources.append(CellSource(ids, kinds, shares, variance, weight))
     whole = draw(st.sampled_from(sources)).questions
     some = draw(st.lists(st.sampled_from(whole), min_size=1, unique=True))
     wanted = tuple(some) if set(some) >= set(whole) & {"m"} else whole
@@ -182,7 +182,7 @@ def test_a_single_bit_is_its_two_cells():
     assert table.noise_variance == pytest.approx(0.01)
     assert table.covariance_with(table) == pytest.approx(np.array([[0.01, -0.01], [-0.01, 0.01]]))
     assert table.shifts == pytest.approx((0.002,))
-    crossed = Source(("a", "b"), (True, True), np.full((2, 3), 1 / 6), 0.02, 1 / 0.02)
+    crossed = CellSource(("a", "b"), (True, True), np.full((2, 3), 1 / 6), 0.02, 1 / 0.02)
     both = combined([single_bit(("a",), 0.3, 0.01, 1 / 0.01), crossed], ("a",))
     margin = 3 * 0.02 / 2  # of the crossed table: three cells, halved by the known sum
     assert both.noise_variance == pytest.approx(1 / (1 / 0.01 + 1 / margin))
@@ -192,13 +192,13 @@ def test_a_single_bit_is_its_two_cells():
 @pytest.mark.parametrize("questions", [3, 6, 20])
 def test_all_pairs_of_yes_no_questions_have_the_variance_of_the_closed_form(questions):
     pairs = list(itertools.combinations(map(str, range(questions)), 2))
-    sources = [Source(pair, (True, True), np.full((2, 2), 0.25), 1.0, 1.0) for pair in pairs]
+    sources = [CellSource(pair, (True, True), np.full((2, 2), 0.25), 1.0, 1.0) for pair in pairs]
     expected = (8 / (questions - 1) + 4) / 16
     assert combined(sources, pairs[0]).noise_variance == pytest.approx(expected)
 
 
 def test_a_large_table_needs_no_matrix_and_a_table_that_no_message_holds_is_refused():
-    large = Source(("a", "b"), (True, True), np.full((400, 250), 1e-5), 1.0, 1.0)
+    large = CellSource(("a", "b"), (True, True), np.full((400, 250), 1e-5), 1.0, 1.0)
     table = combined([large, single_bit(("c",), 0.5, 1.0, 1.0)], ("b", "a"))
     assert table.noise_variance == pytest.approx(1 - 1e-5)
     with pytest.raises(TableError, match="100,000 cells"):
@@ -229,7 +229,7 @@ def trials(rounds, seed):
             cells = people.sum(axis=rest).transpose([there.index(id) for id in ids])
             sent = generator.binomial(cells, 1 - NOISE) + generator.binomial(PEOPLE - cells, NOISE)
             shares = (sent / PEOPLE - NOISE) / (1 - 2 * NOISE)
-            sources.append(Source(ids, (True, True), shares, variance, 1 / variance))
+            sources.append(CellSource(ids, (True, True), shares, variance, 1 / variance))
         yield combined(sources, ("a", "d")), law.sum(axis=(1, 2)), variance
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import root
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
 from incrowd.estimation.tables import OpenAxis, across
-from incrowd.estimation.weighting.margins import Layout, Margin, additive, raked, weighted
+from incrowd.estimation.weighting.margins import CellSums, MarginCells, additive, raked, weighted
 from incrowd.estimation.weighting.weighting import of_those_who_answered
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, nominal, numeric_gradient
@@ -23,11 +23,11 @@ PEOPLE = np.array([[0.28, 0.17], [0.22, 0.33]])  # sex by age
 RATES = np.array([[0.03, 0.05], [0.9, 0.95]])  # of smokers: weights matter
 SHARES = np.stack([PEOPLE * (1 - RATES), PEOPLE * RATES])
 PLACES = np.arange(27).reshape(3, 3, 3)[:, :2, :2].reshape(3, 4)
-LAYOUT = Layout(PLACES, np.ones((1, 4)))
+LAYOUT = CellSums(PLACES, np.ones((1, 4)))
 BY_SEX, BY_AGE = np.array([[1, 1, 0, 0], [0, 0, 1, 1.0]]), np.array([[1, 0, 1, 0], [0, 1, 0, 1.0]])
 MARGINS = [
-    Margin("sex", ("f", "m"), np.array([0.6, 0.4]), BY_SEX),
-    Margin("age", ("a", "b"), np.array([0.4, 0.6]), BY_AGE),
+    MarginCells("sex", ("f", "m"), np.array([0.6, 0.4]), BY_SEX),
+    MarginCells("age", ("a", "b"), np.array([0.4, 0.6]), BY_AGE),
 ]
 
 
@@ -60,7 +60,7 @@ def test_raking_against_newtons_method_and_one_margin_against_division():
     for _ in range(20):
         shares = generator.dirichlet(np.ones(4) * 5)
         assert raked(shares, MARGINS) == pytest.approx(by_newton(shares, MARGINS), rel=1e-8)
-    cells = Margin("both", tuple("1234"), np.array([0.1, 0.2, 0.3, 0.4]), np.eye(4))
+    cells = MarginCells("both", tuple("1234"), np.array([0.1, 0.2, 0.3, 0.4]), np.eye(4))
     assert raked(shares, [cells]) == pytest.approx(cells.shares / shares, rel=1e-12)
 
 
@@ -129,7 +129,7 @@ STRATA = (  # of 2,000 and 4,000 people by chance: smokes by sex in each
     np.array([[0.45, 0.15], [0.05, 0.35]]),
     np.array([[0.20, 0.50], [0.25, 0.05]]),
 )
-KNOWN = Margin("faculty", ("law", "arts"), np.array([0.7, 0.3]), np.eye(2))
+KNOWN = MarginCells("faculty", ("law", "arts"), np.array([0.7, 0.3]), np.eye(2))
 
 
 def of_strata(trials, seed):
@@ -153,7 +153,7 @@ def test_stratified_differences_cover(trials):
     of the coverage. Without weights the difference is another one."""
     contrast = np.zeros(9)
     contrast[[3, 4]] = 1, -1  # smokes = yes, sex = f and m
-    layout = Layout(np.arange(18).reshape(2, 9).T, np.ones((1, 2)))
+    layout = CellSums(np.arange(18).reshape(2, 9).T, np.ones((1, 2)))
     truth = float(sum(w * (p[1, 0] - p[1, 1]) for w, p in zip(KNOWN.shares, STRATA, strict=True)))
     right, plain = [], []
     for joint in of_strata(trials, 14):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.estimation.weighting.margins import Layout, Margin, additive, raked, weighted
+from incrowd.estimation.weighting.margins import CellSums, MarginCells, additive, raked, weighted
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, numeric_gradient
 
@@ -19,7 +19,7 @@ ANSWERED = np.array(
     [[0.55 * 0.98, 0.15 * 0.02, 0.3 * 0.98], [0.55 * 0.02, 0.15 * 0.98, 0.3 * 0.02]]
 )
 CENSUS = np.array([0.6, 0.4])  # of those who answered; 0.15 / 0.7 do so unweighted
-KNOWN = Margin("drinks", ("no", "yes"), CENSUS, np.eye(3)[:2], answered=True)
+KNOWN = MarginCells("drinks", ("no", "yes"), CENSUS, np.eye(3)[:2], answered=True)
 FOUR = np.arange(12).reshape(3, 4)[:, :3]
 
 
@@ -57,7 +57,7 @@ def test_two_margins_of_those_who_answered_are_met_together():
     ]
     known = np.array([[0.7, 0.3], [0.45, 0.55]])
     margins = [
-        Margin(name, ("no", "yes"), each, cells, answered=True)
+        MarginCells(name, ("no", "yes"), each, cells, answered=True)
         for name, each, cells in zip("ab", known, rows, strict=True)
     ]
     made = shares * raked(shares, margins)
@@ -68,7 +68,7 @@ def test_two_margins_of_those_who_answered_are_met_together():
 
 def test_the_jacobian_knows_that_those_who_answered_are_estimated():
     (joint,) = answered_joints(1, 3)
-    layout = Layout(FOUR, np.vstack([np.eye(3), np.ones(3)]))
+    layout = CellSums(FOUR, np.vstack([np.eye(3), np.ones(3)]))
     values, jacobian = weighted(joint, layout, [KNOWN])
     for cell in np.ndindex(values.shape):
 
@@ -84,7 +84,7 @@ def test_tables_weighted_to_those_who_answered_cover_and_a_known_number_of_them_
     """1,000 collections: the smallest coverage of right intervals is 0.95 - 4 x 0.007. The wrong
     variant takes for known how many answered."""
     weights = by_division(ANSWERED.sum(axis=0))
-    truth, layout = float(ANSWERED[1] @ weights), Layout(FOUR, np.ones((1, 3)))
+    truth, layout = float(ANSWERED[1] @ weights), CellSums(FOUR, np.ones((1, 3)))
     right, wrong, several = [], [], []
     for joint in answered_joints(1000, 4):
         values, jacobian = weighted(joint, layout, [KNOWN])
@@ -94,7 +94,7 @@ def test_tables_weighted_to_those_who_answered_cover_and_a_known_number_of_them_
             < Z * np.sqrt(jacobian[1, 0] @ joint.covariance @ jacobian[1, 0])
         )
         among = joint.estimate.ravel()[FOUR[-1]]
-        fixed = Margin("", tuple("nya"), among * by_division(among), np.eye(3))
+        fixed = MarginCells("", tuple("nya"), among * by_division(among), np.eye(3))
         slopes = weighted(joint, layout, [fixed])[1][1, 0]
         wrong.append(abs(values[1, 0] - truth) < Z * error_of(slopes, joint))
     limit = 4 * np.sqrt(0.05 * 0.95 / 1000)

@@ -14,8 +14,8 @@ from incrowd.estimation.cells import (
     expected_cells,
     planned_noise,
 )
-from incrowd.estimation.interactions import Source, combined, single_bit
-from incrowd.plans import Cells
+from incrowd.estimation.interactions import CellSource, combined, single_bit
+from incrowd.plans import CellsMessage
 from tests.oracles.parities import messages_of, survey_of
 
 CELLS = list(itertools.product((0, 1), repeat=2))
@@ -61,7 +61,7 @@ def test_a_table_of_three_bits_is_that_of_least_squares():
 
 def test_a_crossed_table_and_parities_are_combined():
     """With the four cells of the same questions, whose noise is independent."""
-    crossed = Source(
+    crossed = CellSource(
         ("b", "a"), (True, True), np.array([[0.3, 0.2], [0.15, 0.35]]), 0.05, 1 / 0.05, 0.02
     )
     found = combined([*sources(SHARES, VARIANCES), crossed], ("a", "b"))
@@ -76,7 +76,7 @@ def test_a_crossed_table_and_parities_are_combined():
 
 
 def test_a_question_with_several_answers_takes_nothing_from_parities_of_others():
-    options = Source(("m", "a"), (False, True), np.full((3, 2), 0.2), 0.01, 100.0)
+    options = CellSource(("m", "a"), (False, True), np.full((3, 2), 0.2), 0.01, 100.0)
     alone = combined([options], ("m", "a"))
     with_bits = combined([options, *sources(SHARES, VARIANCES)], ("m", "a"))
     assert with_bits.shares == pytest.approx(alone.shares)
@@ -156,4 +156,4 @@ def test_a_sender_shifts_a_pair_most_by_reports_of_its_parity():
     assert reading.largest_shift(table, anywhere) == pytest.approx(7 * worth[True])
     bits = FalseReports(lambda message: 7 * (not message.parities), shared=True)
     assert reading.largest_shift(table, bits) == pytest.approx(7 * worth[False])
-    assert isinstance(messages[0], Cells) and worth[True] > worth[False]
+    assert isinstance(messages[0], CellsMessage) and worth[True] > worth[False]

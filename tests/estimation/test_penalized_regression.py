@@ -16,11 +16,11 @@ import pytest
 from scipy.special import expit
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.estimation.regression.evidence import Table
+from incrowd.estimation.regression.evidence import JointTable
 from incrowd.estimation.regression.fitting import fit_tables, refusal_risk
 from incrowd.estimation.regression.model import Model, design
 from incrowd.estimation.regression.penalized import (
-    Cells,
+    StackedCells,
     cells_of,
     penalized_root,
     score_interval,
@@ -64,7 +64,7 @@ def counted(model, counts, noise=None):
 
 
 def cells(model, *tables, sampled=True):
-    parts = [Table(joint, design(model, {}), "logistic") for joint in tables]
+    parts = [JointTable(joint, design(model, {}), "logistic") for joint in tables]
     return cells_of(Strata(parts, sampled))
 
 
@@ -111,7 +111,9 @@ def one_share(share, people, noise=0.0, sampled=True):
     shares = np.array([1 - share, share])
     both = np.array([[1.0, -1.0], [-1.0, 1.0]])
     sampling = both * max(share * (1 - share), 0) / people if sampled else None
-    return Cells(np.ones((1, 2)), np.array([0.0, 1.0]), shares, both * noise**2, sampling, people)
+    return StackedCells(
+        np.ones((1, 2)), np.array([0.0, 1.0]), shares, both * noise**2, sampling, people
+    )
 
 
 @pytest.mark.parametrize(("share", "noise"), [(0.3, 0.0), (0.3, 0.05), (0.02, 0.01), (-0.01, 0.02)])

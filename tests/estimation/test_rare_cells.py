@@ -21,7 +21,7 @@ from incrowd.estimation.decoders import least_noise, question_decoder
 from incrowd.estimation.ratios import DIFFERENCE, ODDS, GroupShares
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import OpenAxis, across, combined, reach
-from incrowd.estimation.weighting.margins import Layout, Margin, weighted
+from incrowd.estimation.weighting.margins import CellSums, MarginCells, weighted
 from incrowd.estimation.weighting.weighting import of_those_who_answered
 from incrowd.survey import NO_ANSWER, Choice, Multi, YesNo
 from tests.estimation.conftest import Setting
@@ -140,8 +140,8 @@ def test_rare_cells_weighted_to_a_margin_cover(noise, trials):
     shares = np.array([[0.2], [0.8]]) * among
     setting = Setting((SEX, B), (BitFlip.at_least(noise),) * 2, shares, 2000)
     places = np.arange(12).reshape(3, 4)
-    layout = Layout(places[:2].T, np.ones((1, 2)))
-    margin = Margin("sex", ("f", "m"), np.array([0.5, 0.5]), np.eye(2))
+    layout = CellSums(places[:2].T, np.ones((1, 2)))
+    margin = MarginCells("sex", ("f", "m"), np.array([0.5, 0.5]), np.eye(2))
     made = []
     for joint in setting.joints(setting.collections(32, trials), margin=True):
         values, jacobian = weighted(joint, layout, [margin])

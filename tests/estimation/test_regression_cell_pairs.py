@@ -9,13 +9,13 @@ import pytest
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import CellCounts, CellsReading
 from incrowd.estimation.regression.cell_pairs import CellPairs, cell_pairs_of_stratum
-from incrowd.estimation.regression.evidence import Table
+from incrowd.estimation.regression.evidence import JointTable
 from incrowd.estimation.regression.fitting import fit
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Model, design
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import against_others, sloped, whole
-from incrowd.plans import Cells
+from incrowd.plans import CellsMessage
 from incrowd.survey import Choice, YesNo
 
 ILL, SMOKES, OLD = YesNo(id="ill"), YesNo(id="smokes"), YesNo(id="old")
@@ -38,7 +38,7 @@ FLIP = BitFlip.at_least(0.05)
 
 
 def message(*questions, noise=FLIP):
-    return Cells(questions=questions, noise_numerator=noise.numerator)
+    return CellsMessage(questions=questions, noise_numerator=noise.numerator)
 
 
 def collected(messages, law, people, seed):
@@ -74,7 +74,7 @@ def test_where_one_message_holds_all_questions_pairs_say_what_the_table_says(mod
     town = IN_TOWN if model.open else {}
     pair = cell_pairs_of_stratum(model, town, reading, sampled=False)
     table = level_table(model.randomized, [reading], noise_only=True)
-    whole_table = Table(table, design(model, town), "linear")
+    whole_table = JointTable(table, design(model, town), "linear")
     beta = np.linspace(-0.3, 0.5, len(model.terms))
     along = np.eye(len(beta)) + 0.1
     assert pair.score(beta) == pytest.approx(whole_table.score(beta), abs=1e-12)

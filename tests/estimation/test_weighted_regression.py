@@ -26,7 +26,7 @@ from incrowd.estimation.compare import two_way
 from incrowd.estimation.regression.formula import formula_of, model_of
 from incrowd.estimation.regression.regress import weighted_fit
 from incrowd.estimation.weighting.known_margins import known_margins
-from incrowd.estimation.weighting.weighting import Change, derived
+from incrowd.estimation.weighting.weighting import TableChange, derived
 from incrowd.presentation.regressions import notes
 from incrowd.reports.tally import MessageTally, Tally, with_tables
 from tests.estimation.conftest import Setting, covered, nominal, numeric_gradient, with_pairs
@@ -169,7 +169,7 @@ def test_weights_that_are_taken_as_known_do_not_cover(monkeypatch):
 
 def comparisons(made, tallies, margins):
     """Ends of the intervals: of a share, of a difference, of odds ratios."""
-    change = Change(known_margins(made.survey, margins) if margins else (), answered=False)
+    change = TableChange(known_margins(made.survey, margins) if margins else (), answered=False)
     for each in tallies:
         held = with_tables(made, each, [("smokes", "ill", "sex")])
         found = two_way(derived(made, held, ("smokes", "ill"), change).weighted, made.guarantee, 1)

@@ -10,7 +10,7 @@ from incrowd.collection.claims import release_of
 from incrowd.collection.collector import app, collections, on_spark, places, receipt
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.opening import Opener
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.folders import exclusive
 from incrowd.collection.machine import system
@@ -40,7 +40,7 @@ def folder_of(folder, bundle=INVITED):
         header = Collection(INVITED.plan.digest, number, message.bits, empty, **about)
         write_reports(header, [], path)
         digest = receipt.hashlib.sha256(path.read_bytes()).hexdigest()
-        messages.append(receipt.Opened(id=about["id"], reports=0, sha256=digest))
+        messages.append(receipt.OpenedCollection(id=about["id"], reports=0, sha256=digest))
     rejected = {"unopened": HEADER.reports}
     found = receipt.receipt_of(signed, INVITED, rejected, [0], messages)
     save_receipt(found, folder)
@@ -106,18 +106,18 @@ def no_text(folder):
 
 def key_twice(folder):
     for _ in range(2):
-        places.new_key(Places(folder))
+        places.new_key(CollectorPlaces(folder))
 
 
 def another_bundle(folder):
     write_private(folder / "bundle.json", INVITED.encoded)
-    keep_bundle(Places(folder), file(folder, "other.json", OPEN.encoded))
+    keep_bundle(CollectorPlaces(folder), file(folder, "other.json", OPEN.encoded))
 
 
 def contradicted(folder):
     other = sign(replace(HEADER, issued=HEADER.issued + 1), SHUFFLER).encoded
     for start in (START, other):
-        with Taking(INVITED, Places(folder).releases(INVITED)) as taking:
+        with Taking(INVITED, CollectorPlaces(folder).releases(INVITED)) as taking:
             taking.add(start + BODY)
             taking.done()
 
@@ -144,7 +144,7 @@ def two_at_once(folder):
 
 
 def stopped(folder):
-    service = app._Service(Places(folder), INVITED, RECEIVER, CollectorSettings(), system)
+    service = app._Service(CollectorPlaces(folder), INVITED, RECEIVER, CollectorSettings(), system)
     service.stopping = True
     service.go_on(1)
 
@@ -157,7 +157,7 @@ CASES = {
     "key: none": lambda folder: places.load_private(folder / "none", INVITED),
     "key: short": lambda folder: places.load_private(file(folder, "k", b"abc"), INVITED),
     "key: of another": lambda folder: places.load_private(file(folder, "k", bytes(32)), INVITED),
-    "bundle: none": lambda folder: keep_bundle(Places(folder), None),
+    "bundle: none": lambda folder: keep_bundle(CollectorPlaces(folder), None),
     "bundle: another": another_bundle,
     "folder: in use": two_at_once,
     "bundle: not there": lambda folder: command(*TYPED_OPEN, "--bundle", folder / "none"),

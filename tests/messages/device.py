@@ -7,9 +7,9 @@ from unittest import mock
 import httpx
 
 from incrowd.collection import rehearsal
-from incrowd.collection.device.crowd import Crowd, send_each
+from incrowd.collection.device.crowd import CrowdUploads, send_each
 from incrowd.collection.device.device import Device, _within, checked_code, stratum_number
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.device.promising import promised
 from incrowd.collection.device.sending import fetch
 from incrowd.collection.page.files import PageContent, page_files, shipped
@@ -67,7 +67,7 @@ def twice(folder):
 
 def sent_by_another_window(folder):
     """Another window has finished while this one waited for the tokens of the same upload."""
-    memory = Memory(folder)
+    memory = DeviceMemory(folder)
     memory.note(OPEN)
     memory.exchange(OPEN, b"old", b"new")
 
@@ -96,7 +96,7 @@ def remembered(name, content):
 
 def with_a_folder(folder):
     """A memory with a folder where the upload should be."""
-    memory = Memory(folder)
+    memory = DeviceMemory(folder)
     memory.keep(OPEN, b"")
     (path,) = folder.glob("*.upload")
     path.unlink()
@@ -173,7 +173,7 @@ class Late:
 
 
 def refused_uploads(_):
-    return rehearsal._check_all_came(Crowd(9, 8, 0, {"closed": 1}, 8, 1, 1.0))
+    return rehearsal._check_all_came(CrowdUploads(9, 8, 0, {"closed": 1}, 8, 1, 1.0))
 
 
 class Nobody:
@@ -217,8 +217,8 @@ CASES = {
     "a memory that is a folder": remembered("answered", None),
     "an upload in the place of a folder": keep_over_a_folder,
     "a kept upload that is a folder": kept_in_a_folder,
-    "a memory below a file": lambda folder: Memory(file(folder, "file") / "home").note(OPEN),
-    "a memory in a file": lambda folder: Memory(file(folder, "file")).keep(OPEN, b""),
+    "a memory below a file": lambda folder: DeviceMemory(file(folder, "file") / "home").note(OPEN),
+    "a memory in a file": lambda folder: DeviceMemory(file(folder, "file")).keep(OPEN, b""),
     "too few codes": lambda _: send_each(INVITED, Nobody, connection(Shuffler(OPEN)), codes=[]),
     "a crowd that is too small": lambda _: rehearsal.crowd_of(20),
     "a crowd that is refused": refused_uploads,

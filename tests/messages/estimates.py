@@ -6,7 +6,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, independence_test
 from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
 from incrowd.estimation.delta_method import pick
-from incrowd.estimation.interactions import Source, combined
+from incrowd.estimation.interactions import CellSource, combined
 from incrowd.estimation.postprocess import (
     bootstrap_bias,
     make_consistent,
@@ -85,7 +85,7 @@ CASES = {
         *"abcd", places=np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[:, :, None], cohorts=2, bits=16
     ),
     "cells that no message holds": lambda _: combined(
-        [Source(("a",), (True,), SHARES, 1.0, 1.0)], ("a", "b")
+        [CellSource(("a",), (True,), SHARES, 1.0, 1.0)], ("a", "b")
     ),
     "a table of an unknown question": lambda _: estimated(tables=[["z"]]),
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from incrowd.estimation.weighting.margins import Margin, raked
+from incrowd.estimation.weighting.margins import MarginCells, raked
 from tests.messages.shared import YESNO, file, made, options, reports, survey
 from tests.messages.strata import DRINKS, FACULTY
 
@@ -116,8 +116,8 @@ CASES = {
     "margins that cannot be met": lambda _: raked(
         np.array([0.5, 0.0, 0.0, 0.5]),
         [
-            Margin("a", ("no", "yes"), np.array([0.6, 0.4]), np.eye(2).repeat(2, axis=1)),
-            Margin("b", ("x", "y"), np.array([0.4, 0.6]), np.tile(np.eye(2), 2)),
+            MarginCells("a", ("no", "yes"), np.array([0.6, 0.4]), np.eye(2).repeat(2, axis=1)),
+            MarginCells("b", ("x", "y"), np.array([0.4, 0.6]), np.tile(np.eye(2), 2)),
         ],
     ),
     "hardly anybody answered": silent(incrowd.compare, "a", "b"),

@@ -9,8 +9,8 @@ from starlette.datastructures import QueryParams, UploadFile
 from incrowd.errors import TableError
 from incrowd.estimation.regression.results import Regression
 from incrowd.studio import results
-from incrowd.studio.calculations import Cache, Order, computed
-from incrowd.studio.calls import Call, Choice, choice_of
+from incrowd.studio.calculations import Cache, CalculationOrder, computed
+from incrowd.studio.calls import Call, CallChoice, choice_of
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import ReportSource, plan_path, sources
 from incrowd.studio.work import Job
@@ -66,7 +66,7 @@ def of_no_coefficients(_):
 def failed(folder):
     """An error of the work in a process."""
     chosen = with_reports(folder)
-    choice = Choice(tables=("a",))
+    choice = CallChoice(tables=("a",))
     desk = results._desk(Project(folder), chosen, choice)
     order = results._order(Project(folder), desk, choice.call)
     job = Job(state="failed", error=TableError.of("table", "x", "use one of a, b"))
@@ -79,20 +79,23 @@ def failed(folder):
 def unusable(folder):
     file(folder, REPORTS)
     (chosen,) = sources(Project(folder))
-    results._desk(Project(folder), chosen, Choice())
+    results._desk(Project(folder), chosen, CallChoice())
 
 
 def gone(folder):
     """A link to a file that is not there any more."""
     (folder / REPORTS).symlink_to(folder / "nothing.parquet")
     (chosen,) = sources(Project(folder))
-    results._desk(Project(folder), chosen, Choice())
+    results._desk(Project(folder), chosen, CallChoice())
 
 
 def regression_of_a_tally(folder):
     plan, tally = plan_file(folder), folder / "tally.json"
     command("tally", plan, reports_file(folder), "-o", tally)
-    computed(lambda _: None, Order(plan, tally, None, Call("regress", ("a",), (("on", ("b",)),))))
+    computed(
+        lambda _: None,
+        CalculationOrder(plan, tally, None, Call("regress", ("a",), (("on", ("b",)),))),
+    )
 
 
 def uploaded(handler, name="", content=b"", size=None):
@@ -110,7 +113,7 @@ def uploaded(handler, name="", content=b"", size=None):
 
 CASES = {
     "an unknown view": lambda _: choice_of(QueryParams("view=pie")),
-    "a formula without predictors": lambda _: Choice(view="regress", formula="smokes").call,
+    "a formula without predictors": lambda _: CallChoice(view="regress", formula="smokes").call,
     "reports that are none": unusable,
     "reports that are gone": gone,
     "reports without a plan": lambda folder: plan_path(

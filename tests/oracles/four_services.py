@@ -25,12 +25,12 @@ import incrowd
 from incrowd.collection import folders, grouping
 from incrowd.collection.collector import app as collector
 from incrowd.collection.collector import keeper as collecting
-from incrowd.collection.collector.places import Places, load_private
+from incrowd.collection.collector.places import CollectorPlaces, load_private
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.delivery import courier
 from incrowd.collection.device import Device
 from incrowd.collection.device.connection import Connection, Patience
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.inviter import app as inviter
 from incrowd.collection.inviter import setup as inviting
 from incrowd.collection.inviter.init import InviterKeys
@@ -108,7 +108,7 @@ class Person:
     number: int
     stratum: int
     kind: int
-    memory: Memory
+    memory: DeviceMemory
     spoils: bool = False
     known: str = OUT
     draws: int = 0
@@ -300,13 +300,13 @@ class Second(Party):
 
 class Collector(Party):
     def install(self):
-        places = Places(self.folder)
+        places = CollectorPlaces(self.folder)
         write_private(places.private, mixers.COLLECTOR_KEY.secret)
         write_private(places.bundle, BUNDLE.encoded)
 
     def run(self):
         """It does not start again after everything is opened."""
-        self.places = Places(self.folder)
+        self.places = CollectorPlaces(self.folder)
         collecting.keep_bundle(self.places, None)
         self.is_over = not self.places.private.exists()
         if self.is_over:
@@ -460,7 +460,7 @@ class FourServices(RuleBasedStateMachine):
 
     def person(self, number, stratum, kind, **more):
         folder = self.folder / "people" / f"{number}-{kind}"
-        self.people.append(Person(number, stratum, kind, Memory(folder), **more))
+        self.people.append(Person(number, stratum, kind, DeviceMemory(folder), **more))
         return self.people[-1]
 
     @precondition(lambda self: self.people)

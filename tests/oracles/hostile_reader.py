@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from incrowd.encoding.formats.reader import Content, Reader
-from incrowd.encoding.formats.registry import Format
+from incrowd.encoding.formats.registry import FileFormat
 
 MAGIC = b"%hostile "
-HOSTILE = Format("hostile", "Hostile", (".hostile",), __name__, (MAGIC,))
+HOSTILE = FileFormat("hostile", "Hostile", (".hostile",), __name__, (MAGIC,))
 
 
 def crash():

@@ -19,7 +19,7 @@ from incrowd.collection.protocol.bundle import ShufflerBundle
 from incrowd.collection.protocol.plaintext import filled
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.encoding.records import EncodedAnswers, pack
-from incrowd.plans import Cells, Plan
+from incrowd.plans import CellsMessage, Plan
 from incrowd.plans.digests import canonical, digest_of
 from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.sampling.randomize import randomize_message
@@ -93,7 +93,7 @@ def person(number):
 def message_case(message, people, name):
     stream = Recorded(name)
     reports = [each.tobytes() for each in randomize_message(PLAN, message, people, stream)]
-    if isinstance(message, Cells):
+    if isinstance(message, CellsMessage):
         return cells_case(message, people, reports)
     record = pack(message.questions, people.encoded, 1)[0].tobytes()
     return {"record": record.hex(), "reports": hexed(reports), "words": stream.text}

@@ -17,7 +17,7 @@ from pathlib import Path
 import uvicorn
 
 import incrowd
-from incrowd.collection.collector.places import Places, new_key
+from incrowd.collection.collector.places import CollectorPlaces, new_key
 from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.mixer.app import application
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
@@ -88,7 +88,7 @@ def bundle_at(shuffler, survey, folder, kem=X25519, **changes):
         codes=True,
         shuffler=shuffler,
         collector="https://count.example",
-        key_configuration=new_key(Places(folder / "collector"), kem=kem).encoded.hex(),
+        key_configuration=new_key(CollectorPlaces(folder / "collector"), kem=kem).encoded.hex(),
         **changes,
     )
     made = make_bundle(incrowd.plan(survey), terms)

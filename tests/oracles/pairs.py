@@ -23,7 +23,7 @@ from incrowd.collection.mixer.init import make_bundle
 from incrowd.errors import IncrowdError, PlanError, ProtocolError, UsageError
 from incrowd.estimation.results import Received
 from incrowd.guarantees import against, guarantee_of, planned, spent
-from incrowd.plans import Cells, JointReport, Plan
+from incrowd.plans import CellsMessage, JointReport, Plan
 from incrowd.plans.grouping import default_groups, grouping
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.slots import HEADER_BYTES, shared, slots_of, tail
@@ -160,7 +160,7 @@ def messages(survey):
         questions = tuple(map(survey.question, group.questions))
         if group.cells:
             noise = round((NOISE if group.parities else QUIET) * DENOMINATOR)
-            yield Cells(questions=questions, noise_numerator=noise, parities=group.parities)
+            yield CellsMessage(questions=questions, noise_numerator=noise, parities=group.parities)
         else:
             fixed = all(question.randomizer for question in questions)
             noise = None if fixed else round(NOISE * DENOMINATOR)

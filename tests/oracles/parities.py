@@ -1,6 +1,6 @@
 """Surveys of yes/no questions, and messages that send them as parities and single bits."""
 
-from incrowd.plans import Cells
+from incrowd.plans import CellsMessage
 from incrowd.survey import Survey
 
 
@@ -12,5 +12,7 @@ def survey_of(count, **changes):
 
 def messages_of(survey, pair, single):
     """Parities of all questions and a bit for each. pair, single: numerators of their noise."""
-    bits = [Cells(questions=(question,), noise_numerator=single) for question in survey.questions]
-    return [Cells(questions=survey.questions, noise_numerator=pair, parities=True), *bits]
+    bits = [
+        CellsMessage(questions=(question,), noise_numerator=single) for question in survey.questions
+    ]
+    return [CellsMessage(questions=survey.questions, noise_numerator=pair, parities=True), *bits]

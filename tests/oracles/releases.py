@@ -4,7 +4,7 @@ import hashlib
 
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import sign
-from incrowd.plans.claims import Claims, Release
+from incrowd.plans.claims import ClaimedRelease, Claims
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import INVITED, PEOPLE, SHUFFLER, seal
 
@@ -19,7 +19,7 @@ def claims(bundle="a bundle", **changes):
 
 
 def stated_release(name="a release", people=2000, strata=(0,), **changes):
-    return Release(claims=claims(**changes), id=digest(name), people=people, strata=strata)
+    return ClaimedRelease(claims=claims(**changes), id=digest(name), people=people, strata=strata)
 
 
 # --- on the wire ---------------------------------------------------------------------------------

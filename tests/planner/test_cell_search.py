@@ -18,10 +18,10 @@ from incrowd.planner.cell_search import (
     search,
     without_contained,
 )
-from incrowd.planner.effects import Effects, Variable, excess_alone, footprint
-from incrowd.planner.leak_shares import Limits, Use, log_odds
+from incrowd.planner.effects import Effects, SearchVariable, excess_alone, footprint
+from incrowd.planner.leak_shares import LeakLimits, Use, log_odds
 
-TWO, THREE, FOUR, FIVE = (Variable(c) for c in (2, 3, 4, 5))
+TWO, THREE, FOUR, FIVE = (SearchVariable(c) for c in (2, 3, 4, 5))
 HEALTH = (TWO, FOUR, FOUR, FIVE, TWO)
 HEALTH_TABLES = tuple(map(frozenset, ([0, 1], [2], [3], [4])))
 
@@ -36,7 +36,7 @@ def random_survey(seed, questions, tables, most):
     while len(wanted) < tables:
         size = rng.choice([1, 2, 2, 2, 3])
         wanted.add(frozenset(rng.choice(questions, size, replace=False).tolist()))
-    variables = tuple(Variable(int(c)) for c in rng.integers(2, most + 1, questions))
+    variables = tuple(SearchVariable(int(c)) for c in rng.integers(2, most + 1, questions))
     return variables, without_contained(sorted(wanted, key=sorted))
 
 
@@ -64,8 +64,8 @@ def records(variables):
 
 @pytest.mark.parametrize(
     "variables",
-    [[THREE], [TWO, TWO], [TWO, THREE], [Variable(4, 2)], [Variable(3, 2)], [Variable(3, 2), TWO],
-     [Variable(4, 2), TWO, TWO], [Variable(4, 5), THREE]],
+    [[THREE], [TWO, TWO], [TWO, THREE], [SearchVariable(4, 2)], [SearchVariable(3, 2)],
+     [SearchVariable(3, 2), TWO], [SearchVariable(4, 2), TWO, TWO], [SearchVariable(4, 5), THREE]],
 )  # fmt: skip
 def test_changed_bits_are_those_of_the_worst_pair_of_records(variables):
     every = set(records(variables))
@@ -126,7 +126,7 @@ def dense_inflation(variables, table, messages, leaks):
     return 1 + np.trace(cells @ covariance @ cells.T) / len(cells) / sampling
 
 
-SEVERAL = Variable(3, 2)
+SEVERAL = SearchVariable(3, 2)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ SEVERAL = Variable(3, 2)
 )  # fmt: skip
 def test_inflations_are_those_of_dense_least_squares(variables, messages, tables):
     leaks = np.random.default_rng(5).uniform(0.2, 3.0, len(messages))
-    found = inflations(SearchTask(variables, tables, Limits(1.0)), messages, leaks)
+    found = inflations(SearchTask(variables, tables, LeakLimits(1.0)), messages, leaks)
     oracle = [dense_inflation(variables, table, messages, leaks) for table in tables]
     assert found == pytest.approx(oracle, rel=1e-9)
 
@@ -210,7 +210,7 @@ def optimum(problem, messages):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_leaks_are_those_of_a_convex_solver(seed, mean):
     variables, tables = random_survey(seed, 6, 7, 4)
-    problem = SearchTask(variables, tables, Limits(50.0), mean)
+    problem = SearchTask(variables, tables, LeakLimits(50.0), mean)
     found = evaluate(problem, tables)
     assert found.excess == pytest.approx(optimum(problem, tables), rel=2e-4)
     assert found.use.leak == pytest.approx(50.0)
@@ -220,10 +220,10 @@ def test_the_leaks_are_those_of_a_convex_solver(seed, mean):
 
 def test_tables_without_common_questions_have_the_same_inflation():
     """Sum of (changed bits x cells) over what may leak; a lone yes/no costs 4."""
-    (found,) = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0)))
+    (found,) = search(SearchTask(HEALTH, HEALTH_TABLES, LeakLimits(1000.0)))
     assert set(found.messages) == set(HEALTH_TABLES)
     assert found.excess == pytest.approx((2 * 8 + 2 * 4 + 2 * 5 + 4) / 1000, rel=1e-9)
-    (mean,) = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0), mean=True))
+    (mean,) = search(SearchTask(HEALTH, HEALTH_TABLES, LeakLimits(1000.0), mean=True))
     roots = sum(math.sqrt(cost) for cost in (16, 8, 10, 4))
     assert mean.excess == pytest.approx(roots**2 / 4 / 1000, rel=1e-3)
 
@@ -239,7 +239,7 @@ def test_tables_without_common_questions_have_the_same_inflation():
 )
 def test_the_example_keeps_nearly_all_of_its_precision(people, epsilon, precise_as):
     """People that every table is worth, by an independent computation; homogeneous crowds."""
-    problem = SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0))
+    problem = SearchTask(HEALTH, HEALTH_TABLES, LeakLimits(1000.0))
     (found,) = search(problem)
     counts = [footprint(problem.among(message)).changed for message in found.messages]
     relative = np.array(found.leaks) / found.leaks[0]
@@ -280,7 +280,7 @@ def partitions(items):
 @pytest.mark.parametrize("seed", range(8))
 def test_no_partition_of_the_tables_is_better(seed):
     variables, tables = random_survey(100 + seed, 5, 6, 3 + seed % 3)
-    problem = SearchTask(variables, tables, Limits(1.0))
+    problem = SearchTask(variables, tables, LeakLimits(1.0))
     ways = {
         without_contained([frozenset().union(*p) for p in parts]) for parts in partitions(tables)
     }
@@ -306,12 +306,12 @@ def test_the_cheapest_cover_is_that_of_all_partitions():
 
 def test_questions_that_share_tables_are_crossed():
     """All pairs of three yes/no questions: one message of 8 cells costs 16, three of 4 cost 24."""
-    problem = SearchTask((TWO,) * 3, sets([0, 1], [1, 2], [0, 2]), Limits(1.0))
+    problem = SearchTask((TWO,) * 3, sets([0, 1], [1, 2], [0, 2]), LeakLimits(1.0))
     assert search(problem)[0].messages == sets([0, 1, 2])
 
 
 def test_tables_of_one_question_inside_another_cost_nothing():
-    problem = SearchTask((TWO, FIVE), sets([0, 1], [0], [1]), Limits(10.0))
+    problem = SearchTask((TWO, FIVE), sets([0, 1], [0], [1]), LeakLimits(10.0))
     (found,) = search(problem)
     assert found.messages == sets([0, 1])
     assert inflations(problem, found.messages, found.leaks) == pytest.approx([3.0] * 3)
@@ -319,20 +319,20 @@ def test_tables_of_one_question_inside_another_cost_nothing():
 
 def test_a_table_of_many_cells_starves_no_other():
     """Half of the leak each; 10^5 cells beside one yes/no would leave it next to nothing."""
-    variables = (Variable(100_000), TWO)
-    (found,) = search(SearchTask(variables, sets([0], [1]), Limits(1000.0)))
+    variables = (SearchVariable(100_000), TWO)
+    (found,) = search(SearchTask(variables, sets([0], [1]), LeakLimits(1000.0)))
     assert dict(zip(found.messages, found.leaks, strict=True)) == pytest.approx(
         {frozenset([0]): 250.0, frozenset([1]): 500.0}
     )
     assert found.excess == pytest.approx(4 / 500)
     tables = sets([0], [1])
-    result = inflations(SearchTask(variables, tables, Limits(1.0)), found.messages, found.leaks)
+    result = inflations(SearchTask(variables, tables, LeakLimits(1.0)), found.messages, found.leaks)
     assert result == pytest.approx([1 + 1e5 / 250, 1 + 4 / 500])
 
 
 def test_a_table_that_is_named_larger_gets_an_equal_share():
     """Unless it lies in a wanted table, or in another of them."""
-    variables, limits, larger = (FIVE, FOUR, TWO), Limits(1000.0), sets([0, 1, 2], [0, 2])
+    variables, limits, larger = (FIVE, FOUR, TWO), LeakLimits(1000.0), sets([0, 1, 2], [0, 2])
     (found,) = search(SearchTask(variables, sets([0], [1]), limits, larger=larger))
     assert found.messages == sets([0], [1], [0, 1, 2])
     assert found.leaks[2] == pytest.approx(1000 / 3 / 2)
@@ -341,14 +341,16 @@ def test_a_table_that_is_named_larger_gets_an_equal_share():
 
 
 def test_a_small_table_inside_a_large_one_gets_a_message_of_its_own():
-    variables = (Variable(400), THREE)
-    (found,) = search(SearchTask(variables, sets([0, 1], [1]), Limits(1000.0)))
+    variables = (SearchVariable(400), THREE)
+    (found,) = search(SearchTask(variables, sets([0, 1], [1]), LeakLimits(1000.0)))
     assert set(found.messages) == set(sets([0, 1], [1]))
 
 
 def test_two_questions_of_several_answers_are_never_crossed():
-    variables = (Variable(3, 2), Variable(3, 2), TWO)
-    found = search(SearchTask(variables, sets([0, 2], [1, 2]), Limits(100.0, local_epsilon=3.0)))
+    variables = (SearchVariable(3, 2), SearchVariable(3, 2), TWO)
+    found = search(
+        SearchTask(variables, sets([0, 2], [1, 2]), LeakLimits(100.0, local_epsilon=3.0))
+    )
     assert all(set(c.messages) == set(sets([0, 2], [1, 2])) for c in found)
 
 
@@ -357,7 +359,7 @@ def test_two_questions_of_several_answers_are_never_crossed():
 
 def test_the_local_epsilon_is_kept_at_the_same_inflation_of_all():
     """Messages of different questions: the one inflation at which all ln(p / q) add up to it."""
-    limits = Limits(1000.0, local_epsilon=20.0)
+    limits = LeakLimits(1000.0, local_epsilon=20.0)
     found = evaluate(SearchTask(HEALTH, HEALTH_TABLES, limits), HEALTH_TABLES)
     assert found.use.local_epsilon == pytest.approx(20.0, rel=1e-9)
     assert found.use.leak < 1000
@@ -369,25 +371,25 @@ def test_the_local_epsilon_is_kept_at_the_same_inflation_of_all():
 def test_a_local_epsilon_crosses_what_would_otherwise_be_apart():
     """Logarithms add up: fewer, larger messages leave more for each."""
     tables = sets(*([i] for i in range(4)))
-    free = search(SearchTask((TWO,) * 4, tables, Limits(1000.0)))
-    held = search(SearchTask((TWO,) * 4, tables, Limits(1000.0, local_epsilon=8.0)))
-    apart = evaluate(SearchTask((TWO,) * 4, tables, Limits(1000.0, local_epsilon=8.0)), tables)
+    free = search(SearchTask((TWO,) * 4, tables, LeakLimits(1000.0)))
+    held = search(SearchTask((TWO,) * 4, tables, LeakLimits(1000.0, local_epsilon=8.0)))
+    apart = evaluate(SearchTask((TWO,) * 4, tables, LeakLimits(1000.0, local_epsilon=8.0)), tables)
     assert free[-1].excess <= 16 / 1000 * (1 + 1e-9)
     assert held[-1].excess < apart.excess * 0.9
     assert held[0].use.local_epsilon <= 8.0 * (1 + 1e-9)
 
 
 def test_fewer_reports_are_sent_if_fewer_are_allowed():
-    free = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0)))[0]
-    few = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0, reports=2.5)))[0]
+    free = search(SearchTask(HEALTH, HEALTH_TABLES, LeakLimits(1000.0)))[0]
+    few = search(SearchTask(HEALTH, HEALTH_TABLES, LeakLimits(1000.0, reports=2.5)))[0]
     assert few.use.reports <= 2.5 < free.use.reports
     assert few.excess > free.excess
-    assert search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0, reports=0.5))) == ()
+    assert search(SearchTask(HEALTH, HEALTH_TABLES, LeakLimits(1000.0, reports=0.5))) == ()
 
 
 def test_the_slots_are_enough():
     """The chance of more reports than slots, by convolution of the bits that are sent."""
-    for variables, leak in [([TWO, FOUR], 2.0), ([FIVE], 4.0), ([Variable(300)], 0.5)]:
+    for variables, leak in [([TWO, FOUR], 2.0), ([FIVE], 4.0), ([SearchVariable(300)], 0.5)]:
         sent, law = footprint(variables), np.ones(1)
         use = Use.of([sent], np.array([leak]), 1e-9)
         q = 1 / (1 + math.exp(log_odds(np.array(leak))))

@@ -11,15 +11,15 @@ from scipy.optimize import minimize_scalar
 import incrowd
 from incrowd.guarantees import recertify
 from incrowd.planner.cell_search import SearchTask, inflations, search
-from incrowd.planner.effects import Variable, best_ratio
-from incrowd.planner.leak_shares import Limits, log_odds
+from incrowd.planner.effects import SearchVariable, best_ratio
+from incrowd.planner.leak_shares import LeakLimits, log_odds
 from incrowd.planner.parity_search import candidates
 from incrowd.planner.precision import guessed_excess
 from incrowd.plans.changes import families
 from incrowd.plans.sent import sent_by
 from tests.conftest import slowly
 
-TWO, THREE, SEVERAL = Variable(2), Variable(3), Variable(3, 2)
+TWO, THREE, SEVERAL = SearchVariable(2), SearchVariable(3), SearchVariable(3, 2)
 
 
 def all_pairs(places):
@@ -27,7 +27,7 @@ def all_pairs(places):
 
 
 def task(variables, tables, mean=False, **limits):
-    return SearchTask(tuple(variables), tuple(tables), Limits(1.0, **limits), mean)
+    return SearchTask(tuple(variables), tuple(tables), LeakLimits(1.0, **limits), mean)
 
 
 def kinds(found):
@@ -185,9 +185,9 @@ def test_few_wanted_pairs_are_cells():
 )
 def test_limits_are_kept(limit, share):
     """Where parities send or leak too much, what the search for cells finds can be chosen."""
-    [free] = candidates(replace(task([TWO] * 9, all_pairs(range(9))), limits=Limits(100.0)))
+    [free] = candidates(replace(task([TWO] * 9, all_pairs(range(9))), limits=LeakLimits(100.0)))
     assert free.parities
-    limits = Limits(100.0, **{limit: share * getattr(free.use, limit)})
+    limits = LeakLimits(100.0, **{limit: share * getattr(free.use, limit)})
     problem = replace(task([TWO] * 9, all_pairs(range(9))), limits=limits)
     [found] = candidates(problem)
     assert found.fits and getattr(found.use, limit) <= getattr(limits, limit) * (1 + 1e-9)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.estimation.precision import Axis
+from incrowd.estimation.precision import CellAxis
 from incrowd.guarantees import recertify
-from incrowd.planner.allocation import Limits, Load, allocate, grid
+from incrowd.planner.allocation import AllocationLimits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast
 from incrowd.planner.groups import joint_ways
@@ -139,13 +139,13 @@ def test_several_messages_end_to_end(tmp_path):
 @pytest.mark.parametrize("budget", [1, 3, 8])
 def test_allocation_is_no_worse_than_any_on_its_grid(budget):
     """Two messages, every pair of copies and noise tried by hand."""
-    tables = ((Axis(0.5, 2),), (Axis(0.5, 2), Axis(0.5, 2)))
+    tables = ((CellAxis(0.5, 2),), (CellAxis(0.5, 2), CellAxis(0.5, 2)))
     copies = tuple(range(1, budget))
     loads = [
         Load(1, 0.0, 1, copies or (1,), tables[:1]),
         Load(4, 0.0, 1, copies or (1,), tables[1:]),
     ]
-    limits = Limits(signal=50.0, budget=budget, points=200)
+    limits = AllocationLimits(signal=50.0, budget=budget, points=200)
     found = allocate(loads, limits)
     if budget == 1:
         assert found is None

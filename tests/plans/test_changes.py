@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from incrowd.plans import Cells, JointReport
+from incrowd.plans import CellsMessage, JointReport
 from incrowd.plans.changes import families
 from incrowd.survey import YesNo
 from tests.oracles.parities import messages_of, survey_of
@@ -90,11 +90,13 @@ def test_single_bits_count_with_the_parities_of_their_questions():
     """The least noise first, since it tells most; other messages count by themselves."""
     survey = survey_of(4)
     a, b, c, d = survey.questions
-    pairs = Cells(questions=(a, b, c), noise_numerator=2**30, parities=True)
-    bits = [Cells(questions=(q,), noise_numerator=n) for q, n in ((a, 300), (b, 100), (d, 50))]
+    pairs = CellsMessage(questions=(a, b, c), noise_numerator=2**30, parities=True)
+    bits = [
+        CellsMessage(questions=(q,), noise_numerator=n) for q, n in ((a, 300), (b, 100), (d, 50))
+    ]
     crossed, again = (
-        Cells(questions=(c, d), noise_numerator=7),
-        Cells(questions=(a,), noise_numerator=400),
+        CellsMessage(questions=(c, d), noise_numerator=7),
+        CellsMessage(questions=(a,), noise_numerator=400),
     )
     joint = JointReport(questions=(d,), noise_numerator=2**30)
     found = families([joint, *bits, crossed, again, pairs])
@@ -110,9 +112,12 @@ def test_what_two_parities_have_in_common_is_counted_once():
     survey = survey_of(3)
     a, b, c = survey.questions
     one, two = (
-        Cells(questions=asked, noise_numerator=2**30, parities=True) for asked in ((a, b), (b, c))
+        CellsMessage(questions=asked, noise_numerator=2**30, parities=True)
+        for asked in ((a, b), (b, c))
     )
-    bits = [Cells(questions=(question,), noise_numerator=100) for question in survey.questions]
+    bits = [
+        CellsMessage(questions=(question,), noise_numerator=100) for question in survey.questions
+    ]
     assert [family.messages for family in families([one, two, *bits])] == [
         (one, bits[0], bits[1]),
         (two, bits[2]),
@@ -122,5 +127,5 @@ def test_what_two_parities_have_in_common_is_counted_once():
 def test_no_question_is_lost():
     """Each message is in exactly one family, however many are alike."""
     question = YesNo(id="a", type="yesno")
-    alike = [Cells(questions=(question,), noise_numerator=100) for _ in range(3)]
+    alike = [CellsMessage(questions=(question,), noise_numerator=100) for _ in range(3)]
     assert sum(len(family.messages) for family in families(alike)) == 3

@@ -10,7 +10,7 @@ import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.errors import PlanError
-from incrowd.plans import Cells, JointReport
+from incrowd.plans import CellsMessage, JointReport
 from incrowd.survey import Choice, Multi, Text, YesNo
 from tests.conftest import planned
 
@@ -29,7 +29,7 @@ def joint(*questions, **more):
 
 
 def cells(*questions, **more):
-    return Cells(questions=questions, **{"noise_numerator": 2**30} | more)
+    return CellsMessage(questions=questions, **{"noise_numerator": 2**30} | more)
 
 
 @cache
@@ -46,7 +46,7 @@ def plan():
 def test_a_file_is_read_as_both_kinds_and_written_byte_for_byte():
     text = plan().dumps()
     again = incrowd.Plan.loads(text)
-    assert [type(message) for message in again.messages] == [JointReport, Cells]
+    assert [type(message) for message in again.messages] == [JointReport, CellsMessage]
     assert again.dumps() == text and again.digest == json.loads(text)["digest"]
 
 

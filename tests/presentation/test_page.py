@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from incrowd.accountant.analyses import ANALYSES, Analysis
-from incrowd.accountant.analyses.base import Result
+from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.schema import Contribution
 from incrowd.errors import UsageError
@@ -214,7 +214,7 @@ class Hope(Analysis):
 
     name, assumption, proved = "hope", "every-crowd-tried", False
 
-    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
         raise NotImplementedError
 
 

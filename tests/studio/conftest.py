@@ -3,7 +3,7 @@ import asyncio
 import httpx
 import pytest
 
-from incrowd.studio.access import Keys
+from incrowd.studio.access import SessionKeys
 from incrowd.studio.app import application
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
@@ -50,7 +50,7 @@ def studio(tmp_path):
 
 @pytest.fixture
 def keys():
-    return Keys(PORT)
+    return SessionKeys(PORT)
 
 
 @pytest.fixture

@@ -248,7 +248,7 @@ def test_codes_for_no_answer_are_decided_by_clicking(project, decide):
     decide(taken, "answer")
     age = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "age")
     assert "missing" not in age and "999 was taken" not in project.text()
-    decide(imports.Decision("", "", "age", "998", ()), "missing")
+    decide(imports.ImportDecision("", "", "age", "998", ()), "missing")
     age = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "age")
     assert age["missing"] == ["998"] and age["optional"] is True
 

@@ -23,10 +23,10 @@ import incrowd
 from incrowd.cli.app import main
 from incrowd.reports.tally_files import save_tally
 from incrowd.studio import results, sources
-from incrowd.studio.access import Keys
+from incrowd.studio.access import SessionKeys
 from incrowd.studio.app import application
-from incrowd.studio.calculations import Order
-from incrowd.studio.calls import Choice, choice_of
+from incrowd.studio.calculations import CalculationOrder
+from incrowd.studio.calls import CallChoice, choice_of
 from incrowd.studio.pages import Studio
 from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
@@ -73,7 +73,7 @@ def ready(tmp_path_factory):
 def shared(ready):
     """The project, and a browser on a studio with it, for tests that change nothing."""
     (ready / "margins.toml").write_text(MARGINS)
-    studio, keys = Studio(Projects(ready.parent), Jobs()), Keys(PORT)
+    studio, keys = Studio(Projects(ready.parent), Jobs()), SessionKeys(PORT)
     browser = Browser(application(studio, keys))
     assert browser.get(keys.address).status_code == 303
     return browser, ready
@@ -138,7 +138,7 @@ def test_each_view_has_its_own_choice_of_the_people_whom_it_describes():
     flags = {"of_those_who_answered": "--of-those-who-answered", "of_all_people": "--of-all-people"}
     for view, own in (("tables", 0), ("crosstab", 1), ("compare", 1)):
         for place, (flag, option) in enumerate(flags.items()):
-            choice = Choice(view=view, first="a", second="b", flags=(flag,))
+            choice = CallChoice(view=view, first="a", second="b", flags=(flag,))
             words = choice.call.command("plan.json", "reports", "o.csv").split()
             assert [word for word in words if word.startswith("--of")] == [option] * (place == own)
 
@@ -652,6 +652,8 @@ def test_every_result_can_be_sent_from_a_process(shared, name):
     _, project = shared
     choice = choice_of(QueryParams(urlencode({"view": "tables"} | CHOICES[name], doseq=True)))
     margins = project / choice.margins if choice.margins else None
-    order = Order(project / "plan.json", project / "reports.parquet", margins, choice.call)
+    order = CalculationOrder(
+        project / "plan.json", project / "reports.parquet", margins, choice.call
+    )
     result = results.computed(lambda _: None, pickle.loads(pickle.dumps(order)))
     assert repr(pickle.loads(pickle.dumps(result))) == repr(result)

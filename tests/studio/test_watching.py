@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from incrowd.collection.collector.keeper import keep_bundle
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import IncrowdError
@@ -46,7 +46,7 @@ def no_network(monkeypatch):
 @pytest.fixture
 def collector(project, tmp_path):
     """The collector's folder of the project, with the key and the bundle of the vectors."""
-    places = Places(project.path / "collector")
+    places = CollectorPlaces(project.path / "collector")
     places.root.mkdir()
     places.private.write_bytes(RECEIVER.secret)
     file = tmp_path / "bundle.json"

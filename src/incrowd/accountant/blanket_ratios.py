@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.accountant.channels.answers import AnswerChannel, Answers, takes_answers
+from incrowd.accountant.channels.answers import AnswerChannel, AnswerNumbers, takes_answers
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.numerics.laws import log_binomial
 from incrowd.accountant.numerics.precision import UNIT
@@ -22,11 +22,13 @@ from incrowd.accountant.ratios import Ratios, merged
 from incrowd.accountant.schema import Domain, bit_log_ratios, log_ratio
 from incrowd.errors import PrivacyError
 
-Pair = tuple[int, ...]  # |x minus x'|, |x' minus x|, |x and x'|; for whole answers also x and x'
+BlanketPair = tuple[
+    int, ...
+]  # |x minus x'|, |x' minus x|, |x and x'|; for whole answers also x and x'
 MOST_KINDS = 1 << 22  # kinds of reports of one question
 
 
-def part_pairs(domain: Domain, channel: Channel) -> tuple[Pair, ...]:
+def part_pairs(domain: Domain, channel: Channel) -> tuple[BlanketPair, ...]:
     """Classes of pairs of records of one question that can be the worst."""
     if takes_answers(channel):
         both = channel.equal_or_not
@@ -35,7 +37,7 @@ def part_pairs(domain: Domain, channel: Channel) -> tuple[Pair, ...]:
 
 
 @lru_cache(maxsize=1024)
-def pairs(domain: Domain, alike: bool = True) -> tuple[Pair, ...]:
+def pairs(domain: Domain, alike: bool = True) -> tuple[BlanketPair, ...]:
     """Classes of pairs of records that can be the worst, by the options that differ or are shared.
 
     alike: whether the channel of a bit is symmetric. A question matters only through the law of
@@ -74,7 +76,7 @@ def pairs(domain: Domain, alike: bool = True) -> tuple[Pair, ...]:
     return tuple(sorted((u, v, w) for u, v, w in common if u + w in allowed and v + w in allowed))
 
 
-def ratios(domain: Domain, channel: Channel, pair: Pair) -> Ratios:
+def ratios(domain: Domain, channel: Channel, pair: BlanketPair) -> Ratios:
     """The ratios of one question for a class of pairs; the cover has the mass gamma."""
     if takes_answers(channel):
         return _answers(channel, pair[3:])
@@ -82,7 +84,7 @@ def ratios(domain: Domain, channel: Channel, pair: Pair) -> Ratios:
 
 
 @lru_cache(maxsize=1024)
-def _answers(channel: AnswerChannel, answers: Answers) -> Ratios:
+def _answers(channel: AnswerChannel, answers: AnswerNumbers) -> Ratios:
     """For whole answers, the cover of a report is its least probability over all answers."""
     numerators, least, ways = channel.laws(answers)
     log_a, log_b = (
@@ -94,7 +96,7 @@ def _answers(channel: AnswerChannel, answers: Answers) -> Ratios:
 
 
 @lru_cache(maxsize=1024)
-def _bits(domain: Domain, channel: Channel, pair: Pair) -> Ratios:
+def _bits(domain: Domain, channel: Channel, pair: BlanketPair) -> Ratios:
     """The ratios for a channel that sends each bit independently.
 
     A report is described by how many options it sets of x minus x', x' minus x, both, and neither.

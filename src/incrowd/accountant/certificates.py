@@ -18,7 +18,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.composition import PrivacyCurve
 from incrowd.accountant.curves import STEPS
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import MOST_EXPONENT, SMALLEST, grown
 from incrowd.accountant.pairs import pair_eta, papers_pair
 from incrowd.accountant.ratios import Ratios
@@ -32,7 +32,7 @@ from incrowd.accountant.schema import (
     check_epsilon,
     check_promise,
 )
-from incrowd.accountant.search import CLOSE, MIDDLE, Family, log_signal, smallest
+from incrowd.accountant.search import CLOSE, MIDDLE, NoiseFamily, log_signal, smallest
 from incrowd.accountant.worst import delta
 from incrowd.errors import PrecisionError, PrivacyError
 
@@ -106,7 +106,7 @@ class Certificate:
 
     analysis: str
     epsilon: float
-    delta: Bounds
+    delta: DeltaBounds
     worst: tuple[WorstPair, ...]
     assumption: AssumptionCode
     proved: bool
@@ -137,7 +137,7 @@ def certify(
         named = epsilon >= max(s.local_epsilon for s in possible)
         unseen = 0.0 if named else _unseen(drawn, cost)
         upper = grown(delta.upper, cost) + unseen if epsilon >= cost else 1.0
-        delta = Bounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
+        delta = DeltaBounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
     basis = (worst, by.assumption, by.proved, least or by.name)
     return Certificate(analysis, epsilon, delta, *basis)
 
@@ -198,7 +198,7 @@ def smallest_noise(
     signals = [log_signal(sent, crowd) for sent in possible]
     first, *others = sorted(range(len(possible)), key=lambda i: -signals[i])
 
-    def of(i: int) -> Family:
+    def of(i: int) -> NoiseFamily:
         return lambda flip: alternatives(family(flip))[i]
 
     noise = by.noise(of(first), *promise)
@@ -247,7 +247,7 @@ def clearly_keeps(
 
 
 def smallest_noise_for_eta(
-    analysis: str, family: Family, crowd: int, epsilon: float, eta: float
+    analysis: str, family: NoiseFamily, crowd: int, epsilon: float, eta: float
 ) -> BitFlip:
     """Return the smallest noise for which P[privacy ratio > e^epsilon] is at most eta.
 
@@ -288,7 +288,7 @@ def smallest_epsilon(
 
 
 @dataclass(frozen=True)
-class Order:
+class OrderFigures:
     """delta and eta of the papers' pair in one order.
 
     The records are as far apart as allowed, and everybody else holds one of them.
@@ -313,14 +313,14 @@ class Assessment:
     epsilon: float
     crowd: int
     copies: int
-    delta: Bounds
+    delta: DeltaBounds
     eta: float
     worst: tuple[WorstPair, ...]
     assumption: AssumptionCode
     proved: bool
     by: str
-    presence: Order | None
-    absence: Order | None
+    presence: OrderFigures | None
+    absence: OrderFigures | None
 
 
 def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessment:
@@ -340,15 +340,17 @@ def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessm
     )
 
 
-def _papers_order(sent: Contribution, presence: bool, crowd: int, epsilon: float) -> Order | None:
+def _papers_order(
+    sent: Contribution, presence: bool, crowd: int, epsilon: float
+) -> OrderFigures | None:
     schema = sent.single
     if schema is None or not all(part.channel.is_flip for part, _ in schema.parts):
         return None
     return _order(papers_pair(schema, presence), crowd, epsilon)
 
 
-def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
-    return Order(delta(ratios, crowd, epsilon).estimate, pair_eta(ratios, crowd, epsilon))
+def _order(ratios: Ratios, crowd: int, epsilon: float) -> OrderFigures:
+    return OrderFigures(delta(ratios, crowd, epsilon).estimate, pair_eta(ratios, crowd, epsilon))
 
 
 def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Number = Annotated[int, Field(ge=0)]
+CodeNumber = Annotated[int, Field(ge=0)]
 UNUSED = Field(default=None, exclude_if=lambda value: value is None)  # left out of JSON
 
 AssumptionCode = Literal[
@@ -40,7 +40,7 @@ class Held(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     record: str = Field(pattern="^[01]+$")
-    people: Number
+    people: CodeNumber
 
 
 class WorstPair(BaseModel):
@@ -59,14 +59,14 @@ class WorstPair(BaseModel):
 
     code: WorstCode
     by: str | None = UNUSED
-    x: Number | None = UNUSED
-    other: Number | None = UNUSED
-    both: Number | None = UNUSED
+    x: CodeNumber | None = UNUSED
+    other: CodeNumber | None = UNUSED
+    both: CodeNumber | None = UNUSED
     place: Literal["bit", "place"] | None = UNUSED
     crowd: Literal["alike", "each"] | None = UNUSED
-    bits: Number | None = UNUSED
+    bits: CodeNumber | None = UNUSED
     farthest: bool | None = UNUSED
-    number: Number | None = UNUSED
+    number: CodeNumber | None = UNUSED
     records: tuple[str, str] | None = UNUSED
     others: tuple[Held, ...] | None = UNUSED
 

@@ -242,7 +242,7 @@ class PrivacyCurve(Plotted):
         return float(epsilon)
 
 
-Delta = Callable[[float], float]
+DeltaFunction = Callable[[float], float]
 
 
 def connect_the_dots(forward: np.ndarray, backward: np.ndarray, step: float) -> PrivacyCurve:
@@ -283,7 +283,7 @@ def _bends_down(x: np.ndarray, y: np.ndarray, a: int, b: int, c: int) -> bool:
     return bool((y[b] - y[a]) * (x[c] - x[b]) >= (y[c] - y[b]) * (x[b] - x[a]))
 
 
-def sampled(delta: Delta, step: float, dense: int, enough: float, most: int) -> np.ndarray:
+def sampled(delta: DeltaFunction, step: float, dense: int, enough: float, most: int) -> np.ndarray:
     """Bounds of delta at 0, step, 2 step, ... until one is at most `enough`; at most `most` steps.
 
     After `dense` points only every fourth is computed, and still fewer farther out; the others are

@@ -17,8 +17,8 @@ import numpy as np
 from incrowd.accountant import local_ratios
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.codes import WorstPair
-from incrowd.accountant.composition import Delta, PrivacyCurve, connect_the_dots, sampled
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.composition import DeltaFunction, PrivacyCurve, connect_the_dots, sampled
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.one_bit import (
     TOLERANCE,
     curve_length,
@@ -28,7 +28,7 @@ from incrowd.accountant.one_bit import (
 )
 from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.ratios import Ratios
-from incrowd.accountant.schema import Contribution, Counts, Schema
+from incrowd.accountant.schema import Contribution, Schema, SchemaCounts
 
 STEPS = 12  # grid points per standard deviation of a collection's privacy loss
 DENSE, DEEP = 2.0, 5.0  # standard deviations in which every grid point is computed: `all_dots`
@@ -37,7 +37,7 @@ FEWEST_STEPS = 3  # for a schema that adds little to the others
 MOST_GRID = 4000
 NEGLIGIBLE = 1e-13
 LEAST_SPREAD = 1e-12  # for reports that reveal nothing
-NOTHING = Bounds(0.0, 0.0, 0.0)
+NOTHING = DeltaBounds(0.0, 0.0, 0.0)
 ANY_CROWD = WorstPair(code="any-crowd")
 
 
@@ -47,8 +47,8 @@ class Orders(NamedTuple):
     Both are the same function if it holds for both orders.
     """
 
-    forward: Delta
-    backward: Delta
+    forward: DeltaFunction
+    backward: DeltaFunction
     worst: WorstPair
 
 
@@ -105,7 +105,7 @@ def composed_curve(
 
 def composed_delta(
     by: Bounded, sent: Contribution, crowd: int, epsilon: float
-) -> tuple[Bounds, tuple[WorstPair, ...]]:
+) -> tuple[DeltaBounds, tuple[WorstPair, ...]]:
     """delta of all reports, and the worst pair of each kind of report.
 
     The composition at two grid steps; the error of connecting the dots is of second order.
@@ -119,7 +119,7 @@ def composed_delta(
     drop = max(coarse - fine, 0.0)
     worst = tuple(dict.fromkeys(one.worst for one, _ in dots))
     lower = max(fine - drop - 2 * curve.doubt, 0.0)
-    return Bounds(lower, max(fine - drop / 3, lower), fine), worst
+    return DeltaBounds(lower, max(fine - drop / 3, lower), fine), worst
 
 
 def all_dots(
@@ -162,7 +162,7 @@ def all_dots(
     return dots
 
 
-def linked_dots(linked: Counts, step: float) -> Dots:
+def linked_dots(linked: SchemaCounts, step: float) -> Dots:
     """The dots of reports that no crowd hides, up to their largest loss; `step` is the smallest.
 
     At each epsilon, the largest exact delta of all pairs of records that can be the worst.

@@ -25,9 +25,9 @@ MOST_STEPS = 1 << 30  # collections times count vectors times kinds of reports: 
 MOST_ENTRIES = 1 << 24  # in the tables of all count vectors, 4 bytes each
 MOST_PEOPLE = 500  # the depth of the recursion
 
-Pair = tuple[int, int]  # records x and x'; bit i of a record has the value 2^i
+RecordPair = tuple[int, int]  # records x and x'; bit i of a record has the value 2^i
 Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)
-Chosen = tuple[int, ...]  # places of records, in order
+RecordPlaces = tuple[int, ...]  # places of records, in order
 ONE = np.ones(1)  # the law of no reports
 
 
@@ -38,19 +38,19 @@ class Case(NamedTuple):
     """
 
     value: float
-    pair: Pair
+    pair: RecordPair
     others: Others
     doubt: float = 0.0
 
 
-class Worst(NamedTuple):
+class WorstCases(NamedTuple):
     """The largest delta and the largest eta; their collections need not be the same."""
 
     delta: Case
     eta: Case
 
 
-def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) -> Worst:
+def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) -> WorstCases:
     """The largest delta(epsilon) and eta(epsilon) over all collections and pairs of records.
 
     crowd: N. domain: the records one question allows. Every multiset of the others' records is
@@ -77,11 +77,11 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
             if figure[place] > best[i].value:
                 held = tuple(Counter(records[other] for other in others).items())
                 best[i] = Case(float(figure[place]), pairs[place], held, float(doubt[place]))
-    return Worst(*best)
+    return WorstCases(*best)
 
 
 def enumerate_one(
-    bits: int, channel: BitFlip, pair: Pair, others: Others, epsilon: float
+    bits: int, channel: BitFlip, pair: RecordPair, others: Others, epsilon: float
 ) -> tuple[float, float]:
     """(delta, eta) of the pair x, x' for one collection; others: (record, how many hold it).
 
@@ -106,7 +106,7 @@ def allowed_records(domain: Domain) -> list[int]:
     return [record for record in range(1 << domain.bits) if record.bit_count() in sizes]
 
 
-def _pairs(domain: Domain) -> Iterator[Pair]:
+def _pairs(domain: Domain) -> Iterator[RecordPair]:
     """One ordered pair of records for each number of options in x only, in x' only, in both."""
     seen, records = set(), allowed_records(domain)
     free = len(records) == 1 << domain.bits  # reversing bits makes x' = 0
@@ -124,8 +124,8 @@ def _sent(bits: int, channel: BitFlip, records: Iterable[int]) -> np.ndarray:
 
 
 def _laws(
-    tables: list[np.ndarray], sent: np.ndarray, chosen: Chosen = (), law: np.ndarray = ONE
-) -> Iterator[tuple[Chosen, np.ndarray]]:
+    tables: list[np.ndarray], sent: np.ndarray, chosen: RecordPlaces = (), law: np.ndarray = ONE
+) -> Iterator[tuple[RecordPlaces, np.ndarray]]:
     """Every multiset of records (columns of `sent`), one for each table, and its reports' law.
 
     chosen, law: the records chosen so far, in order, and the law of their reports.

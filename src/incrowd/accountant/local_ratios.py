@@ -15,10 +15,10 @@ from incrowd.accountant.numerics.precision import PROBABILITY, UNIT
 from incrowd.accountant.ratios import Ratios, product
 from incrowd.accountant.schema import Domain, bit_log_ratios, farthest, log_ratio
 
-Pair = tuple[int, int]  # |x minus x'|, |x' minus x|; for channels of whole answers, x and x'
+LocalPair = tuple[int, int]  # |x minus x'|, |x' minus x|; for channels of whole answers, x and x'
 
 
-def pairs(domain: Domain, channel: Channel) -> tuple[Pair, ...]:
+def pairs(domain: Domain, channel: Channel) -> tuple[LocalPair, ...]:
     """The pairs of records that can be the worst without a crowd.
 
     Bits that are equal reveal nothing, and each bit that differs reveals more: only the largest
@@ -31,7 +31,7 @@ def pairs(domain: Domain, channel: Channel) -> tuple[Pair, ...]:
 
 
 @lru_cache(maxsize=1024)
-def ratios(channel: Channel, pair: Pair) -> Ratios:
+def ratios(channel: Channel, pair: LocalPair) -> Ratios:
     """The ratios of one question, with the law of the reports of x' as the cover: B = 1."""
     if takes_answers(channel):
         return _answers(channel, pair)
@@ -43,7 +43,7 @@ def ratios(channel: Channel, pair: Pair) -> Ratios:
     return product([(one, pair[0]), (zero, pair[1])])
 
 
-def _answers(channel: AnswerChannel, pair: Pair) -> Ratios:
+def _answers(channel: AnswerChannel, pair: LocalPair) -> Ratios:
     numerators, _, ways = channel.laws(pair)
     log_a = np.array([log_ratio(*row) for row in numerators])
     mass = np.array(numerators[:, 1] * ways, float) / channel.denominator

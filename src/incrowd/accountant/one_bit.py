@@ -60,7 +60,7 @@ class Deltas(NamedTuple):
     upper: np.ndarray
 
 
-class Report(NamedTuple):
+class TiltedReport(NamedTuple):
     """The tilted law of one person's contribution to T: `sign` with probability hit, else 0."""
 
     hit: float
@@ -76,7 +76,7 @@ class Report(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Order:
+class BitOrder:
     """x against x' at epsilon. weight: w. excess: c - 1, rounded down, which can only raise delta.
 
     direct, lost: P(1|x), P(0|x). stray, rest: P(1|x'), P(0|x').
@@ -90,7 +90,7 @@ class Order:
     excess: float
 
     @classmethod
-    def of(cls, channel: Bit, x: int, epsilon: float) -> Order | None:
+    def of(cls, channel: Bit, x: int, epsilon: float) -> BitOrder | None:
         """x against the other answer; None if no report reveals as much as epsilon: delta = 0."""
         reports = channel.matrix[:, [x, int(not x)]]
         (lost, rest), (direct, stray) = sorted(reports, key=lambda row: row[0] - row[1])
@@ -106,13 +106,13 @@ class Order:
         return math.log1p(self.excess)
 
     @property
-    def reports(self) -> tuple[Report, Report]:
+    def reports(self) -> tuple[TiltedReport, TiltedReport]:
         """The tilted reports of a person who holds x, as 0 or -1, and of one who holds x'."""
         c = 1 + self.excess
         same, others = self.direct + self.lost / c, self.rest + self.stray * c
         return (
-            Report(self.lost / c / same, self.direct / same, -1),
-            Report(self.stray * c / others, self.rest / others, 1),
+            TiltedReport(self.lost / c / same, self.direct / same, -1),
+            TiltedReport(self.stray * c / others, self.rest / others, 1),
         )
 
     def variance(self, same: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -135,7 +135,7 @@ def _weight(direct: float, stray: float, epsilon: float) -> float:
         return float(Decimal(float(direct)) - Decimal(epsilon).exp() * Decimal(float(stray)))
 
 
-class Grid(NamedTuple):
+class FrequencyGrid(NamedTuple):
     """The frequencies 2 pi k / points, k = 0, 1, ..., that are not negligible.
 
     phi is computed modulo `points`: values farther than half of that from its mean are cut.
@@ -145,7 +145,7 @@ class Grid(NamedTuple):
     frequency: np.ndarray
 
     @classmethod
-    def of(cls, narrowest: float, widest: float, span: int = 1) -> Grid:
+    def of(cls, narrowest: float, widest: float, span: int = 1) -> FrequencyGrid:
         """The grid for sums of independent reports with variances from `narrowest` to `widest`.
 
         span: the largest distance from the rounded mean at which phi is needed.
@@ -172,7 +172,7 @@ class Grid(NamedTuple):
         return point, point * geometric
 
 
-def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:
+def deltas(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Deltas:
     """Bounds of delta if `same` others hold x and `other` hold x'; integers, shape (crowds,).
 
     `upper` is never below delta: it includes the probability of all cuts and a bound of all
@@ -184,7 +184,7 @@ def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:
     return Deltas(*bounds)
 
 
-def _alike(order: Order, same: np.ndarray, other: np.ndarray) -> Iterator[np.ndarray]:
+def _alike(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Iterator[np.ndarray]:
     """The numbers of crowds whose tilted variances are within a factor of 2, at most `ROWS` each.
 
     One grid has enough points for the widest law and enough frequencies for the narrowest; so the
@@ -196,7 +196,7 @@ def _alike(order: Order, same: np.ndarray, other: np.ndarray) -> Iterator[np.nda
         yield from np.split(alike, range(ROWS, len(alike), ROWS))
 
 
-def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Lower and upper bounds, shape (2, crowds): the maximum over possible places of the mode."""
     drop, error, center = _drops(order, same, other)
     place = center[:, None] + NEAR
@@ -216,7 +216,7 @@ def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _drops(
-    order: Order, same: np.ndarray, other: np.ndarray
+    order: BitOrder, same: np.ndarray, other: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """phi(s) - E phi(s + U) at three s, shape (crowds, 3), a bound of its error, and the middle s.
 
@@ -226,7 +226,7 @@ def _drops(
     variance = order.variance(same, other)
     mean = other * stray.hit - same * same_report.hit
     center = np.rint(mean)
-    grid = Grid.of(float(variance.min()), float(variance.max()))
+    grid = FrequencyGrid.of(float(variance.min()), float(variance.max()))
     t, kernel = grid.frequency, grid.kernel(order.excess, order.log_c)
     exponent = np.outer(same, same_report.log_transform(t)) + np.outer(
         other, stray.log_transform(t)
@@ -271,7 +271,7 @@ class WorstCrowd(NamedTuple):
     ones: int
 
 
-class Interval(NamedTuple):
+class DeltaInterval(NamedTuple):
     """Bounds of the largest delta for one order; same: how many of the others then hold x."""
 
     lower: float
@@ -279,29 +279,29 @@ class Interval(NamedTuple):
     same: int
 
 
-class Cells(NamedTuple):
+class CellIntervals(NamedTuple):
     """Intervals of m, the number of others who hold x: the first and last of each."""
 
     first: np.ndarray
     last: np.ndarray
 
     @classmethod
-    def cover(cls, others: int, count: int) -> Cells:
+    def cover(cls, others: int, count: int) -> CellIntervals:
         """About `count` intervals of about equal length that cover 0, ..., others."""
         count = min(count, others + 1)
         edges = np.arange(count + 1) * (others + 1) // count
         return cls(edges[:-1], edges[1:] - 1)
 
-    def where(self, chosen: np.ndarray) -> Cells:
+    def where(self, chosen: np.ndarray) -> CellIntervals:
         """A selection of the intervals; chosen: a mask or indices."""
-        return Cells(self.first[chosen], self.last[chosen])
+        return CellIntervals(self.first[chosen], self.last[chosen])
 
     @property
-    def halves(self) -> Cells:
+    def halves(self) -> CellIntervals:
         """Both halves of each interval."""
         middle = (self.first + self.last) // 2
         first = np.concatenate([self.first, middle + 1])
-        return Cells(first, np.concatenate([middle, self.last]))
+        return CellIntervals(first, np.concatenate([middle, self.last]))
 
     @property
     def ends(self) -> np.ndarray:
@@ -322,7 +322,7 @@ def worst_crowd(
     check_epsilon(epsilon)
     crowds = [WorstCrowd(0.0, 0.0, 1, 0)]
     for x in (1,) if channel.symmetric else (1, 0):  # symmetric: reversed bits are the other order
-        order = Order.of(channel, x, epsilon)
+        order = BitOrder.of(channel, x, epsilon)
         if order is not None:
             lower, upper, same = _worst_same(order, crowd - 1, tolerance)
             crowds.append(WorstCrowd(lower, upper, x, same if x else crowd - 1 - same))
@@ -330,9 +330,9 @@ def worst_crowd(
     return best._replace(upper=max(one.upper for one in crowds))
 
 
-def _worst_same(order: Order, others: int, tolerance: float) -> Interval:
+def _worst_same(order: BitOrder, others: int, tolerance: float) -> DeltaInterval:
     """The largest delta of one order; all intervals that may contain it are halved together."""
-    cells, lower, settled, same = Cells.cover(others, WORST_FIRST_CELLS), 0.0, 0.0, 0
+    cells, lower, settled, same = CellIntervals.cover(others, WORST_FIRST_CELLS), 0.0, 0.0, 0
     while True:
         bounds = deltas(order, cells.first, others - cells.last).upper
         likely = np.argsort(-bounds)[:WORST_TRIED]
@@ -345,7 +345,9 @@ def _worst_same(order: Order, others: int, tolerance: float) -> Interval:
         settled = max(settled, float(bounds[~undecided].max(initial=0.0)))
         left = int(undecided.sum())
         if not left or left > WORST_MOST_CELLS:
-            return Interval(lower, max(settled, float(bounds[undecided].max(initial=0.0))), same)
+            return DeltaInterval(
+                lower, max(settled, float(bounds[undecided].max(initial=0.0))), same
+            )
         cells = cells.where(undecided).halves
 
 
@@ -437,7 +439,7 @@ def homogeneous_curve(channel: Bit, crowd: int, step: float, dots: int) -> np.nd
 
 def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[np.ndarray]:
     """H at each alpha if all others hold x, and if they all hold x'."""
-    order = Order.of(channel, x, 0.0)
+    order = BitOrder.of(channel, x, 0.0)
     if order is None:
         yield np.zeros(len(excess))
         return
@@ -471,7 +473,7 @@ def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
 def typical_spread(channel: Bit, crowd: int) -> float:
     """The approximate standard deviation of the loss; 0 if nothing is revealed."""
     same = np.unique([0, (crowd - 1) // 2, crowd - 1])
-    order = Order.of(channel, 1, 0.0)
+    order = BitOrder.of(channel, 1, 0.0)
     if order is None:
         return 0.0
     return SPREAD_OF_LOSS * float(deltas(order, same, crowd - 1 - same).upper.max())
@@ -485,7 +487,10 @@ def _envelope(
     The tolerated looseness is the effect on a Gaussian delta of changing the spread by the share
     `tolerance`.
     """
-    cells, settled = Cells.cover(others, round(FIRST_CELLS / tolerance)), np.zeros(len(excess))
+    cells, settled = (
+        CellIntervals.cover(others, round(FIRST_CELLS / tolerance)),
+        np.zeros(len(excess)),
+    )
     reached: Any = 0.0
     tried = np.unique(np.linspace(0, others, TRIED).astype(np.int64))
     while True:
@@ -515,7 +520,7 @@ def sub_crowds(
 
     same, other: how many of the others hold x, and how many hold x'.
     """
-    start = Order.of(channel, x, 0.0)
+    start = BitOrder.of(channel, x, 0.0)
     if start is None:
         return np.zeros((len(same), len(excess)))
     same, other = same.astype(float), other.astype(float)
@@ -533,15 +538,15 @@ def sub_crowds(
     return np.asarray(np.minimum(curves, np.maximum(alone, 0.0)))
 
 
-def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[Order]:
+def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[BitOrder]:
     """Orders at equally spaced epsilons, up to the last one or the local epsilon."""
     gap = min(TILT_GAP * spread, MOST_TILT_GAP)
     wanted = np.arange(gap / 2, min(last, max(channel.losses)) + TILT_GAP * spread, gap)
-    orders = (Order.of(channel, x, float(epsilon)) for epsilon in wanted)
+    orders = (BitOrder.of(channel, x, float(epsilon)) for epsilon in wanted)
     return [order for order in orders if order is not None]
 
 
-def _corners(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
+def _corners(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Corners:
     """The corners near the mean of a tilt; crowds with similar variances are computed together."""
     corners = Corners(*np.empty((2, len(same), PLACES)))
     for rows in _alike(order, same, other):
@@ -549,7 +554,7 @@ def _corners(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
     return corners
 
 
-def _corner_block(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
+def _corner_block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Corners:
     """The corners of crowds with similar variances.
 
     P(t)/Q(t) lies between bounds `low` and `high`, and H at `high` is at most the height at `low`
@@ -577,7 +582,7 @@ def _corner_block(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
     )
 
 
-def _scale(order: Order, same: np.ndarray, other: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _scale(order: BitOrder, same: np.ndarray, other: np.ndarray, places: np.ndarray) -> np.ndarray:
     """E[c^T] c^-t, rounded up."""
     totals = np.stack([same, other], axis=1) * order.log_totals
     size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(places) * order.log_c
@@ -585,7 +590,7 @@ def _scale(order: Order, same: np.ndarray, other: np.ndarray, places: np.ndarray
     return np.asarray(np.exp(np.minimum(exponent, 700.0)))
 
 
-def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
+def _chances(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Chances:
     """The probabilities by inverse transform, as in `_drops`; places are counted from `same`."""
     same_report, stray = order.reports
     variance = order.variance(same, other)
@@ -594,7 +599,7 @@ def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
     center = np.rint(mean)
     span = math.ceil(SPAN * math.sqrt(widest)) + LEAST_SPAN
     offsets = np.rint(np.linspace(-span, span, PLACES))
-    grid = Grid.of(narrowest, widest, span + 1)
+    grid = FrequencyGrid.of(narrowest, widest, span + 1)
     t = grid.frequency
     exponent = np.outer(same, same_report.log_transform(t)) + np.outer(
         other, stray.log_transform(t)
@@ -639,7 +644,7 @@ def _chords(corners: list[Corners], excess: np.ndarray) -> np.ndarray:
 BLOCK = 64  # collections computed together: they share the law of all but 63 of the others
 SPREAD, REST = 9.0, 36.0  # a binomial law is cut at 9 standard deviations plus 36
 
-Law = tuple[float, float]  # probabilities of the reports 0 and 1
+BitLaw = tuple[float, float]  # probabilities of the reports 0 and 1
 Window = tuple[int, np.ndarray]  # the first count and the probabilities from there on
 
 
@@ -725,7 +730,7 @@ class _Tilt:
         return math.log1p(self.excess)
 
     @property
-    def reports(self) -> tuple[Law, Law]:
+    def reports(self) -> tuple[BitLaw, BitLaw]:
         """The tilted laws of the reports of a person who holds 1, and of one who holds 0."""
         p, q, c = self.channel.p, self.channel.q, 1 + self.excess
         one, zero = q + p * c, p + q * c
@@ -796,7 +801,7 @@ def _convolved(one: Window, other: Window) -> Window:
 
 
 @lru_cache(maxsize=4)
-def _kernels(size: int, one: Law, zero: Law) -> np.ndarray:
+def _kernels(size: int, one: BitLaw, zero: BitLaw) -> np.ndarray:
     """The laws Bin(j, one) * Bin(size - 1 - j, zero); column j = 0, ..., size - 1, all counts."""
     powers = [[np.ones(1)], [np.ones(1)]]
     for power, law in zip(powers, (one, zero), strict=True):

@@ -21,6 +21,7 @@ from incrowd.accountant.ratios import product as independent
 from incrowd.accountant.schema import (
     Contribution,
     Domain,
+    DomainCounts,
     Part,
     Schema,
     at_most_flip,
@@ -33,14 +34,13 @@ MOST_CANDIDATES = 20_000
 FEW_CLASSES, MOST_CLASSES = 16, 400  # classes of pairs of a report, tried one by one
 MOST_MIXED = 60  # up to so many relations, every mixture of kinds is tried
 
-Kind = TypeVar("Kind", bound=tuple[int, ...])  # a class of pairs of records of one question
-Parts = tuple[tuple[Part, int], ...]
-Questions = tuple[tuple[Domain, int], ...]  # with the same noise; equal questions are counted
+K = TypeVar("K", bound=tuple[int, ...])  # a class of pairs of records of one question
+PartCounts = tuple[tuple[Part, int], ...]
 RelationKey = Callable[[Relation], tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class PairRatios:
     """One pair (and crowd), and the ratios of each kind of question."""
 
     pair: WorstPair
@@ -52,9 +52,9 @@ class Candidate:
         return independent(self.factors)
 
     @property
-    def swapped(self) -> Candidate:
+    def swapped(self) -> PairRatios:
         """The same pair in the other order."""
-        return Candidate(self.pair, tuple((r.swapped, count) for r, count in self.factors))
+        return PairRatios(self.pair, tuple((r.swapped, count) for r, count in self.factors))
 
 
 def check_number(count: int) -> None:
@@ -66,7 +66,7 @@ def check_number(count: int) -> None:
         raise PrivacyError.of("questions", InWords(f"{count:,} relations of records"), allowed)
 
 
-def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candidate]:
+def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[PairRatios]:
     """Every class of pairs of records that can be the worst under the blanket.
 
     If there are many, a few that cover them all: see `schema.widened` and `schema.at_most_flip`.
@@ -74,13 +74,13 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candida
     """
     parts = _covering(schema.parts, most)
     return [
-        Candidate(_distance(parts, chosen), _factors(parts, chosen, _blanket_ratios))
+        PairRatios(_distance(parts, chosen), _factors(parts, chosen, _blanket_ratios))
         for chosen in _mixtures(parts, _blanket_pairs)
         if any(u + v for counts in chosen for (u, v, *_) in counts)
     ]
 
 
-def _covering(parts: Parts, most: int) -> Parts:
+def _covering(parts: PartCounts, most: int) -> PartCounts:
     """The parts, or others that reveal at least as much and have fewer classes of pairs."""
     if _number(parts, _blanket_pairs) > FEW_CLASSES:
         parts = tuple((widened(part), count) for part, count in parts)
@@ -89,46 +89,46 @@ def _covering(parts: Parts, most: int) -> Parts:
     return parts
 
 
-def _blanket_pairs(part: Part) -> Sequence[blanket_ratios.Pair]:
+def _blanket_pairs(part: Part) -> Sequence[blanket_ratios.BlanketPair]:
     return blanket_ratios.part_pairs(*part)
 
 
-def _blanket_ratios(part: Part, pair: blanket_ratios.Pair) -> Ratios:
+def _blanket_ratios(part: Part, pair: blanket_ratios.BlanketPair) -> Ratios:
     return blanket_ratios.ratios(*part, pair)
 
 
-def local_candidates(sent: Contribution) -> list[Candidate]:
+def local_candidates(sent: Contribution) -> list[PairRatios]:
     """The pairs that can be the worst without a crowd, in everything that is sent.
 
     Raises PrivacyError if there are too many to try.
     """
     pair = WorstPair(code="no-crowd")
     return [
-        Candidate(pair, _factors(sent.parts, chosen, _local_ratios))
+        PairRatios(pair, _factors(sent.parts, chosen, _local_ratios))
         for chosen in _mixtures(sent.parts, lambda part: local_ratios.pairs(*part))
     ]
 
 
-def _local_ratios(part: Part, pair: local_ratios.Pair) -> Ratios:
+def _local_ratios(part: Part, pair: local_ratios.LocalPair) -> Ratios:
     return local_ratios.ratios(part.channel, pair)
 
 
 def _mixtures(
-    parts: Parts, kinds_of: Callable[[Part], Sequence[Kind]]
-) -> Iterator[tuple[Counter[Kind], ...]]:
+    parts: PartCounts, kinds_of: Callable[[Part], Sequence[K]]
+) -> Iterator[tuple[Counter[K], ...]]:
     """All ways to assign a class of pairs to each question: class -> how many equal questions."""
     check_number(_number(parts, kinds_of))
     every = (combinations_with_replacement(kinds_of(part), count) for part, count in parts)
     return product(*([Counter(chosen) for chosen in mixed] for mixed in every))
 
 
-def _number(parts: Parts, kinds_of: Callable[[Part], Sequence[Kind]]) -> int:
+def _number(parts: PartCounts, kinds_of: Callable[[Part], Sequence[K]]) -> int:
     """The number of mixtures."""
     return math.prod(math.comb(len(kinds_of(part)) + count - 1, count) for part, count in parts)
 
 
 def _factors(
-    parts: Parts, chosen: tuple[Counter[Kind], ...], ratios_of: Callable[[Part, Kind], Ratios]
+    parts: PartCounts, chosen: tuple[Counter[K], ...], ratios_of: Callable[[Part, K], Ratios]
 ) -> tuple[tuple[Ratios, int], ...]:
     return tuple(
         (ratios_of(part, kind), times)
@@ -137,13 +137,15 @@ def _factors(
     )
 
 
-def _distance(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> WorstPair:
+def _distance(
+    parts: PartCounts, chosen: tuple[Counter[blanket_ratios.BlanketPair], ...]
+) -> WorstPair:
     bits = sum(times * (u + v) for counts in chosen for (u, v, *_), times in counts.items())
     farthest = sum(part.domain.distance * count for part, count in parts)
     return WorstPair(code="apart", bits=bits, farthest=bits == farthest)
 
 
-def outlier_candidates(schema: Schema) -> list[Candidate]:
+def outlier_candidates(schema: Schema) -> list[PairRatios]:
     """The largest relations of x, x', and the record z of a homogeneous crowd.
 
     All of them, if they are few. Otherwise, all questions in which x and x' differ have a relation
@@ -158,14 +160,14 @@ def outlier_candidates(schema: Schema) -> list[Candidate]:
         chosen |= set(product(*(_sums(questions, kind) for questions in by_noise.values())))
     check_number(len(chosen))
     return [
-        Candidate(_relation(relations), _relation_factors(tuple(by_noise), relations))
+        PairRatios(_relation(relations), _relation_factors(tuple(by_noise), relations))
         for relations in sorted(chosen)
         if any(only_x + only_other for only_x, only_other, _ in relations)
     ]
 
 
-def _by_noise(schema: Schema) -> dict[BitFlip, Questions]:
-    questions: dict[BitFlip, Questions] = {}
+def _by_noise(schema: Schema) -> dict[BitFlip, DomainCounts]:
+    questions: dict[BitFlip, DomainCounts] = {}
     for part, count in schema.parts:
         channel = flip_of(part, "outlier")
         questions[channel] = (*questions.get(channel, ()), (part.domain, count))
@@ -173,7 +175,7 @@ def _by_noise(schema: Schema) -> dict[BitFlip, Questions]:
 
 
 @lru_cache(maxsize=256)
-def _sums(questions: Questions, kind: RelationKey | None) -> tuple[Relation, ...]:
+def _sums(questions: DomainCounts, kind: RelationKey | None) -> tuple[Relation, ...]:
     """The largest sums of relations, one for each question, all of one kind if it is given.
 
     Without a kind, the sum ends early once there are many.

@@ -227,7 +227,8 @@ class Schema(NamedTuple):
         return sum(count * part.local_epsilon for part, count in self.parts)
 
 
-Counts = tuple[tuple[Schema, int], ...]  # how many independent reports of each schema
+DomainCounts = tuple[tuple[Domain, int], ...]  # equal questions are counted
+SchemaCounts = tuple[tuple[Schema, int], ...]  # how many independent reports of each schema
 
 
 @checked_class
@@ -242,8 +243,8 @@ class Contribution:
     probability of at most t per person (docs/mathematics.md#composition).
     """
 
-    reports: Counts
-    linked: Counts = ()
+    reports: SchemaCounts
+    linked: SchemaCounts = ()
     redraws: float = 0.0
 
     def __post_init__(self) -> None:
@@ -269,7 +270,7 @@ class Contribution:
         )
 
     @property
-    def every(self) -> Counts:
+    def every(self) -> SchemaCounts:
         """All reports, whether or not a crowd hides them."""
         return self.reports + self.linked
 
@@ -298,7 +299,7 @@ class Contribution:
         return self.redraws + sum(copies * schema.local_epsilon for schema, copies in self.every)
 
 
-def _together(one: Counts, other: Counts) -> Counts:
+def _together(one: SchemaCounts, other: SchemaCounts) -> SchemaCounts:
     counted: Counter[Schema] = Counter()
     for schema, copies in one + other:
         counted[schema] += copies

@@ -63,8 +63,8 @@ def gaussian_signal(epsilon: float, delta: float) -> float:
 
 
 Height = Callable[[BitFlip], float]  # falls as the noise grows; the aim is a value of at most zero
-Family = Callable[[BitFlip], Sendable]  # more noise, more privacy
-Bound = Callable[[Contribution], float]  # of delta, or eta
+NoiseFamily = Callable[[BitFlip], Sendable]  # more noise, more privacy
+BoundFunction = Callable[[Contribution], float]  # of delta, or eta
 
 LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)
 MOST_STEPS = 40
@@ -77,11 +77,11 @@ PROMISE = InWords("the requested guarantee")
 
 
 def smallest(
-    family: Family,
+    family: NoiseFamily,
     crowd: int,
     epsilon: float,
     wanted: float,
-    phases: Sequence[tuple[Bound, float]],
+    phases: Sequence[tuple[BoundFunction, float]],
 ) -> BitFlip:
     """The smallest noise at which the last bound is at most `wanted`.
 
@@ -90,7 +90,7 @@ def smallest(
     """
     goal = math.log(gaussian_signal(epsilon, wanted))
 
-    def height(bound: Bound) -> Height:
+    def height(bound: BoundFunction) -> Height:
         return lambda flip: excess(_unless_beyond(bound, as_contribution(family(flip))))
 
     def excess(value: float) -> float:
@@ -106,7 +106,7 @@ def smallest(
     return flip
 
 
-def _unless_beyond(bound: Bound, sent: Contribution) -> float:
+def _unless_beyond(bound: BoundFunction, sent: Contribution) -> float:
     """The bound, or 1 if so little noise is beyond double precision."""
     try:
         return bound(sent)
@@ -114,7 +114,7 @@ def _unless_beyond(bound: Bound, sent: Contribution) -> float:
         return 1.0
 
 
-def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
+def _guess(family: NoiseFamily, crowd: int, goal: float) -> tuple[BitFlip, float]:
     """The noise in the large-N limit, and the slope of its ln signal there per logit."""
 
     def excess(logit: float) -> float:
@@ -132,7 +132,7 @@ def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
     return BitFlip.from_logit(logit), min(slope, -1e-3)
 
 
-def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
+def _unreachable(family: NoiseFamily, bound: BoundFunction, wanted: float) -> IncrowdError:
     """The error if no noise is enough, with what the most noise gives and what is fixed."""
     most = as_contribution(family(MOST))
     fixed = _fixed(family)
@@ -150,7 +150,7 @@ def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
     return PrivacyError.of("privacy", PROMISE, allowed)
 
 
-def _fixed(family: Family) -> str:
+def _fixed(family: NoiseFamily) -> str:
     """The channels that do not change with the noise."""
     most, less = (as_contribution(family(flip)) for flip in (MOST, MIDDLE))
     changing = {part for part, _ in most.parts} ^ {part for part, _ in less.parts}
@@ -158,7 +158,7 @@ def _fixed(family: Family) -> str:
     return ", ".join(fixed)
 
 
-def smallest_local(family: Family, epsilon: float) -> BitFlip:
+def smallest_local(family: NoiseFamily, epsilon: float) -> BitFlip:
     """The smallest noise whose local epsilon is at most epsilon, exactly, by bisection."""
 
     def local(numerator: int) -> float:

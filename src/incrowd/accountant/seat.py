@@ -23,7 +23,7 @@ from incrowd.accountant.channels.answers import AnswerChannel, takes_answers
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
 from incrowd.accountant.codes import WorstPair
-from incrowd.accountant.numerics.contours import Crowd, least_bound
+from incrowd.accountant.numerics.contours import ContourBound, least_bound
 from incrowd.accountant.numerics.laws import log_sum_exp
 from incrowd.accountant.numerics.precision import (
     EXPONENT_TO_MULTIPLY,
@@ -38,6 +38,7 @@ from incrowd.accountant.schema import (
     FREE_BIT,
     Contribution,
     Domain,
+    DomainCounts,
     Part,
     Schema,
     as_flip,
@@ -64,7 +65,7 @@ DIFFER = (((1, 0), (0, 1), (1, 1)), ((0, 1), (1, 0), (0, 0)))
 ANY_FLIP = BitFlip(1)
 
 
-class Kind(NamedTuple):
+class PlaceKind(NamedTuple):
     """Which of x and x' differ from z at a place, and the ratios there."""
 
     x: bool
@@ -73,7 +74,7 @@ class Kind(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def kinds(channel: Channel) -> tuple[Kind, ...]:
+def kinds(channel: Channel) -> tuple[PlaceKind, ...]:
     """The kinds of places: three, six if the channel is not symmetric, or many for whole answers.
 
     Raises PrivacyError if the channel has too many answers.
@@ -82,7 +83,9 @@ def kinds(channel: Channel) -> tuple[Kind, ...]:
         return tuple(_of_answers(channel))
     log_chance = np.log(channel.matrix)
     result = [
-        Kind(x != z, other != z, _ratios(log_chance[:, x], log_chance[:, other], log_chance[:, z]))
+        PlaceKind(
+            x != z, other != z, _ratios(log_chance[:, x], log_chance[:, other], log_chance[:, z])
+        )
         for z in ((0,) if channel.alike else (0, 1))
         for x, other in DIFFER[z]
     ]
@@ -118,14 +121,14 @@ def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratio
     return Ratios(log_a[possible], log_b[possible], np.log(mass.ravel()[possible]), error)
 
 
-def _of_answers(channel: AnswerChannel) -> Iterator[Kind]:
+def _of_answers(channel: AnswerChannel) -> Iterator[PlaceKind]:
     """The kinds for whole answers: any three answers that are not all equal."""
     for x, other, z in channel.threes:
         numerators, _, ways = channel.laws((x, other, z))
         logs = np.array([[math.log(n / channel.denominator) for n in row] for row in numerators])
         log_ways = np.array([math.log(number) for number in ways])
         log_x, log_other, log_z = logs.T
-        yield Kind(x != z, other != z, _ratios(log_x, log_other, log_z, log_ways))
+        yield PlaceKind(x != z, other != z, _ratios(log_x, log_other, log_z, log_ways))
 
 
 @lru_cache(maxsize=256)
@@ -217,14 +220,15 @@ MOST_ATOMS = 1 << 22  # of all classes together
 TOO_SMALL = 0.5  # the probability of no report from the common part: then D/2 at least is left
 MOST_HELD = {True: 12, False: 4}  # options in a record, by whether the channel is symmetric
 
-Row = tuple[int, ...]  # the number of places of each kind, for one channel
-Rows = tuple[Row, ...]
-Questions = tuple[tuple[Domain, int], ...]
-Groups = dict[Channel, Questions]  # the questions of each channel; equal questions are counted
+KindCounts = tuple[int, ...]  # the number of places of each kind, for one channel
+PairClass = tuple[KindCounts, ...]
+ChannelGroups = dict[
+    Channel, DomainCounts
+]  # the questions of each channel; equal questions are counted
 
 
 @dataclass(frozen=True)
-class Bound:
+class SeatBound:
     """A bound of delta for every collection, and the worst class."""
 
     delta: float
@@ -246,7 +250,9 @@ class Seats:
 
 
 @lru_cache(maxsize=1024)
-def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: int = 0) -> Bound:
+def bound(
+    schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: int = 0
+) -> SeatBound:
     """A certified bound of delta(epsilon) over all collections of a crowd of honest people.
 
     sharp: as in `least_bound`; if False, a few percent looser and several times as fast. most: use
@@ -257,17 +263,17 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: 
     check_crowd(crowd)
     check_epsilon(epsilon)
     if epsilon >= schema.local_epsilon:
-        return Bound(0.0, WorstPair(code="beyond-local"))
+        return SeatBound(0.0, WorstPair(code="beyond-local"))
     data = seats(schema, most)
     laws = [ratios.law(epsilon) for ratios in data.ratios]
     without = max(
         local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in data.alone
     )
     if (crowd - 1) * math.log1p(-data.common) > math.log(TOO_SMALL):
-        return Bound(min(without, 1.0), WorstPair(code="crowd-too-small"))
-    members = Crowd(laws, data.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
+        return SeatBound(min(without, 1.0), WorstPair(code="crowd-too-small"))
+    members = ContourBound(laws, data.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
-    return Bound(value, data.classes[place])
+    return SeatBound(value, data.classes[place])
 
 
 @lru_cache(maxsize=16)
@@ -284,7 +290,7 @@ def seats(schema: Schema, most: int = 0) -> Seats:
     return Seats(_common(groups), pairs, ratios, alone)
 
 
-def _few_enough(schema: Schema) -> Groups:
+def _few_enough(schema: Schema) -> ChannelGroups:
     """The questions by channel; if there are too many classes, with channels that reveal more.
 
     Each channel is a post-processing of its replacement, so the whole report reveals no more.
@@ -307,8 +313,8 @@ def _plain(part: Part) -> Part:
     return widened(part) if part.domain.most > MOST_HELD[True] else part
 
 
-def _grouped(parts: Iterator[tuple[Part, int]]) -> Groups:
-    groups: Groups = {}
+def _grouped(parts: Iterator[tuple[Part, int]]) -> ChannelGroups:
+    groups: ChannelGroups = {}
     for (domain, given), count in parts:
         channel = as_flip(given) or given
         free = (domain.fewest, domain.most) == (0, domain.bits)
@@ -317,11 +323,11 @@ def _grouped(parts: Iterator[tuple[Part, int]]) -> Groups:
     return groups
 
 
-def _number(groups: Groups) -> int:
+def _number(groups: ChannelGroups) -> int:
     return math.prod(len(of_questions(questions, channel)) for channel, questions in groups.items())
 
 
-def _nearest_joined(groups: Groups) -> Groups:
+def _nearest_joined(groups: ChannelGroups) -> ChannelGroups:
     """Give the two bit flips with the nearest noises the smaller of both.
 
     Raises PrivacyError if there are fewer than two bit flips.
@@ -340,7 +346,7 @@ def _nearest_joined(groups: Groups) -> Groups:
     return joined | {less: groups[less] + groups[more]}
 
 
-def _common(groups: Groups) -> float:
+def _common(groups: ChannelGroups) -> float:
     """gamma of the whole report, rounded down: the product over the independent questions."""
     log_common = sum(
         count * math.log(_question_common(domain, channel))
@@ -355,12 +361,12 @@ def _question_common(domain: Domain, channel: Channel) -> float:
     return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())
 
 
-def _rows(channel: Channel, questions: Questions) -> list[Row]:
+def _rows(channel: Channel, questions: DomainCounts) -> list[KindCounts]:
     """Every class of one channel that can be the worst."""
     return [tuple(map(int, row)) for row in of_questions(questions, channel)]
 
 
-def _signals(groups: Groups) -> np.ndarray:
+def _signals(groups: ChannelGroups) -> np.ndarray:
     """E[(A - B)^2] of every class, in the order of `product`: its signal in a large crowd."""
     logs = np.zeros((1, 3))
     for channel, questions in groups.items():
@@ -380,7 +386,7 @@ def _log_moments(ratios: Ratios) -> tuple[float, float, float]:
     return first, second, both
 
 
-def _of_class(groups: Groups, rows: Rows) -> Ratios:
+def _of_class(groups: ChannelGroups, rows: PairClass) -> Ratios:
     """The ratios of a class, from its counts for each channel."""
     ratios = ONE
     for channel, row in zip(groups, rows, strict=True):
@@ -389,7 +395,7 @@ def _of_class(groups: Groups, rows: Rows) -> Ratios:
 
 
 @lru_cache(maxsize=1024)
-def _of_channel(channel: Channel, row: Row) -> Ratios:
+def _of_channel(channel: Channel, row: KindCounts) -> Ratios:
     """The ratios of the given numbers of places of each kind."""
     if is_flip(channel) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
         return of_flips(channel, *row)
@@ -397,7 +403,7 @@ def _of_channel(channel: Channel, row: Row) -> Ratios:
 
 
 @lru_cache(maxsize=1024)
-def _of_kinds(channel: Channel, row: Row) -> Ratios:
+def _of_kinds(channel: Channel, row: KindCounts) -> Ratios:
     """As `_of_channel`, for the first kinds; common beginnings of rows are computed once."""
     if not row:
         return ONE
@@ -416,7 +422,7 @@ def _repeated(channel: Channel, place: int, count: int) -> Ratios:
     return independent([(kinds(channel)[place].ratios, count)])
 
 
-def _worst_pair(groups: Groups, rows: Rows) -> WorstPair:
+def _worst_pair(groups: ChannelGroups, rows: PairClass) -> WorstPair:
     counts = [
         (kind, count)
         for channel, row in zip(groups, rows, strict=True)

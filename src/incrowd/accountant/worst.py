@@ -11,26 +11,26 @@ import numpy as np
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.numerics.positive_part import (
     TOLERANCE,
-    Bounds,
+    DeltaBounds,
     chernoff_bound,
     positive_part,
     upper_bound,
 )
-from incrowd.accountant.pairs import Candidate
+from incrowd.accountant.pairs import PairRatios
 from incrowd.accountant.ratios import Ratios
 
 BLURRED = 1e-4  # an effect of rounding that justifies a second computation that rounds down
 
 
 @dataclass(frozen=True)
-class Worst:
+class LargestDelta:
     """Bounds of the largest delta, and the candidate that attains it."""
 
-    delta: Bounds
-    candidate: Candidate
+    delta: DeltaBounds
+    candidate: PairRatios
 
 
-def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERANCE) -> Bounds:
+def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERANCE) -> DeltaBounds:
     """Hockey-stick divergence of one pair in a crowd: E[max(0, G_1 + ... + G_M)] / (gamma N).
 
     The masses contain the factor gamma of the blanket (Balle et al. 2019, theorem 5.1). Proof:
@@ -41,12 +41,12 @@ def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERAN
     if blur > BLURRED:
         below, blur = positive_part(ratios.law(epsilon, side=-1), crowd, tolerance), 0.0
     bounds = (below.lower * (1 - 4 * blur), below.estimate, above.upper)
-    return Bounds(*(min(value / crowd, 1.0) for value in bounds))
+    return DeltaBounds(*(min(value / crowd, 1.0) for value in bounds))
 
 
 def worst_delta(
-    candidates: Sequence[Candidate], crowd: int, epsilon: float, tolerance: float = TOLERANCE
-) -> Worst:
+    candidates: Sequence[PairRatios], crowd: int, epsilon: float, tolerance: float = TOLERANCE
+) -> LargestDelta:
     """The largest delta over the candidates; its upper bound holds for every one of them.
 
     Candidates are skipped if a quicker bound of their delta is no larger than the one returned.
@@ -63,12 +63,12 @@ def worst_delta(
         upper = max(upper, candidate_bounds.upper)
         if candidate_bounds.estimate > bounds.estimate:
             best, bounds = candidate, candidate_bounds
-    return Worst(Bounds(bounds.lower, bounds.estimate, upper), best)
+    return LargestDelta(DeltaBounds(bounds.lower, bounds.estimate, upper), best)
 
 
 def largest_bound(
-    candidates: Sequence[Candidate], crowd: int, epsilon: float, sharp: bool = True
-) -> tuple[float, Candidate]:
+    candidates: Sequence[PairRatios], crowd: int, epsilon: float, sharp: bool = True
+) -> tuple[float, PairRatios]:
     """A quick certified bound of the largest delta, and its candidate: see `upper_bound`."""
     largest, whose = 0.0, candidates[0]
     for ceiling, law, candidate in _ranked(candidates, crowd, epsilon):
@@ -80,14 +80,14 @@ def largest_bound(
     return largest, whose
 
 
-def likely_worst(candidates: Sequence[Candidate], crowd: int, epsilon: float) -> Candidate:
+def likely_worst(candidates: Sequence[PairRatios], crowd: int, epsilon: float) -> PairRatios:
     """The candidate with the largest bound in closed form: the worst one, or nearly so."""
     return max(candidates, key=lambda one: chernoff_bound(one.ratios.law(epsilon, side=1), crowd))
 
 
 def _ranked(
-    candidates: Sequence[Candidate], crowd: int, epsilon: float
-) -> list[tuple[float, Law, Candidate]]:
+    candidates: Sequence[PairRatios], crowd: int, epsilon: float
+) -> list[tuple[float, Law, PairRatios]]:
     """Candidates with their bounds in closed form, the largest first.
 
     The candidate with the widest upward spread, which is likely to be the worst, comes before all

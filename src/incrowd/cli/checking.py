@@ -11,7 +11,7 @@ import typer
 
 import incrowd
 from incrowd.cli.console import print_json, say, working
-from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
+from incrowd.cli.options import AsJson, PlanArgument, check_reports, keep
 from incrowd.errors import ProofError, UsageError, naming, needing
 from incrowd.files import checked_ending
 
@@ -26,7 +26,7 @@ Proved = Annotated[
 
 
 def verify(
-    plan: PlanFile,
+    plan: PlanArgument,
     reports: Annotated[
         list[Path] | None,
         typer.Argument(metavar="REPORTS", help="Reports to check against the plan, of all strata."),

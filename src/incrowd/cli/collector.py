@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_findings, print_json, say
-from incrowd.cli.later import Group
+from incrowd.cli.later import CommandGroup
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -24,14 +24,14 @@ app = typer.Typer(
       incrowd collector run collector --bundle bundle.json""",
 )
 
-Folder = Annotated[
+CollectorFolder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder of the collector's files, for one bundle.")
 ]
 
 
 @app.command()
 def init(
-    folder: Folder,
+    folder: CollectorFolder,
     key_id: Annotated[int, typer.Option(min=0, max=255, help="Number of the key.")] = 1,
     post_quantum: Annotated[
         bool, typer.Option("--post-quantum", help="Seal with X-Wing (ML-KEM-768 and X25519).")
@@ -49,12 +49,12 @@ def init(
     Example:
       incrowd collector init collector
     """
-    from incrowd.collection.collector.places import Places, new_key
+    from incrowd.collection.collector.places import CollectorPlaces, new_key
     from incrowd.collection.protocol.sealed import X25519, X_WING
     from incrowd.files import PRIVATE_FOLDER
 
     make_folder(folder, "folder", PRIVATE_FOLDER)
-    places = Places(folder)
+    places = CollectorPlaces(folder)
     configuration = new_key(places, key_id, X_WING if post_quantum else X25519).encoded.hex()
     if json:
         print_json({"key_configuration": configuration, "file": str(places.public)})
@@ -65,7 +65,7 @@ def init(
 
 @app.command()
 def run(
-    folder: Folder,
+    folder: CollectorFolder,
     bundle: Annotated[
         Path | None,
         typer.Option("--bundle", help="The bundle; needed the first time only."),
@@ -83,13 +83,13 @@ def run(
     from incrowd.collection.collector.app import application
     from incrowd.collection.collector.dashboard import PATH as DASHBOARD
     from incrowd.collection.collector.keeper import is_complete, keep_bundle
-    from incrowd.collection.collector.places import Places, load_private
+    from incrowd.collection.collector.places import CollectorPlaces, load_private
     from incrowd.collection.folders import exclusive
     from incrowd.collection.machine import protect, system
     from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.settings import load_collector_settings
 
-    places, settings = Places(folder), load_collector_settings(folder)
+    places, settings = CollectorPlaces(folder), load_collector_settings(folder)
     collected = keep_bundle(places, bundle)
     if is_complete(places, collected, system()) and not places.private.exists():
         say("everything is opened and the private key is destroyed; there is nothing left to do")
@@ -110,7 +110,7 @@ def run(
 
 
 @app.command()
-def check(folder: Folder, json: AsJson = False) -> None:
+def check(folder: CollectorFolder, json: AsJson = False) -> None:
     """Check permissions, swap, clock and disk, and what has been opened or left over.
 
     Exit code 1 if a check fails.
@@ -121,10 +121,10 @@ def check(folder: Folder, json: AsJson = False) -> None:
     """
     from incrowd.collection.collector import keeper
     from incrowd.collection.collector.keeper import keep_bundle
-    from incrowd.collection.collector.places import Places
+    from incrowd.collection.collector.places import CollectorPlaces
     from incrowd.collection.machine import system
     from incrowd.collection.settings import load_collector_settings
 
-    places = Places(folder)
+    places = CollectorPlaces(folder)
     load_collector_settings(folder)
     print_findings(keeper.check_machine(places, keep_bundle(places, None), system()), json)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
-    from incrowd.collection.machine import Finding
+    from incrowd.collection.machine import MachineFinding
     from incrowd.reports.collection import Collection
 
     out: Console
@@ -270,7 +270,7 @@ def all_parts(paths: Sequence[Path]) -> list[Collection]:
     return collections
 
 
-def print_findings(findings: Sequence[Finding], json: bool) -> None:
+def print_findings(findings: Sequence[MachineFinding], json: bool) -> None:
     """Print the checks of a service's machine. Exit code 1 if one fails."""
     import typer  # slow to load, and an interrupt is reported without it
 

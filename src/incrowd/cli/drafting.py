@@ -15,11 +15,11 @@ from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
-    Encoding,
-    Format,
+    EncodingOption,
+    FormatOption,
     Output,
-    Sheet,
-    SurveyFile,
+    SheetOption,
+    SurveyArgument,
     beside,
     check_answers,
     keep,
@@ -41,9 +41,9 @@ def init(
     ],
     output: Output = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    format: Format = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    format: FormatOption = None,
+    encoding: EncodingOption = None,
+    sheet: SheetOption = None,
     json: AsJson = False,
 ) -> None:
     """Draft a survey from data or a questionnaire.
@@ -91,12 +91,12 @@ def _show_draft(draft: incrowd.Draft, output: Path | None, json: bool) -> None:
 
 
 def check(
-    survey: SurveyFile,
+    survey: SurveyArgument,
     answers: AnswersFile,
     id: Annotated[str | None, typer.Option(help="Column that identifies the person.")] = None,
-    format: Format = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    format: FormatOption = None,
+    encoding: EncodingOption = None,
+    sheet: SheetOption = None,
     json: AsJson = False,
 ) -> None:
     """List what `randomize` would refuse in a file of answers. No plan is needed.

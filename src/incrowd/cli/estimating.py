@@ -15,17 +15,17 @@ from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
-    Engine,
+    EngineOption,
     Margins,
     Master,
     MergeAnswers,
     NoiseOnly,
     OfThoseWhoAnswered,
     Outputs,
-    PlanFile,
+    PlanArgument,
     ReportsFiles,
     Simultaneous,
-    Tables,
+    TablesOption,
     beside,
     certified,
     check_outputs,
@@ -34,18 +34,19 @@ from incrowd.cli.options import (
     keep,
     saved,
 )
-from incrowd.cli.words import POSTPROCESSING_METHODS, THIS_MACHINE, PostprocessingMethod
+from incrowd.cli.words import THIS_MACHINE
 from incrowd.errors import UsageError, naming
 from incrowd.files import is_stream
+from incrowd.methods import POSTPROCESSING_METHODS, PostprocessingMethod
 
 if TYPE_CHECKING:
     from incrowd.estimation.compare import TwoWay
     from incrowd.estimation.compare_shares import ShareDifference
     from incrowd.estimation.crosstab import Crosstab
     from incrowd.estimation.results import Received
-    from incrowd.reports.tally import Kind
+    from incrowd.reports.tally import TallyKind
 
-Words = Annotated[
+WordsOption = Annotated[
     list[str] | None,
     typer.Option(
         help="File of words to estimate, one per line, as QUESTION=FILE; repeatable.",
@@ -68,7 +69,7 @@ Second = Annotated[
         autocompletion=question,
     ),
 ]
-Pairs = Annotated[
+PairsOption = Annotated[
     bool,
     typer.Option(
         "--pairs", help="Also count pairs of bits, for weighting and joint errors of cells."
@@ -93,7 +94,7 @@ def count_paths(
     plan: incrowd.Plan,
     paths: list[Path],
     tables: Sequence[Sequence[str]] | None,
-    kind: Kind = "singles",
+    kind: TallyKind = "singles",
     spark: str | None = None,
 ) -> incrowd.Tally:
     """Count reports in files and folders, and add tallies. spark: the master, to count on Spark."""
@@ -127,11 +128,11 @@ def added(tallies: Sequence[tuple[Path, incrowd.Tally]]) -> incrowd.Tally:
 
 
 def tally(
-    plan: PlanFile,
+    plan: PlanArgument,
     reports: ReportsFiles,
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .json.")],
-    table: Tables = None,
-    pairs: Pairs = False,
+    table: TablesOption = None,
+    pairs: PairsOption = False,
     margins: Margins = None,
     of_those_who_answered: OfThoseWhoAnswered = False,
     json: AsJson = False,
@@ -162,7 +163,7 @@ def tally(
         incrowd.load_margins(margins) if margins else None, of_those_who_answered
     )
     wanted = to_count(loaded_plan, _id_lists(table), **adjustments._asdict())
-    kind: Kind = "pairs" if pairs or any(adjustments) else "singles"
+    kind: TallyKind = "pairs" if pairs or any(adjustments) else "singles"
     counted = count_paths(loaded_plan, reports, wanted, kind)
     save_tally(counted, output)
     with beside(output):
@@ -170,18 +171,18 @@ def tally(
 
 
 def estimate(
-    plan: PlanFile,
+    plan: PlanArgument,
     reports: ReportsFiles,
-    table: Tables = None,
+    table: TablesOption = None,
     merge: MergeAnswers = None,
     margins: Margins = None,
     of_those_who_answered: OfThoseWhoAnswered = False,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
-    words: Words = None,
+    words: WordsOption = None,
     simultaneous: Simultaneous = None,
     covariance: Covariance = False,
-    engine: Engine = "here",
+    engine: EngineOption = "here",
     master: Master = THIS_MACHINE,
     output: Outputs = None,
     json: AsJson = False,
@@ -210,7 +211,7 @@ def estimate(
         incrowd.load_margins(margins) if margins else None, of_those_who_answered
     )
     ids_of_tables, joined = _id_lists(table), bool(covariance or simultaneous or any(adjustments))
-    kind: Kind = "pairs" if joined else "singles"
+    kind: TallyKind = "pairs" if joined else "singles"
     wanted = to_count(checked_plan, ids_of_tables, **adjustments._asdict())
     counts = count_paths(checked_plan, reports, wanted, kind, master if engine == "spark" else None)
     estimates = incrowd.estimate(
@@ -251,11 +252,11 @@ def _candidates(plan: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ..
 
 
 def postprocess(
-    plan: PlanFile,
+    plan: PlanArgument,
     reports: Annotated[
         list[Path], typer.Argument(metavar="REPORTS", help="Reports, from `incrowd randomize`.")
     ],
-    table: Tables = None,
+    table: TablesOption = None,
     method: Annotated[
         PostprocessingMethod,
         choice(
@@ -310,7 +311,7 @@ def postprocess(
 
 
 def compare(
-    plan: PlanFile,
+    plan: PlanArgument,
     reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports.")],
     first: First,
     second: Second,

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_json, say
-from incrowd.cli.later import Group
+from incrowd.cli.later import CommandGroup
 from incrowd.cli.mixing import BundleFile, check_mixer, run_mixer
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -26,14 +26,14 @@ app = typer.Typer(
       incrowd first-mixer check first""",
 )
 
-Folder = Annotated[
+FirstMixerFolder = Annotated[
     Path,
     typer.Argument(metavar="FOLDER", help="Folder of the first mixer's files, for one bundle."),
 ]
 
 
 @app.command()
-def init(folder: Folder, json: AsJson = False) -> None:
+def init(folder: FirstMixerFolder, json: AsJson = False) -> None:
     """Create the first mixer's key. Give the public half to the inviter, who makes the bundle.
 
     \b
@@ -60,7 +60,7 @@ def init(folder: Folder, json: AsJson = False) -> None:
 
 @app.command()
 def run(
-    folder: Folder,
+    folder: FirstMixerFolder,
     bundle: BundleFile = None,
 ) -> None:
     """Receive uploads until closing, then deliver one batch to the second mixer, until stopped.
@@ -82,7 +82,7 @@ def run(
 
 
 @app.command()
-def check(folder: Folder, json: AsJson = False) -> None:
+def check(folder: FirstMixerFolder, json: AsJson = False) -> None:
     """Check permissions, clock, disk, swap and logs, and what is left after the batch.
 
     Exit code 1 if a check fails.

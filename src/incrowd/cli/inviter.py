@@ -10,7 +10,7 @@ import typer
 from incrowd.cli.console import print_findings, print_json, say, working
 from incrowd.cli.inviting import (
     CodesFile,
-    Number,
+    NumberArgument,
     PrintedPage,
     SurveyPage,
     bundle_facts,
@@ -19,14 +19,14 @@ from incrowd.cli.inviting import (
     report_invitations,
     say_secret,
 )
-from incrowd.cli.later import Group
+from incrowd.cli.later import CommandGroup
 from incrowd.cli.mixing import run_with_store
-from incrowd.cli.options import AsJson, PlanFile, certified, make_folder
+from incrowd.cli.options import AsJson, PlanArgument, certified, make_folder
 
 CODES = "codes.csv"
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -40,15 +40,15 @@ app = typer.Typer(
       incrowd inviter run inviter""",
 )
 
-Folder = Annotated[
+InviterFolder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder of the inviter's files, for one bundle.")
 ]
 
 
 @app.command()
 def init(
-    folder: Folder,
-    plan: PlanFile,
+    folder: InviterFolder,
+    plan: PlanArgument,
     collection: Annotated[
         Path, typer.Argument(metavar="COLLECTION", help="Terms of the collection, a TOML file.")
     ],
@@ -100,7 +100,7 @@ def init(
 
 
 @app.command()
-def run(folder: Folder) -> None:
+def run(folder: InviterFolder) -> None:
     """Sign tokens, and after closing state how many invitations were used, until stopped.
 
     Set host, port, database and the path of the secret in FOLDER/inviter.toml, or in environment
@@ -119,7 +119,7 @@ def run(folder: Folder) -> None:
 
 
 @app.command()
-def check(folder: Folder, json: AsJson = False) -> None:
+def check(folder: InviterFolder, json: AsJson = False) -> None:
     """Check permissions, clock, disk, swap and logs, and what is left after closing.
 
     Exit code 1 if a check fails.
@@ -137,7 +137,7 @@ def check(folder: Folder, json: AsJson = False) -> None:
 
 @app.command()
 def invite(
-    number: Number,
+    number: NumberArgument,
     output: CodesFile,
     inviter: Annotated[Path, typer.Option(help="The inviter's folder.")] = Path("inviter"),
     page: PrintedPage = None,

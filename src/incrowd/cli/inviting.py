@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from incrowd.collection.protocol.bundle import Bundle
     from incrowd.plans import Guarantee
 
-Number = Annotated[int, typer.Argument(metavar="NUMBER", help="Number of people to invite.")]
+NumberArgument = Annotated[
+    int, typer.Argument(metavar="NUMBER", help="Number of people to invite.")
+]
 CodesFile = Annotated[
     Path, typer.Option("-o", "--output", help="CSV file to write, with columns code and link.")
 ]

@@ -59,7 +59,7 @@ COMMANDS = {
 EXTRAS = {"studio": "studio"}
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """Commands with one name before theirs; an unknown one is an error like all others."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -118,7 +118,7 @@ def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:
         return invoke(context)
 
 
-class Commands(Group):
+class Commands(CommandGroup):
     """All commands, none of them loaded yet."""
 
     def __init__(self, *, commands: object = None, **attributes: Any) -> None:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli.console import print_json, progress, say
-from incrowd.cli.options import AsJson, Engine, Master
+from incrowd.cli.options import AsJson, EngineOption, Master
 from incrowd.cli.words import THIS_MACHINE
 from incrowd.errors import UsageError
 
 if TYPE_CHECKING:
-    from incrowd.collection.collector.collections import Advance
-    from incrowd.collection.collector.collections import Engine as OnEngine
-    from incrowd.collection.collector.on_spark import Sealed
+    from incrowd.collection.collector.collections import OpeningEngine as OnEngine
+    from incrowd.collection.collector.on_spark import SealedRelease
     from incrowd.estimation.results import Received
     from incrowd.plans import Guarantee
+    from incrowd.sampling.shuffle import Advance
 
 _log = logging.getLogger(__name__)
 Workers = Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")]
@@ -34,7 +34,7 @@ def open_sealed(
     key: Annotated[Path, typer.Option(help="The private key from `collector init`.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")],
     workers: Workers = 0,
-    engine: Engine = "here",
+    engine: EngineOption = "here",
     master: Master = THIS_MACHINE,
     keep_key: Annotated[
         bool, typer.Option("--keep-key", help="Keep the private key for other strata.")
@@ -55,7 +55,7 @@ def open_sealed(
     from incrowd.collection.claims import bundle_guarantee
     from incrowd.collection.collector.collections import open_release
     from incrowd.collection.collector.keeper import missing_strata
-    from incrowd.collection.collector.on_spark import Sealed
+    from incrowd.collection.collector.on_spark import SealedRelease
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
     from incrowd.collection.machine import cores, protect
@@ -74,7 +74,7 @@ def open_sealed(
     private = load_private(key, collected)
     signed, start = read_start(release, release_kind(collected))
     files = str(release.resolve()), start, collected.encoded, str(key.resolve())
-    sealed = Sealed(*files, signed.header.number)  # other machines need absolute paths
+    sealed = SealedRelease(*files, signed.header.number)  # other machines need absolute paths
     with (
         progress("opening, reports", signed.header.reports) as advance,
         _engine(engine, master, sealed, advance) as work,
@@ -100,7 +100,9 @@ def open_sealed(
 
 
 @contextmanager
-def _engine(name: str, master: str, sealed: Sealed, advance: Advance) -> Iterator[OnEngine | None]:
+def _engine(
+    name: str, master: str, sealed: SealedRelease, advance: Advance
+) -> Iterator[OnEngine | None]:
     """The engine `spark`, or None for another."""
     from incrowd.collection.collector import on_spark
     from incrowd.reports.spark import started

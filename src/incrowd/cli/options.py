@@ -14,13 +14,13 @@ import typer
 import incrowd
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import say, working
-from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import UsageError
 from incrowd.files import is_stream
+from incrowd.methods import SIMULTANEOUS_METHODS, SimultaneousMethod
 
 if TYPE_CHECKING:
-    from incrowd.encoding.sources import Source
+    from incrowd.encoding.sources import AnswersSource
     from incrowd.presentation.write import Document
 
 STANDARD_OUTPUT = 1
@@ -39,27 +39,29 @@ def choice(name: str, choices: Sequence[str], help: str) -> Any:
 
 
 _FORMATS = ", ".join(FORMATS)
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, from `incrowd plan`.")]
+SurveyArgument = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, from `incrowd plan`.")]
 AnswersFile = Annotated[
     Path,
     typer.Argument(metavar="ANSWERS", help="Answers, one row per person; - reads standard input."),
 ]
-Format = Annotated[
+FormatOption = Annotated[
     str | None,
     choice(
         "--format", tuple(FORMATS), f"File format, if name and content do not show it: {_FORMATS}."
     ),
 ]
-Encoding = Annotated[
+EncodingOption = Annotated[
     str | None, typer.Option(help="Encoding of text that is not UTF-8, such as latin-1.")
 ]
-Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first by default.")]
+SheetOption = Annotated[
+    str | None, typer.Option(help="Sheet of an Excel file; the first by default.")
+]
 ReportsFiles = Annotated[
     list[Path],
     typer.Argument(metavar="REPORTS", help="Reports, from `incrowd randomize` or `incrowd tally`."),
 ]
-Tables = Annotated[
+TablesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
@@ -186,7 +188,9 @@ def opened(path: Path) -> Path | IO[bytes]:
     return sys.stdin.buffer if is_standard_input(path) else path
 
 
-def source(path: Path, format: str | None, encoding: str | None, sheet: str | None) -> Source:
+def source(
+    path: Path, format: str | None, encoding: str | None, sheet: str | None
+) -> AnswersSource:
     """The answers named by an argument and its options. Raises as `source_of`."""
     from incrowd.encoding.sources import source_of  # slow to load, and `plan` reads no answers
 
@@ -238,7 +242,7 @@ def check_certificate(plan: incrowd.Plan, path: Path) -> None:
         verification.check_certificate(plan, str(path))
 
 
-Engine = Annotated[
+EngineOption = Annotated[
     str,
     choice(
         "--engine", ("here", "spark"), "Where to compute: here, or spark (needs the extra `spark`)."

@@ -10,7 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli.console import say, working
-from incrowd.cli.options import AsJson, Output, SurveyFile, beside, choice, keep, share
+from incrowd.cli.options import AsJson, Output, SurveyArgument, beside, choice, keep, share
 from incrowd.cli.words import UNKNOWNS
 from incrowd.errors import MISSING, UsageError
 from incrowd.files import write_text
@@ -35,7 +35,7 @@ Solve = Annotated[
 WantedError = Annotated[
     float | None, share("--error", "Target standard error of the tables, such as 1% or 0.01.")
 ]
-Margin = Annotated[
+MarginOption = Annotated[
     float | None,
     share("--margin", "Target margin of error instead: half of a 95% interval, such as 2%."),
 ]
@@ -46,13 +46,13 @@ SideBySide = Annotated[bool, typer.Option(help="Compare with other ways to send 
 
 
 def plan(
-    survey: SurveyFile,
+    survey: SurveyArgument,
     output: Output = None,
     reports_per_person: ReportsPerPerson = None,
     ledger: LedgerOption = None,
     solve: Solve = None,
     error: WantedError = None,
-    margin: Margin = None,
+    margin: MarginOption = None,
     frontier: WriteFrontier = False,
     side_by_side: SideBySide = True,
     json: AsJson = False,

@@ -14,7 +14,7 @@ import typer
 
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
-from incrowd.cli.later import Group
+from incrowd.cli.later import CommandGroup
 from incrowd.cli.options import AsJson
 from incrowd.cli.words import ANALYSES
 from incrowd.errors import MISSING, IncrowdError, UsageError, quantity
@@ -32,32 +32,36 @@ LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Compute the privacy of noise in a crowd, by every analysis.",
 )
 
-Noise = Annotated[float, typer.Option(help="Probability of flipping a bit, rounded up to n/2^32.")]
-Bits = Annotated[
+NoiseOption = Annotated[
+    float, typer.Option(help="Probability of flipping a bit, rounded up to n/2^32.")
+]
+BitsOption = Annotated[
     int | None, typer.Option(help="Number of yes/no questions (free bits) in one report.")
 ]
-SurveyFile = Annotated[
+SurveyOption = Annotated[
     Path | None, typer.Option("--survey", help="Survey whose questions travel together.")
 ]
-Crowd = Annotated[int | None, typer.Option(help="Number of people; default: the survey's crowd.")]
-Epsilon = Annotated[float | None, typer.Option(help="Epsilon; default: the survey's.")]
-Delta = Annotated[float | None, typer.Option(help="Delta; default: the survey's.")]
-Analysis = Annotated[
+CrowdOption = Annotated[
+    int | None, typer.Option(help="Number of people; default: the survey's crowd.")
+]
+EpsilonOption = Annotated[float | None, typer.Option(help="Epsilon; default: the survey's.")]
+DeltaOption = Annotated[float | None, typer.Option(help="Delta; default: the survey's.")]
+AnalysisOption = Annotated[
     str,
     typer.Option(
         help=f"One of {', '.join(ANALYSES)}.",
         autocompletion=one_of(ANALYSES),
     ),
 ]
-Copies = Annotated[int | None, typer.Option(min=1, help="Reports per person; default: 1.")]
-Colluding = Annotated[
+CopiesOption = Annotated[int | None, typer.Option(min=1, help="Reports per person; default: 1.")]
+ColludingOption = Annotated[
     int | None, typer.Option(min=0, help="People who may collude with the analyst.")
 ]
 
@@ -67,11 +71,11 @@ class Setting:
 
     def __init__(
         self,
-        bits: Bits = None,
-        survey: SurveyFile = None,
-        crowd: Crowd = None,
-        copies: Copies = None,
-        colluding: Colluding = None,
+        bits: BitsOption = None,
+        survey: SurveyOption = None,
+        crowd: CrowdOption = None,
+        copies: CopiesOption = None,
+        colluding: ColludingOption = None,
     ) -> None:
         from incrowd.accountant.schema import MOST_FREE_BITS
         from incrowd.survey import Survey
@@ -170,9 +174,9 @@ def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
 @of_a_setting
 def delta(
     setting: Setting,
-    noise: Noise,
-    epsilon: Epsilon = None,
-    analysis: Analysis = DEFAULT,
+    noise: NoiseOption,
+    epsilon: EpsilonOption = None,
+    analysis: AnalysisOption = DEFAULT,
     json: AsJson = False,
 ) -> None:
     """Compute the delta (and eta) that noise gives at epsilon.
@@ -190,9 +194,9 @@ def delta(
 @of_a_setting
 def epsilon(
     setting: Setting,
-    noise: Noise,
-    delta: Delta = None,
-    analysis: Analysis = DEFAULT,
+    noise: NoiseOption,
+    delta: DeltaOption = None,
+    analysis: AnalysisOption = DEFAULT,
     json: AsJson = False,
 ) -> None:
     """Compute the smallest epsilon that noise gives at delta.
@@ -218,13 +222,13 @@ def epsilon(
 @of_a_setting
 def noise(
     setting: Setting,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
     eta: Annotated[
         float | None,
         typer.Option(help="Instead of delta: probability that the ratio exceeds e^epsilon."),
     ] = None,
-    analysis: Analysis = DEFAULT,
+    analysis: AnalysisOption = DEFAULT,
     json: AsJson = False,
 ) -> None:
     """Find the smallest noise that gives (epsilon, delta) or (epsilon, eta).
@@ -251,7 +255,7 @@ def noise(
 @of_a_setting
 def curve(
     setting: Setting,
-    noise: Noise,
+    noise: NoiseOption,
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .html or .csv.")],
     epsilon: Annotated[float, typer.Option(help="Largest epsilon of the plot.")] = 3.0,
     points: Annotated[int, typer.Option(help="Points of each curve.", min=2, max=1000)] = 40,

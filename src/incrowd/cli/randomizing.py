@@ -15,10 +15,10 @@ from incrowd.cli.console import progress, say
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
-    Encoding,
-    Format,
-    PlanFile,
-    Sheet,
+    EncodingOption,
+    FormatOption,
+    PlanArgument,
+    SheetOption,
     beside,
     certified,
     check_answers,
@@ -49,7 +49,7 @@ PeopleLedger = Annotated[
 
 
 def randomize(
-    plan: PlanFile,
+    plan: PlanArgument,
     answers: AnswersFile,
     output: ReportsOutput,
     id: Annotated[
@@ -65,9 +65,9 @@ def randomize(
         typer.Option(help="Seed, for simulations only: such reports have no privacy."),
     ] = None,
     ledger: PeopleLedger = None,
-    format: Format = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    format: FormatOption = None,
+    encoding: EncodingOption = None,
+    sheet: SheetOption = None,
     json: AsJson = False,
 ) -> None:
     """Randomize and shuffle answers. Without --id, each row is one person.

@@ -18,7 +18,7 @@ from incrowd.cli.options import (
     MergeAnswers,
     NoiseOnly,
     Outputs,
-    PlanFile,
+    PlanArgument,
     ReportsFiles,
     beside,
     certified,
@@ -27,19 +27,18 @@ from incrowd.cli.options import (
     choice,
     saved,
 )
-from incrowd.cli.words import (
-    BETWEEN,
+from incrowd.cli.words import BETWEEN, TABLE_SEPARATOR
+from incrowd.errors import MISSING, UsageError, naming
+from incrowd.methods import (
     FAMILIES,
     PENALTIES,
     REGRESSION_METHODS,
-    TABLE_SEPARATOR,
     Family,
     Penalty,
     RegressionMethod,
 )
-from incrowd.errors import MISSING, UsageError, naming
 
-Outcome = Annotated[
+OutcomeOption = Annotated[
     str | None,
     typer.Option(
         help="Outcome: a question, or QUESTION=ANSWER; default: the survey's.",
@@ -62,11 +61,11 @@ References = Annotated[
     ),
 ]
 
-Chosen = Annotated[
+FamilyOption = Annotated[
     Family | None,
     choice("--family", FAMILIES, "logistic or linear; by default chosen by the outcome."),
 ]
-Scores = Annotated[
+ScoresOption = Annotated[
     str | None,
     typer.Option(help="Value of each answer to the outcome of a linear model, such as 0,1,2."),
 ]
@@ -87,13 +86,13 @@ By = Annotated[
         "--method", REGRESSION_METHODS, "table, pairs or likelihood; by default chosen by the plan."
     ),
 ]
-Reports = Annotated[
+ReportsArgument = Annotated[
     list[Path] | None, typer.Argument(metavar="REPORTS", help="Reports; leave out with --forecast.")
 ]
 Forecast = Annotated[
     bool, typer.Option("--forecast", help="Forecast the standard errors; needs no reports.")
 ]
-Shares = Annotated[
+SharesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--share",
@@ -104,13 +103,13 @@ Shares = Annotated[
 
 
 def regress(
-    plan: PlanFile,
-    reports: Reports = None,
-    outcome: Outcome = None,
+    plan: PlanArgument,
+    reports: ReportsArgument = None,
+    outcome: OutcomeOption = None,
     on: On = None,
     reference: References = None,
-    family: Chosen = None,
-    scores: Scores = None,
+    family: FamilyOption = None,
+    scores: ScoresOption = None,
     predictor_scores: PredictorScores = None,
     merge: MergeAnswers = None,
     penalty: Penalized = None,
@@ -119,7 +118,7 @@ def regress(
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     forecast: Forecast = False,
-    share: Shares = None,
+    share: SharesOption = None,
     output: Outputs = None,
     json: AsJson = False,
 ) -> None:
@@ -277,7 +276,7 @@ QuestionScores = Annotated[
 
 
 def correlate(
-    plan: PlanFile,
+    plan: PlanArgument,
     reports: ReportsFiles,
     among: Among = None,
     scores: QuestionScores = None,

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_findings, print_json, say
-from incrowd.cli.later import Group
+from incrowd.cli.later import CommandGroup
 from incrowd.cli.mixing import BundleFile
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -25,7 +25,7 @@ app = typer.Typer(
       incrowd second-mixer run second-mixer --bundle bundle.json""",
 )
 
-Folder = Annotated[
+SecondMixerFolder = Annotated[
     Path,
     typer.Argument(metavar="FOLDER", help="Folder of the second mixer's files, for one bundle."),
 ]
@@ -33,7 +33,7 @@ Folder = Annotated[
 
 @app.command()
 def init(
-    folder: Folder,
+    folder: SecondMixerFolder,
     classical: Annotated[
         bool, typer.Option("--classical", help="Open with X25519 instead of X-Wing.")
     ] = False,
@@ -68,7 +68,7 @@ def init(
 
 @app.command()
 def run(
-    folder: Folder,
+    folder: SecondMixerFolder,
     bundle: BundleFile = None,
 ) -> None:
     """Receive the batch, and release it to the collector, until stopped.
@@ -99,7 +99,7 @@ def run(
 
 
 @app.command()
-def check(folder: Folder, json: AsJson = False) -> None:
+def check(folder: SecondMixerFolder, json: AsJson = False) -> None:
     """Check permissions, swap, clock and disk, what was released, and what is left over.
 
     Exit code 1 if a check fails.

@@ -28,14 +28,14 @@ LinkText = Annotated[
     str,
     typer.Argument(metavar="LINK", help="The whole link; - reads it from standard input."),
 ]
-Answers = Annotated[
+AnswersArgument = Annotated[
     Path | None,
     typer.Argument(metavar="ANSWERS", help="File with your answers, in one row."),
 ]
 Short = Annotated[
     str, typer.Option(help="Printed short form of the bundle; any other bundle is refused.")
 ]
-Code = Annotated[str, typer.Option(help="Code of your invitation, unless the link has it.")]
+CodeOption = Annotated[str, typer.Option(help="Code of your invitation, unless the link has it.")]
 StratumOption = Annotated[str | None, typer.Option(help="Your stratum, if there are several.")]
 Show = Annotated[bool, typer.Option("--show", help="Show the guarantee; send nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Send without asking.")]
@@ -49,7 +49,7 @@ Withdraw = Annotated[
 EachRow = Annotated[
     bool, typer.Option("--each-row", help="Simulate a crowd: each row is one person.")
 ]
-Codes = Annotated[
+CodesOption = Annotated[
     Path | None, typer.Option(help="Invitations for --each-row: a CSV file with a column `code`.")
 ]
 Id = Annotated[str | None, typer.Option(help="Column that identifies the person, for --each-row.")]
@@ -71,16 +71,16 @@ Seconds = Annotated[
 
 def send(
     link: LinkText,
-    answers: Answers = None,
+    answers: AnswersArgument = None,
     short: Short = "",
-    code: Code = "",
+    code: CodeOption = "",
     stratum: StratumOption = None,
     show: Show = False,
     yes: Yes = False,
     keep: Keep = False,
     withdraw: Withdraw = False,
     each_row: EachRow = False,
-    codes: Codes = None,
+    codes: CodesOption = None,
     id: Id = None,
     at_once: AtOnce = AT_ONCE,
     device_key: DeviceKeyFile = None,

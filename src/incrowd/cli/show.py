@@ -10,7 +10,7 @@ from incrowd.cli.console import out, print_json, printed_as_json, say
 from incrowd.errors import quantity
 from incrowd.estimation.results import Estimates, Received
 from incrowd.plans import Plan
-from incrowd.plans.claims import Release
+from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.strata import left_out
 from incrowd.presentation import terminal
 from incrowd.presentation.data import as_json, of_the_only
@@ -18,10 +18,10 @@ from incrowd.presentation.receipts import receipt_sentences, unaccounted, withou
 from incrowd.presentation.terminal_tables import numbers_table
 from incrowd.presentation.view import View
 from incrowd.reports.tally import Tally
-from incrowd.sampling.streaming import Written
+from incrowd.sampling.streaming import WrittenReports
 
 
-def randomized(plan: Plan, written: Written, json: bool) -> None:
+def randomized(plan: Plan, written: WrittenReports, json: bool) -> None:
     """Show the files written. For one message, its bits and file are repeated at the top level."""
     strata = [{"strata": list(names)} for names in written.strata] or [{}] * len(written.files)
     messages = [
@@ -69,7 +69,7 @@ def estimates(tables: Estimates, json: bool) -> None:
         out.print(terminal.terminal(tables))
 
 
-def receipts(received: Sequence[Received], releases: Iterable[Release] = ()) -> None:
+def receipts(received: Sequence[Received], releases: Iterable[ClaimedRelease] = ()) -> None:
     """Show what the receipts say about reports collected over a network, in these releases."""
     for receipt in received:
         for text in receipt_sentences(receipt):

@@ -10,7 +10,7 @@ import typer
 from incrowd.cli.console import print_json, say
 from incrowd.cli.inviting import (
     CodesFile,
-    Number,
+    NumberArgument,
     PrintedPage,
     SurveyPage,
     bundle_facts,
@@ -19,12 +19,12 @@ from incrowd.cli.inviting import (
     report_invitations,
     say_secret,
 )
-from incrowd.cli.later import Group
+from incrowd.cli.later import CommandGroup
 from incrowd.cli.mixing import check_mixer, run_mixer
-from incrowd.cli.options import AsJson, PlanFile, certified, make_folder
+from incrowd.cli.options import AsJson, PlanArgument, certified, make_folder
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -37,15 +37,15 @@ app = typer.Typer(
       incrowd shuffler run shuffler""",
 )
 
-Folder = Annotated[
+ShufflerFolder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder of the shuffler's files, for one bundle.")
 ]
 
 
 @app.command()
 def init(
-    folder: Folder,
-    plan: PlanFile,
+    folder: ShufflerFolder,
+    plan: PlanArgument,
     collection: Annotated[
         Path, typer.Argument(metavar="COLLECTION", help="Terms of the collection, a TOML file.")
     ],
@@ -79,7 +79,7 @@ def init(
 
 
 @app.command()
-def run(folder: Folder) -> None:
+def run(folder: ShufflerFolder) -> None:
     """Receive uploads and release them when due, until stopped.
 
     Set host, port, database and the path of the secret in FOLDER/shuffler.toml, or in environment
@@ -95,7 +95,7 @@ def run(folder: Folder) -> None:
 
 
 @app.command()
-def check(folder: Folder, json: AsJson = False) -> None:
+def check(folder: ShufflerFolder, json: AsJson = False) -> None:
     """Check permissions, clock, disk, swap and logs, and what is left after the last release.
 
     Exit code 1 if a check fails.
@@ -110,7 +110,7 @@ def check(folder: Folder, json: AsJson = False) -> None:
 
 
 def invitations(
-    number: Number,
+    number: NumberArgument,
     output: CodesFile,
     shuffler: Annotated[Path, typer.Option(help="The shuffler's folder.")] = Path("shuffler"),
     page: PrintedPage = None,

@@ -14,12 +14,12 @@ from incrowd.cli.console import progress, say
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
-    Encoding,
-    Format,
+    EncodingOption,
+    FormatOption,
     OfThoseWhoAnswered,
-    Sheet,
+    SheetOption,
     Simultaneous,
-    SurveyFile,
+    SurveyArgument,
     check_answers,
     make_folder,
     source,
@@ -36,7 +36,7 @@ MINUTES = 10.0
 
 
 def simulate(
-    survey: SurveyFile,
+    survey: SurveyArgument,
     answers: AnswersFile,
     trials: Annotated[int, typer.Option(help="Number of collections to simulate.")] = 1000,
     fixed_people: Annotated[
@@ -49,9 +49,9 @@ def simulate(
     ] = None,
     of_those_who_answered: OfThoseWhoAnswered = False,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
-    format: Format = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    format: FormatOption = None,
+    encoding: EncodingOption = None,
+    sheet: SheetOption = None,
     json: AsJson = False,
 ) -> None:
     """Test a survey by simulation on known answers. Shows bias, spread and coverage.

@@ -13,10 +13,10 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
-from incrowd.collection.protocol.problem import KINDS, Kind, kind_of
+from incrowd.collection.protocol.problem import KINDS, ProblemKind, kind_of
 from incrowd.collection.seldom import SeldomLog
 from incrowd.collection.service import OCTETS, answer, is_octets
-from incrowd.collection.steps import STORING, Steps
+from incrowd.collection.steps import STORING, ServiceSteps
 from incrowd.collection.taking import Taking
 from incrowd.errors import ProtocolError
 
@@ -34,9 +34,9 @@ class Arriving:
 
     piece_seconds: float
     log: logging.Logger
-    steps: Steps
+    steps: ServiceSteps
     stored: Callable[[], object] = lambda: None
-    note: Callable[[Kind], object] = lambda kind: None
+    note: Callable[[ProblemKind], object] = lambda kind: None
     refused: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Arriving:
         return _answer(kind, str(error))
 
 
-def _answer(kind: Kind, detail: str = "") -> Response:
+def _answer(kind: ProblemKind, detail: str = "") -> Response:
     return answer(kind, detail, retry_after=RETRY_AFTER)
 
 

@@ -10,9 +10,9 @@ from incrowd.collection.protocol.mixing import AnyRelease
 from incrowd.collection.protocol.sealed import X_WING
 from incrowd.guarantees import Service, guarantee_of
 from incrowd.plans import Guarantee, Plan
-from incrowd.plans.claims import Claims, Release
+from incrowd.plans.claims import ClaimedRelease, Claims
 from incrowd.plans.slots import separate, slots, slots_of_messages, tail
-from incrowd.presentation.sentences import Sealed
+from incrowd.presentation.sentences import TransportFacts
 
 
 def claims_of(bundle: Bundle) -> Claims:
@@ -51,9 +51,9 @@ def organizations_of(bundle: Bundle) -> dict[Service, str]:
     }
 
 
-def sealed_by(bundle: Bundle) -> Sealed:
+def sealed_by(bundle: Bundle) -> TransportFacts:
     """Return what people are told about how their reports travel."""
-    return Sealed(organizations_of(bundle), bundle.envelope_key.kem == X_WING)
+    return TransportFacts(organizations_of(bundle), bundle.envelope_key.kem == X_WING)
 
 
 def claims_of_plan(
@@ -77,10 +77,10 @@ def claims_of_plan(
     )
 
 
-def release_of(header: AnyRelease, bundle: Bundle, people: int) -> Release:
+def release_of(header: AnyRelease, bundle: Bundle, people: int) -> ClaimedRelease:
     """Return the facts of an opened release. people: the most people its reports can be from."""
     id = hashlib.sha256(header.domain + header.encoded).hexdigest()
-    return Release(claims=claims_of(bundle), id=id, strata=header.strata, people=people)
+    return ClaimedRelease(claims=claims_of(bundle), id=id, strata=header.strata, people=people)
 
 
 def bundle_guarantee(

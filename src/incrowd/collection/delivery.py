@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from incrowd.collection.responses import first_bytes
 from incrowd.collection.steps import LOG
 
-Name = TypeVar("Name")
+N = TypeVar("N")
 
 SECONDS = 300.0
 ANSWER_BYTES = 1024  # of an acknowledgment, which has 64 and a few around them
@@ -67,21 +67,21 @@ def pieces(start: bytes, path: Path | None) -> Iterator[bytes]:
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(hours=1)
 
 
-class Pauses(Generic[Name]):
+class Pauses(Generic[N]):
     """When deliveries are tried again: the pause doubles after each refusal.
 
     If the clock was set back, nothing waits longer than one pause.
     """
 
     def __init__(self) -> None:
-        self._pauses: dict[Name, tuple[datetime, timedelta]] = {}
+        self._pauses: dict[N, tuple[datetime, timedelta]] = {}
 
-    def is_due(self, name: Name, now: datetime) -> bool:
+    def is_due(self, name: N, now: datetime) -> bool:
         """Return whether a delivery may be tried."""
         again, pause = self._pauses.get(name, (now, FIRST_PAUSE))
         return not now < again <= now + pause
 
-    def refused(self, name: Name, now: datetime) -> None:
+    def refused(self, name: N, now: datetime) -> None:
         """Pause after a delivery was refused."""
         _, pause = self._pauses.get(name, (now, FIRST_PAUSE))
         self._pauses[name] = now + pause, min(2 * pause, LONGEST_PAUSE)

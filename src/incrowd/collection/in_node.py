@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from incrowd.collection.device.crowd import AT_ONCE, Crowd
+from incrowd.collection.device.crowd import AT_ONCE, CrowdUploads
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import upload_length
@@ -48,7 +48,7 @@ def sending_in_node(
     codes: Sequence[bytes],
     strata: Sequence[int],
     progress: Callable[[int], None],
-) -> Iterator[Callable[[], Crowd]]:
+) -> Iterator[Callable[[], CrowdUploads]]:
     """Let people send; yield a function that waits for all of them and returns the results.
 
     program: Node. answers: of each person, by question, as in a file of answers. codes, strata: of
@@ -85,13 +85,13 @@ def sending_in_node(
         reading = threading.Thread(target=read, daemon=True)
         reading.start()
 
-        def result() -> Crowd:
+        def result() -> CrowdUploads:
             reading.join()
             stored = outcomes["stored"]
             refused = {kind: n for kind, n in outcomes.items() if kind != "stored"}
             if missing := len(people) - outcomes.total():
                 refused[STOPPED] = missing
-            return Crowd(
+            return CrowdUploads(
                 people=len(people),
                 stored=stored,
                 repeated=0,

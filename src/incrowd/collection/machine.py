@@ -53,7 +53,7 @@ OTHERS = 0o077  # modes that let other users read, write or enter
 SWAPS, CORES = Path("/proc/swaps"), Path("/proc/sys/kernel/core_pattern")
 
 
-class Finding(NamedTuple):
+class MachineFinding(NamedTuple):
     """The result of a check: its subject, whether it passed, and the state or the remedy."""
 
     subject: str
@@ -69,16 +69,16 @@ def protect() -> None:
         library.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
-def modes(paths: Iterable[Path]) -> Iterator[Finding]:
+def modes(paths: Iterable[Path]) -> Iterator[MachineFinding]:
     """Check that only the owner can access the files and folders that exist."""
     for path in paths:
         if path.exists():
             mode = path.stat().st_mode & 0o777
             text = f"mode {mode:o}" if not mode & OTHERS else f"mode {mode:o}; run chmod go= {path}"
-            yield Finding(f"permissions of {path.name}", not mode & OTHERS, text)
+            yield MachineFinding(f"permissions of {path.name}", not mode & OTHERS, text)
 
 
-def memory() -> Iterator[Finding]:
+def memory() -> Iterator[MachineFinding]:
     """Check whether the memory of a service can reach a disk."""
     swaps = SWAPS.read_text().splitlines()[1:] if SWAPS.exists() else []
     text = (
@@ -86,28 +86,30 @@ def memory() -> Iterator[Finding]:
         if not swaps
         else "memory can be written to disk; run swapoff -a, or encrypt the swap space"
     )
-    yield Finding("swap", not swaps, text)
+    yield MachineFinding("swap", not swaps, text)
     pattern = CORES.read_text().strip() if CORES.exists() else ""
     piped = pattern.startswith("|")
     text = "a program collects them, but the services do not produce any" if piped else "none"
-    yield Finding("core dumps", True, text)
+    yield MachineFinding("core dumps", True, text)
 
 
-def clock() -> Iterator[Finding]:
+def clock() -> Iterator[MachineFinding]:
     """Check whether the kernel reports a synchronized clock."""
     buffer = ctypes.create_string_buffer(TIMEX_BYTES)
     library = ctypes.CDLL(None)
     state = library.adjtimex(buffer) if hasattr(library, "adjtimex") else -1
     status = int.from_bytes(buffer.raw[40:44], "little") if state >= 0 else UNSYNCHRONIZED
     good = not status & UNSYNCHRONIZED
-    yield Finding("clock", good, "synchronized" if good else "not synchronized; run an NTP client")
+    yield MachineFinding(
+        "clock", good, "synchronized" if good else "not synchronized; run an NTP client"
+    )
 
 
-def room(folder: Path, needed: int) -> Iterator[Finding]:
+def room(folder: Path, needed: int) -> Iterator[MachineFinding]:
     """Check the free space of a folder's disk. needed: bytes for three times the crowd."""
     free = shutil.disk_usage(folder).free
     text = f"{free >> 20:,} MiB free, {needed >> 20:,} MiB for three times the crowd"
-    yield Finding("disk", free >= needed, text)
+    yield MachineFinding("disk", free >= needed, text)
 
 
 def cores() -> int:

@@ -18,12 +18,12 @@ from typing import TypeVar, cast
 from incrowd.collection.machine import protect
 from incrowd.errors import InWords, ReportsError
 
-Result = TypeVar("Result")
-Work = Callable[[bytes], Result]
+R = TypeVar("R")
+PieceWork = Callable[[bytes], R]
 AHEAD = 4  # pieces queued for each process
 
 
-def in_processes(work: Work[Result], pieces: Iterable[bytes], workers: int) -> Iterator[Result]:
+def in_processes(work: PieceWork[R], pieces: Iterable[bytes], workers: int) -> Iterator[R]:
     """Yield the results for pieces, in their order; one worker runs in this process.
 
     work: can be pickled, as its results can. Each process has a thread here that passes it one
@@ -34,11 +34,11 @@ def in_processes(work: Work[Result], pieces: Iterable[bytes], workers: int) -> I
         return
     free: SimpleQueue[Connection] = SimpleQueue()
 
-    def passed(piece: bytes) -> Result:
+    def passed(piece: bytes) -> R:
         pipe = free.get()
         try:
             pipe.send_bytes(piece)
-            return cast(Result, pipe.recv())
+            return cast(R, pipe.recv())
         finally:
             free.put(pipe)
 
@@ -57,10 +57,10 @@ def in_processes(work: Work[Result], pieces: Iterable[bytes], workers: int) -> I
 
 
 def _in_order(
-    threads: ThreadPoolExecutor, work: Work[Result], pieces: Iterable[bytes], most: int
-) -> Iterator[Result]:
+    threads: ThreadPoolExecutor, work: PieceWork[R], pieces: Iterable[bytes], most: int
+) -> Iterator[R]:
     """Yield results in order. most: pieces in progress at a time."""
-    waiting: deque[Future[Result]] = deque()
+    waiting: deque[Future[R]] = deque()
     for piece in pieces:
         waiting.append(threads.submit(work, piece))
         if len(waiting) == most:
@@ -70,7 +70,7 @@ def _in_order(
 
 
 @contextmanager
-def _process(work: Work[Result]) -> Iterator[Connection]:
+def _process(work: PieceWork[R]) -> Iterator[Connection]:
     """Start a process that works on the pieces it receives through a pipe, until it is closed."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -105,7 +105,7 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def _serve(pipe: Connection, work: Work[Result]) -> None:
+def _serve(pipe: Connection, work: PieceWork[R]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
     protect()  # a new program does not inherit the protection
     with suppress(EOFError, OSError):

@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 
 from incrowd.collection.collector.app import application as collector
 from incrowd.collection.collector.keeper import keep_bundle
-from incrowd.collection.collector.places import Places, load_private, new_key
+from incrowd.collection.collector.places import CollectorPlaces, load_private, new_key
 from incrowd.collection.inviter.app import application as inviter
 from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
 from incrowd.collection.inviter.setup import install as install_inviter
@@ -50,11 +50,11 @@ LOOK = 0.2  # seconds between two checks
 ALL_SENT = "all-sent"  # a file in the folder of a rehearsal that closes its collection
 DAY = timedelta(days=1)
 
-Service = Callable[[Path], Starlette]
+ServiceMaker = Callable[[Path], Starlette]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCollection:
     """A collection whose folders are complete, so that its services can start.
 
     inviting: opens the store of codes. uploads: opens the store of uploads. secrets: the files of
@@ -76,8 +76,8 @@ class Parties:
     the address of each service.
     """
 
-    services: Mapping[str, Service]
-    prepare: Callable[[Plan, Path, Mapping[str, str]], Prepared]
+    services: Mapping[str, ServiceMaker]
+    prepare: Callable[[Plan, Path, Mapping[str, str]], PreparedCollection]
 
 
 def with_separate_parties(bundle: Bundle) -> Bundle:
@@ -117,7 +117,7 @@ def _terms(plan: Plan) -> dict[str, Any]:
 
 
 def _collector(folder: Path) -> Starlette:
-    places = Places(folder)
+    places = CollectorPlaces(folder)
     bundle = keep_bundle(places, None)
     file = folder / COLLECTOR_FILE
     token = read_toml(file, "settings")["token"] if file.exists() else None
@@ -138,8 +138,11 @@ def _shuffler(folder: Path) -> Starlette:
     return _mixer(ShufflerSettings(folder=folder, pause=LOOK))
 
 
-def _with_shuffler(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> Prepared:
-    places, settings = Places(folder / "collector"), ShufflerSettings(folder=folder / "shuffler")
+def _with_shuffler(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> PreparedCollection:
+    places, settings = (
+        CollectorPlaces(folder / "collector"),
+        ShufflerSettings(folder=folder / "shuffler"),
+    )
     stated = _terms(plan)
     terms = ShufflerTerms(
         **stated,
@@ -157,7 +160,7 @@ def _with_shuffler(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> Pr
     def store() -> Store:
         return setup.open_store(settings)
 
-    return Prepared(new.bundle, store, store, (settings.secret_file,))
+    return PreparedCollection(new.bundle, store, store, (settings.secret_file,))
 
 
 # --- two mixers ----------------------------------------------------------------------------------
@@ -179,12 +182,12 @@ def _second_mixer(folder: Path) -> Starlette:
     return second_mixer(settings, bundle, _clock(folder, bundle))
 
 
-def _with_mixers(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> Prepared:
+def _with_mixers(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> PreparedCollection:
     """Each party creates its keys; the inviter makes the bundle; the others copy it."""
     of_inviter = InviterSettings(folder=folder / "inviter")
     of_first = FirstMixerSettings(folder=folder / "first-mixer")
     of_second = SecondMixerSettings(folder=folder / "second-mixer")
-    places, signing = Places(folder / "collector"), Ed25519PrivateKey.generate()
+    places, signing = CollectorPlaces(folder / "collector"), Ed25519PrivateKey.generate()
     setup.create(of_first, signing)
     key = {"key": signing.public_key().public_bytes_raw().hex()}
     configuration = {"key_configuration": new_key(places).encoded.hex()}
@@ -202,7 +205,7 @@ def _with_mixers(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> Prep
     setup.take_bundle(of_first, of_inviter.bundle_file)
     keep_second_bundle(of_second, of_inviter.bundle_file, datetime.now(UTC))
     keep_bundle(places, of_inviter.bundle_file)
-    return Prepared(
+    return PreparedCollection(
         new.bundle,
         lambda: open_inviter(of_inviter),
         lambda: setup.open_store(of_first),

@@ -19,12 +19,12 @@ from incrowd.collection.folders import check_exists
 from incrowd.collection.mixer.store.keys import BusyError, FullError, Secrets, StoreError
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle, as_time
-from incrowd.collection.protocol.problem import KINDS, Kind
+from incrowd.collection.protocol.problem import KINDS, ProblemKind
 from incrowd.collection.seldom import SeldomLog
 from incrowd.collection.service import METRICS_TYPE, answer, exposition, is_octets
 from incrowd.collection.settings import StoreSettings
 from incrowd.collection.steady import TimedClock
-from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps, log_text
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, ServiceSteps, log_text
 from incrowd.errors import ProtocolError, UsageError
 
 SUCCESSES = range(200, 300)
@@ -42,7 +42,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 Act = Callable[[bytes], Awaitable[Response]]
 
 
-class Checked(Protocol):
+class CheckedStore(Protocol):
     """A store that knows whether it works. secrets: None after its key was destroyed."""
 
     secrets: Secrets | None
@@ -56,12 +56,12 @@ class Receiving:
 
     def __init__(
         self,
-        store: Checked,
+        store: CheckedStore,
         bundle: Bundle,
         settings: StoreSettings,
         length: int,
         clock: TimedClock,
-        steps: Steps,
+        steps: ServiceSteps,
     ) -> None:
         self.steps = steps
         self.store, self.bundle, self.settings, self.length = store, bundle, settings, length
@@ -75,7 +75,7 @@ class Receiving:
         scope: Scope,
         receive: Receive,
         act: Callable[[bytes], Awaitable[Response]],
-        over: Kind,
+        over: ProblemKind,
     ) -> Response:
         """Return the response of an act to a body. over: the problem once the key is destroyed."""
         if not self._room:
@@ -83,7 +83,7 @@ class Receiving:
         self._room -= 1
         try:
             body = await self._body(dict(scope["headers"]), receive)
-            if isinstance(body, Kind):
+            if isinstance(body, ProblemKind):
                 return answer(body)
             response = await act(body)
             if response.status_code in SUCCESSES:
@@ -96,7 +96,7 @@ class Receiving:
         finally:
             self._room += 1
 
-    def too_late(self, over: Kind) -> Response | None:
+    def too_late(self, over: ProblemKind) -> Response | None:
         """Return the response to a request after closing; None before. over: its problem.
 
         While the clock may be wrong, nobody is refused for good: the same bytes are sent again.
@@ -108,7 +108,7 @@ class Receiving:
                 return answer(KINDS["busy"], retry_after=UNCONFIRMED_RETRY)
         return answer(over)
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | Kind:
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | ProblemKind:
         """Return the bytes of a body, or a problem. Other lengths are refused unread."""
         if headers.get(b"content-length") != self._announced:
             return KINDS["length"]
@@ -185,7 +185,7 @@ class Receiving:
 
 
 def working(
-    look: Callable[[], None], steps: Steps, pause: float, close: Callable[[], None]
+    look: Callable[[], None], steps: ServiceSteps, pause: float, close: Callable[[], None]
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     """Return a service's lifespan, in which the work that is due is done again and again.
 
@@ -204,7 +204,7 @@ def working(
     return running
 
 
-async def _look(look: Callable[[], None], steps: Steps, pause: float) -> None:
+async def _look(look: Callable[[], None], steps: ServiceSteps, pause: float) -> None:
     while True:
         with suppress(Exception), steps(WORKING), suppress(UsageError):  # another process does it
             await asyncio.to_thread(look)

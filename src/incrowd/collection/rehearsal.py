@@ -31,9 +31,9 @@ from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.collector.places import BUNDLE, RECEIPT
 from incrowd.collection.collector.receipt import Receipt, load_receipt
 from incrowd.collection.device.connection import Connection
-from incrowd.collection.device.crowd import Crowd, send_each
+from incrowd.collection.device.crowd import CrowdUploads, send_each
 from incrowd.collection.device.device import strata_of
-from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.device.promising import TermLine, UploadPromise, promised
 from incrowd.collection.device.sending import fetch
 from incrowd.collection.in_node import sending_in_node
 from incrowd.collection.invitations import issue, new_invitations
@@ -45,8 +45,8 @@ from incrowd.collection.parties import (
     ALL_SENT,
     LOOK,
     PARTIES,
-    Prepared,
-    Service,
+    PreparedCollection,
+    ServiceMaker,
     new_token,
     with_separate_parties,
 )
@@ -60,7 +60,7 @@ from incrowd.collection.service import answer, no_such, serve
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
-from incrowd.plans.strata import Group, releases
+from incrowd.plans.strata import StratumGroup, releases
 from incrowd.presentation.sentences import against_sentence
 
 LOOPBACK = "127.0.0.1"
@@ -80,8 +80,8 @@ class Rehearsed:
     """
 
     bundle: Bundle
-    promise: Promise
-    crowd: Crowd
+    promise: UploadPromise
+    crowd: CrowdUploads
     receipts: tuple[Receipt, ...]
     opened: tuple[Path, ...]
     codes_found: int
@@ -175,11 +175,11 @@ def _sent(
     strata: Sequence[int],
     in_node: InNode | None,
     advance: Callable[[int], None],
-) -> Crowd:
+) -> CrowdUploads:
     """Let everybody send, the people of both clients at the same time."""
     first = people.number - len(in_node.answers if in_node else ())
 
-    def of_python() -> Crowd:
+    def of_python() -> CrowdUploads:
         some = people.take(np.arange(first))
         return send_each(
             bundle,
@@ -205,7 +205,7 @@ def _invited(store: Store | InviterStore, people: int) -> list[bytes]:
     return [code_field(each.code) for each in invitations]
 
 
-def _due(bundle: Bundle, strata: np.ndarray) -> list[Group]:
+def _due(bundle: Bundle, strata: np.ndarray) -> list[StratumGroup]:
     """Return the groups of strata to be released. Raises ReportsError if there are none."""
     counts = dict(enumerate(np.bincount(strata).tolist()))
     if due := releases(counts, bundle.least_people, bundle.small_strata):
@@ -214,7 +214,7 @@ def _due(bundle: Bundle, strata: np.ndarray) -> list[Group]:
     raise ReportsError.of("release", most, f"should be at least {bundle.least_people:,}")
 
 
-def what_each_saw(rehearsed: Rehearsed) -> Iterator[Line]:
+def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
     """Who saw what, with the numbers of this run."""
     crowd, receipts, places = rehearsed.crowd, rehearsed.receipts, rehearsed.bundle.places
     people = crowd.people + rehearsed.guests
@@ -251,7 +251,7 @@ def _tokens(rehearsed: Rehearsed) -> str:
     )
 
 
-def _shuffler(rehearsed: Rehearsed, people: int) -> Iterator[Line]:
+def _shuffler(rehearsed: Rehearsed, people: int) -> Iterator[TermLine]:
     yield (
         "The shuffler",
         f"{people:,} people who sent with an invitation{_strata(rehearsed)}, "
@@ -260,7 +260,7 @@ def _shuffler(rehearsed: Rehearsed, people: int) -> Iterator[Line]:
     )
 
 
-def _two_mixers(rehearsed: Rehearsed, people: int) -> Iterator[Line]:
+def _two_mixers(rehearsed: Rehearsed, people: int) -> Iterator[TermLine]:
     tokens = [sum(receipt.tokens or ()) for receipt in rehearsed.receipts]
     issued = rehearsed.receipts[0].issued
     yield (
@@ -319,14 +319,14 @@ def _page(folder: Path) -> Starlette:
     return page_application(page_files(asked_in(folder / BUNDLE, None), shipped()))
 
 
-def _serve(service: Service, folder: Path, door: socket.socket) -> None:
+def _serve(service: ServiceMaker, folder: Path, door: socket.socket) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
     serve(service(folder), door)
 
 
 @contextmanager
 def _process(
-    service: Service, folder: Path, door: socket.socket
+    service: ServiceMaker, folder: Path, door: socket.socket
 ) -> Iterator[multiprocessing.process.BaseProcess]:
     """Run a service in a separate process, which is stopped at the end."""
     process = copies_with(__name__).Process(target=_serve, args=(service, folder, door))
@@ -343,7 +343,7 @@ def _process(
 # --- what came of it -----------------------------------------------------------------------------
 
 
-def _check_all_came(crowd: Crowd) -> None:
+def _check_all_came(crowd: CrowdUploads) -> None:
     for kind, number in crowd.refused.items():
         refusals = InWords(f"{number:,} of {crowd.people:,} uploads were refused ({kind})")
         raise ProtocolError.of("uploads", refusals, "nothing was released; try again")
@@ -355,7 +355,7 @@ def _all_opened(folders: Sequence[Path]) -> bool:
     return there and all(load_receipt(folder)[0].issued is not None for folder in folders)
 
 
-def _left(prepared: Prepared) -> list[Path]:
+def _left(prepared: PreparedCollection) -> list[Path]:
     """Return the keys that should be destroyed, but exist."""
     return [path for path in prepared.secrets if path.exists()]
 

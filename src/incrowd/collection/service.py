@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from incrowd.collection.protocol.problem import KINDS, MEDIA_TYPE, Kind, document
+from incrowd.collection.protocol.problem import KINDS, MEDIA_TYPE, ProblemKind, document
 from incrowd.collection.steps import LOG
 from incrowd.errors import UsageError
 
@@ -40,7 +40,7 @@ def is_octets(media_type: bytes, coding: bytes | None) -> bool:
     return media_type.lower() == OCTETS and coding is None
 
 
-def answer(kind: Kind, detail: str = "", *, retry_after: int = RETRY_AFTER) -> Response:
+def answer(kind: ProblemKind, detail: str = "", *, retry_after: int = RETRY_AFTER) -> Response:
     """Return a problem response. It contains nothing of the request."""
     headers = {"Retry-After": str(retry_after)} if kind.retry else {}
     return Response(document(kind, detail), kind.status, headers, MEDIA_TYPE)

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Protocol
 
 from incrowd.collection import machine
-from incrowd.collection.machine import Clock, ClockReading, Finding
+from incrowd.collection.machine import Clock, ClockReading, MachineFinding
 from incrowd.errors import InWords, UsageError
 from incrowd.files import write_private
 
@@ -171,14 +171,14 @@ def waiting(file: Path, moment: datetime) -> list[str]:
     return [f"the clock counts from {counts:%Y-%m-%dT%H:%M:%SZ}: {WAITS}"]
 
 
-def steadiness(file: Path) -> Iterator[Finding]:
+def steadiness(file: Path) -> Iterator[MachineFinding]:
     """Check since when a service's clock has been steady."""
     first, now = load_reading(file), machine.read_clocks()
     if first is None:
-        yield Finding("time", True, "counts an hour after the service has started")
+        yield MachineFinding("time", True, "counts an hour after the service has started")
     elif not is_steady(first, now):
-        yield Finding("time", False, f"{_reason(first, now)}; {WAITS}")
+        yield MachineFinding("time", False, f"{_reason(first, now)}; {WAITS}")
     else:
         left = HOUR - (now.seconds - first.seconds)
         text = f"counts in {left / 60:.0f} minutes" if left > 0 else "has been steady for an hour"
-        yield Finding("time", True, text)
+        yield MachineFinding("time", True, text)

@@ -18,7 +18,7 @@ LOG = logging.getLogger("incrowd.service")  # what failed, never for whom
 STORING, KEYS, WORKING = "storing", "finding the keys", "working"  # of services with a store
 
 
-class Steps:
+class ServiceSteps:
     """The steps of a service's work, and why each one that currently fails does so.
 
     names: of all steps, for the metric.

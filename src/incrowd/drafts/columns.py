@@ -40,14 +40,14 @@ class DraftQuestion:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedColumn:
     """A column that cannot become a question, and the reason."""
 
     id: str
     reason: str
 
 
-ColumnDraft = DraftQuestion | LeftOut
+ColumnDraft = DraftQuestion | SkippedColumn
 
 # Words for yes and no, and names of columns that identify people or hold public facts.
 
@@ -152,7 +152,7 @@ _DATE = re.compile(
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 
 
-class Column(NamedTuple):
+class DataColumn(NamedTuple):
     """The values of a column of data, and what its file says about them.
 
     counts: the number of rows with each value; if cells are lists, with each item. empty: the
@@ -175,17 +175,17 @@ class Column(NamedTuple):
         return self.longest > 0
 
 
-def question_of(column: Column) -> ColumnDraft:
+def question_of(column: DataColumn) -> ColumnDraft:
     """Return the question that a column answers, or why there is none."""
     if not is_id(column.name):
-        return LeftOut(column.name, BAD_NAME)
+        return SkippedColumn(column.name, BAD_NAME)
     if character := hidden(column.name):
-        return LeftOut(column.name, f"its name contains {character}; rename it")
+        return SkippedColumn(column.name, f"its name contains {character}; rename it")
     column = _with_items(column)
     codes = tuple(dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels))))
     counts = {value: n for value, n in column.counts.items() if value not in codes}
     question = _typed(column, counts)
-    if isinstance(question, LeftOut):
+    if isinstance(question, SkippedColumn):
         return question
     keys: dict[str, Any] = {"text": cleaned(column.text)} if column.text.strip() else {}
     keys |= question.keys
@@ -204,24 +204,26 @@ def is_id(name: str) -> bool:
     return bool(name) and TABLE_SEPARATOR not in name and name == name.strip()
 
 
-def _typed(column: Column, counts: Mapping[str, int]) -> ColumnDraft:
+def _typed(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     """Choose the type of a question, and its options or edges, by its answers."""
     name, values = column.name, list(counts)
     if not values:
-        return LeftOut(name, "it is empty or contains only codes for no answer")
+        return SkippedColumn(name, "it is empty or contains only codes for no answer")
     if column.labels and set(values) <= set(column.labels):
         missing = (*column.missing, *no_answers(column.counts, column.labels))
         return labeled(name, {c: w for c, w in column.labels.items() if c not in missing})
     if len(values) == 1:
-        return LeftOut(name, "everyone who answered gave the same answer")
+        return SkippedColumn(name, "everyone who answered gave the same answer")
     if column.lists:
         return _multi(column, counts)
     if meaning := yes_and_no(values):
         return yes_no(name, {} if is_plain(values) else meaning)
     if reason := _as_written(values):
-        return LeftOut(name, reason)
+        return SkippedColumn(name, reason)
     if _is_id_column(column, counts):
-        return LeftOut(name, f"it looks like an id; use --id {name} if it identifies the person")
+        return SkippedColumn(
+            name, f"it looks like an id; use --id {name} if it identifies the person"
+        )
     numbers = [number(value) for value in values]
     if all(each is not None for each in numbers):
         pairs = zip(values, numbers, strict=True)
@@ -230,7 +232,7 @@ def _typed(column: Column, counts: Mapping[str, int]) -> ColumnDraft:
         len(values) > FEWEST_ROWS and FEWEST_EACH * len(values) > column.rows
     ):
         texts = f"{len(values):,} different texts"
-        return LeftOut(name, f"it is free text, with {texts}; group them into a few answers")
+        return SkippedColumn(name, f"it is free text, with {texts}; group them into a few answers")
     return _listed(name, {"type": "choice"}, values)
 
 
@@ -262,7 +264,7 @@ def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
     words = {code: cleaned(label or code) for code, label in labels.items()}
     options = list(dict.fromkeys(words.values()))
     if len(options) < 2:
-        return LeftOut(name, "it has fewer than two answers")
+        return SkippedColumn(name, "it has fewer than two answers")
     if meaning := yes_and_no(options):
         question = yes_no(name, {code: meaning[word] for code, word in words.items()})
         shown = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
@@ -270,7 +272,7 @@ def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
     return DraftQuestion(name, {"type": "choice", "options": options, "values": words})
 
 
-def _is_id_column(column: Column, counts: Mapping[str, int]) -> bool:
+def _is_id_column(column: DataColumn, counts: Mapping[str, int]) -> bool:
     """Whether a column holds ids: by its name and many values, or because all values differ."""
     rows, distinct = sum(counts.values()), len(counts)
     if looks_like_id(column.name) and 2 * distinct > rows:
@@ -281,7 +283,7 @@ def _is_id_column(column: Column, counts: Mapping[str, int]) -> bool:
     return rows >= FEWEST_ROWS and distinct == rows and not fractions
 
 
-def _numbers(column: Column, counts: Mapping[float, int]) -> DraftQuestion:
+def _numbers(column: DataColumn, counts: Mapping[float, int]) -> DraftQuestion:
     """A question about a number; of a few whole numbers, a choice for the user to review."""
     values, possible_codes = sorted(counts), spikes(counts)
     if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
@@ -310,7 +312,7 @@ def _numbers(column: Column, counts: Mapping[float, int]) -> DraftQuestion:
     )
 
 
-def _with_items(column: Column) -> Column:
+def _with_items(column: DataColumn) -> DataColumn:
     """Return the column with the counts of each answer, if its cells list several answers."""
     if column.lists or not _lists(list(column.counts), SEPARATOR):
         return column
@@ -329,10 +331,10 @@ def _lists(values: Sequence[str], separator: str) -> bool:
     return bool(several) and len(items - {NONE}) < len(values) and "" not in items
 
 
-def _multi(column: Column, counts: Mapping[str, int]) -> ColumnDraft:
+def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     options = sorted({*counts} - {NONE, ""})
     if len(options) < 2:
-        return LeftOut(column.name, "it has fewer than two answers")
+        return SkippedColumn(column.name, "it has fewer than two answers")
     question = _listed(column.name, {"type": "multi"}, options)
     most = min(column.longest, len(question.keys["options"]))
     question = replace(question, keys={**question.keys, "at_most": most})

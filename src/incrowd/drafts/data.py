@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.drafts import redcap, xlsform
-from incrowd.drafts.columns import Column, ColumnDraft, LeftOut, question_of
+from incrowd.drafts.columns import ColumnDraft, DataColumn, SkippedColumn, question_of
 from incrowd.drafts.draft import Draft
 from incrowd.encoding.answers import Data, load_data, load_sheet, sheet_names
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.frames import is_frame
-from incrowd.encoding.sources import Source, source_of
+from incrowd.encoding.sources import AnswersSource, source_of
 from incrowd.errors import AnswersError, InWords
 
 FROM_DATA = (
@@ -41,13 +41,13 @@ def _column_draft(data: Data, place: int) -> ColumnDraft:
     names = data.table.column_names
     name, cells = names[place], data.table.column(place).combine_chunks()
     if names.count(name) > 1:
-        return LeftOut(name, f"{names.count(name)} columns have this name; rename them")
+        return SkippedColumn(name, f"{names.count(name)} columns have this name; rename them")
     lists = is_list(cells.type)
     counts = _counts(pc.list_flatten(cells) if lists else cells)
     empty = cells.null_count if lists else len(cells) - sum(counts.values())
     longest = int(pc.max(pc.list_value_length(cells)).as_py() or 1) if lists else 0
     about = (data.texts.get(name, ""), data.labels.get(name, {}), data.missing.get(name, ()))
-    return question_of(Column(name, counts, len(cells), empty, longest, *about))
+    return question_of(DataColumn(name, counts, len(cells), empty, longest, *about))
 
 
 def _counts(cells: pa.Array) -> Mapping[str, int]:
@@ -98,7 +98,7 @@ def _with_questions(draft: Draft) -> Draft:
     return draft
 
 
-def _form(name: str, source: Source) -> Draft | None:
+def _form(name: str, source: AnswersSource) -> Draft | None:
     if source.kind != "xlsx" or source.sheet is not None:
         return None
     there = sheet_names(source)
@@ -108,7 +108,7 @@ def _form(name: str, source: Source) -> Draft | None:
     return xlsform.draft_of(name, sheets) if xlsform.is_xlsform(sheets) else None
 
 
-def _data(name: str, source: Source) -> Draft:
+def _data(name: str, source: AnswersSource) -> Draft:
     data = load_data(source)
     if redcap.is_dictionary(data.table.column_names):
         return redcap.draft_of(name, data.table.to_pylist())

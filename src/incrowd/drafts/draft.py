@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from incrowd.drafts.columns import ColumnDraft, DraftQuestion, LeftOut
+from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn
 from incrowd.drafts.writing import body, start
 from incrowd.survey.words import LANGUAGE
 
@@ -33,9 +33,9 @@ class Draft:
         return tuple(each for each in self.columns if isinstance(each, DraftQuestion))
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def left_out(self) -> tuple[SkippedColumn, ...]:
         """The columns that cannot become questions."""
-        return tuple(each for each in self.columns if isinstance(each, LeftOut))
+        return tuple(each for each in self.columns if isinstance(each, SkippedColumn))
 
     @property
     def crowd(self) -> int:

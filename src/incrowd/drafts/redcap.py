@@ -11,7 +11,7 @@ from incrowd.drafts.columns import (
     BAD_NAME,
     ColumnDraft,
     DraftQuestion,
-    LeftOut,
+    SkippedColumn,
     is_id,
     labeled,
     yes_no,
@@ -51,7 +51,7 @@ _NOT_ASKED = {
 }
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
-Row = Mapping[str, str]
+DictionaryRow = Mapping[str, str]
 
 
 def is_dictionary(columns: Sequence[str]) -> bool:
@@ -71,24 +71,24 @@ def _key(column: str) -> str:
     return _KEYS.get(column.strip(), column.strip())
 
 
-def _questions(row: Row, first: bool) -> list[ColumnDraft]:
+def _questions(row: DictionaryRow, first: bool) -> list[ColumnDraft]:
     name, kind = row["field_name"], row["field_type"]
     if kind == "descriptive":
         return []
     if kind in _NOT_ASKED:
-        return [LeftOut(name, _NOT_ASKED[kind])]
+        return [SkippedColumn(name, _NOT_ASKED[kind])]
     if first or row.get("identifier", "").lower() == "y":
         reason = f"it is the record id; use --id {name} if it identifies the person"
-        return [LeftOut(name, reason if first else "it is marked as an identifier")]
+        return [SkippedColumn(name, reason if first else "it is marked as an identifier")]
     if not is_id(name):
-        return [LeftOut(name, BAD_NAME)]
+        return [SkippedColumn(name, BAD_NAME)]
     choices = _choices(row.get("choices", ""))
     if kind == "checkbox":
         return [_box(row, code, label) for code, label in choices.items()]
     return [_worded(_typed(name, kind, row, choices), row)]
 
 
-def _typed(name: str, kind: str, row: Row, choices: Mapping[str, str]) -> ColumnDraft:
+def _typed(name: str, kind: str, row: DictionaryRow, choices: Mapping[str, str]) -> ColumnDraft:
     if kind in ("yesno", "truefalse"):
         return yes_no(name, {})
     if kind in ("radio", "dropdown"):
@@ -98,7 +98,7 @@ def _typed(name: str, kind: str, row: Row, choices: Mapping[str, str]) -> Column
         return numbers(name, low or _SLIDER[0], high or _SLIDER[1])
     if row.get("validation", "").startswith(("integer", "number")):
         return numbers(name, number(row.get("low", "")), number(row.get("high", "")))
-    return LeftOut(name, "it is free text or a date")
+    return SkippedColumn(name, "it is free text or a date")
 
 
 def _choices(text: str) -> dict[str, str]:
@@ -107,7 +107,7 @@ def _choices(text: str) -> dict[str, str]:
     return {code.strip(): label.strip() or code.strip() for code, _, label in pairs if code.strip()}
 
 
-def _box(row: Row, code: str, label: str) -> DraftQuestion:
+def _box(row: DictionaryRow, code: str, label: str) -> DraftQuestion:
     """One box of a checkbox field, a column of 1 and 0 in REDCap's files."""
     text = " ".join(filter(None, (_label(row), f"({label})")))
     id = f"{row['field_name']}___{code.lower()}"
@@ -119,13 +119,13 @@ def _box(row: Row, code: str, label: str) -> DraftQuestion:
     return question
 
 
-def _label(row: Row) -> str:
+def _label(row: DictionaryRow) -> str:
     """The wording of a field, without HTML tags."""
     return " ".join(_TAG.sub("", row.get("field_label", "")).split())
 
 
-def _worded(column: ColumnDraft, row: Row) -> ColumnDraft:
-    if isinstance(column, LeftOut):
+def _worded(column: ColumnDraft, row: DictionaryRow) -> ColumnDraft:
+    if isinstance(column, SkippedColumn):
         return column
     keys: dict[str, Any] = {"text": text} if (text := _label(row)) else {}
     keys |= column.keys

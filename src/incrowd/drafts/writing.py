@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from incrowd.drafts.columns import DraftQuestion, LeftOut
+from incrowd.drafts.columns import DraftQuestion, SkippedColumn
 from incrowd.survey import Codes, Multi, Number
 from incrowd.survey.words import LANGUAGE
 
@@ -37,7 +37,7 @@ def start(
     yield "# local_epsilon = 8.0"
 
 
-def body(questions: Sequence[DraftQuestion], left_out: Sequence[LeftOut]) -> Iterator[str]:
+def body(questions: Sequence[DraftQuestion], left_out: Sequence[SkippedColumn]) -> Iterator[str]:
     """Yield the lines of the questions. Together with `start`, the file loads as it is."""
     for each in questions:
         yield from _question(each)

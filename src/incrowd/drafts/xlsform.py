@@ -12,7 +12,7 @@ from incrowd.drafts.columns import (
     BAD_NAME,
     ColumnDraft,
     DraftQuestion,
-    LeftOut,
+    SkippedColumn,
     even,
     is_id,
     labeled,
@@ -122,7 +122,7 @@ _COUNTED = re.compile(r"count-selected\(\s*\.\s*\)\s*(<=?|=)\s*(\d+)")
 _LOW = re.compile(r"\.\s*>=?\s*(-?[\d.]+)")
 _HIGH = re.compile(r"\.\s*<=?\s*(-?[\d.]+)")
 
-Row = Mapping[str, str]
+FormRow = Mapping[str, str]
 
 
 def is_xlsform(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bool:
@@ -150,7 +150,7 @@ def _names(sheet: Sequence[Sequence[Any]]) -> list[str]:
     return [str(name or "").strip() for name in sheet[0]] if sheet else []
 
 
-def _rows(sheet: Sequence[Sequence[Any]]) -> Iterator[Row]:
+def _rows(sheet: Sequence[Sequence[Any]]) -> Iterator[FormRow]:
     """Yield the rows of a sheet as texts by the names of the columns."""
     names = _names(sheet)
     for row in sheet[1:]:
@@ -165,23 +165,23 @@ def _text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _is_question(row: Row) -> bool:
+def _is_question(row: FormRow) -> bool:
     """Whether people answer a row; notes and groups are not questions."""
     return bool(row.get("name")) and not row.get("type", "").lower().startswith(QUIET)
 
 
 def _question(
-    row: Row, choices: Mapping[str, Mapping[str, Translations]], languages: Languages
+    row: FormRow, choices: Mapping[str, Mapping[str, Translations]], languages: Languages
 ) -> ColumnDraft:
     name, (kind, _, rest) = row["name"], row.get("type", "").partition(" ")
     if not is_id(name):
-        return LeftOut(name, BAD_NAME)
+        return SkippedColumn(name, BAD_NAME)
     words = choices.get(rest.split(" ")[0], {})
     codes = {code: next(iter(labels.values()), code) for code, labels in words.items()}
     if rest.endswith("or_other"):
         codes |= {"other": "other"}
     question = _typed(name, kind.lower(), codes, row.get("constraint", ""))
-    if isinstance(question, LeftOut):
+    if isinstance(question, SkippedColumn):
         return question
     question = _worded(question, row, words, languages)
     if not row.get("required", "").lower().startswith(("yes", "true", "1")):
@@ -192,7 +192,7 @@ def _question(
 
 
 def _worded(
-    question: DraftQuestion, row: Row, words: Mapping[str, Translations], languages: Languages
+    question: DraftQuestion, row: FormRow, words: Mapping[str, Translations], languages: Languages
 ) -> DraftQuestion:
     """Add text, help and labels in every language of the form that has a tag."""
     main = languages.main
@@ -226,12 +226,12 @@ def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> C
         return numbers(name, _bound(_LOW, constraint), _bound(_HIGH, constraint))
     if kind in ("acknowledge", "trigger"):
         return DraftQuestion(name, {"type": "yesno", "values": {"OK": "yes"}, "optional": True})
-    return LeftOut(name, f"answers of type {kind} cannot be counted")
+    return SkippedColumn(name, f"answers of type {kind} cannot be counted")
 
 
 def _multi(name: str, codes: Mapping[str, str], constraint: str) -> ColumnDraft:
     question = labeled(name, codes)
-    if isinstance(question, LeftOut):
+    if isinstance(question, SkippedColumn):
         return question
     options = list(dict.fromkeys(codes.values()))
     limit = _COUNTED.search(constraint)

@@ -16,7 +16,7 @@ from incrowd.encoding.formats.isolated import content
 from incrowd.encoding.formats.reader import Content, Pieces, Request
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.labels import with_labels
-from incrowd.encoding.sources import Source, readable, source_of
+from incrowd.encoding.sources import AnswersSource, readable, source_of
 from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.survey import AnyQuestion, Survey
 
@@ -53,7 +53,9 @@ def load_answers(
     return check_columns(pa.Table.from_batches(pieces), survey, id)
 
 
-def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 << 17) -> Content:
+def read(
+    source: AnswersSource, survey: Survey, id: str | None = None, rows: int = 1 << 17
+) -> Content:
     """Return the wanted columns in pieces of at most `rows` rows and about PIECE_BYTES.
 
     With each piece comes how much was read up to its end: bytes of CSV, rows of other formats. CSV
@@ -90,7 +92,7 @@ def _chosen(parsed: Content, survey: Survey, wanted: Sequence[str]) -> Pieces:
         yield pa.RecordBatch.from_arrays(list(columns.values()), names=wanted), done
 
 
-def column_names(source: Source, survey: Survey, id: str | None = None) -> list[str]:
+def column_names(source: AnswersSource, survey: Survey, id: str | None = None) -> list[str]:
     """Return the names of all columns of a file. Raises AnswersError if it cannot be read."""
     with readable(source.name):
         request = Request(tuple(_wanted(survey, id)), names_only=True)
@@ -170,7 +172,7 @@ def _has_one_text(kind: pa.DataType) -> bool:
 # Files of any size, a bounded number of rows at a time.
 
 
-class Batches(NamedTuple):
+class AnswerBatches(NamedTuple):
     """Answers in pieces.
 
     size, unit: how much there is to read, in bytes (CSV) or rows. tables: the questions' columns,
@@ -183,13 +185,13 @@ class Batches(NamedTuple):
 
 
 def load_batches(
-    answers: str | Path | IO[bytes] | Source,
+    answers: str | Path | IO[bytes] | AnswersSource,
     survey: Survey,
     rows: int,
     *,
     format: str | None = None,
     encoding: str | None = None,
-) -> Batches:
+) -> AnswerBatches:
     """Read a file of answers, `rows` at a time; the last table may be shorter.
 
     If answers are long, a table has fewer rows. Cells and errors are as in `load_answers`; an error
@@ -198,7 +200,7 @@ def load_batches(
     source = source_of(answers, format, encoding)
     with readable(source.name):
         parsed = read(source, survey, rows=rows)
-    return Batches(parsed.size, parsed.unit, _tables(source.name, rows, parsed.pieces))
+    return AnswerBatches(parsed.size, parsed.unit, _tables(source.name, rows, parsed.pieces))
 
 
 def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]]:
@@ -229,25 +231,25 @@ class Data:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def load_data(answers: Source | Any) -> Data:
+def load_data(answers: AnswersSource | Any) -> Data:
     """Load all of a file, or of a data frame, into memory. Raises AnswersError as
     `load_answers`."""
     if is_frame(answers):
         return Data(as_table(answers))
-    source: Source = answers
+    source: AnswersSource = answers
     with readable(source.name):
         parsed = content(source, Request())
         table = pa.Table.from_batches([piece for piece, _ in parsed.pieces])
     return Data(table, parsed.texts, parsed.labels, parsed.missing)
 
 
-def sheet_names(source: Source) -> tuple[str, ...]:
+def sheet_names(source: AnswersSource) -> tuple[str, ...]:
     """Return the names of the sheets of a workbook. Raises AnswersError if it cannot be read."""
     with readable(source.name):
         return tuple(content(source, Request(names_only=True)).sheets)
 
 
-def load_sheet(source: Source, name: str) -> list[list[Any]]:
+def load_sheet(source: AnswersSource, name: str) -> list[list[Any]]:
     """Return the cells of a sheet of a workbook, row by row, without columns that have no name."""
     table = load_data(replace(source, sheet=name)).table
     columns = [column.to_pylist() for column in table.columns]

@@ -11,19 +11,19 @@ import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
 from incrowd.encoding.cells import text_column
-from incrowd.encoding.sources import Source
+from incrowd.encoding.sources import AnswersSource
 from incrowd.errors import AnswersError, IncrowdError, InWords
 
-Chosen = Callable[[Sequence[str]], list[str]]  # of the names of all columns
+ColumnChoice = Callable[[Sequence[str]], list[str]]  # of the names of all columns
 WORKS = "name a file, or pass a data frame from pandas, polars, duckdb or Arrow"
 
 
 def is_frame(answers: object) -> bool:
     """Whether the answers are in memory, and not a path or a file to read."""
-    return not (isinstance(answers, str | os.PathLike | Source) or hasattr(answers, "read"))
+    return not (isinstance(answers, str | os.PathLike | AnswersSource) or hasattr(answers, "read"))
 
 
-def as_table(frame: Any, chosen: Chosen | None = None) -> pa.Table:
+def as_table(frame: Any, chosen: ColumnChoice | None = None) -> pa.Table:
     """Return a data frame as an Arrow table, all columns or those that `chosen` picks by name.
 
     Raises AnswersError for anything but a data frame, and for columns that cannot be converted.
@@ -47,7 +47,7 @@ def as_table(frame: Any, chosen: Chosen | None = None) -> pa.Table:
     return _eager(read, chosen)
 
 
-def _eager(frame: nw.DataFrame[Any], chosen: Chosen | None) -> pa.Table:
+def _eager(frame: nw.DataFrame[Any], chosen: ColumnChoice | None) -> pa.Table:
     names = list(map(str, frame.columns))  # numbers in pandas
     wanted = chosen(names) if chosen else names
     named = dict(zip(names, frame.columns, strict=True))

@@ -179,7 +179,7 @@ def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:
     )
 
 
-class Reading(NamedTuple):
+class ColumnReading(NamedTuple):
     """A column read as answers to a question: what can be encoded, and which rows cannot.
 
     answers: the cells, codes replaced; null for no answer. wrong, missing: masks of the rows with
@@ -196,15 +196,15 @@ class Reading(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> Reading:
+def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnReading:
     """Read the cells of a column, which may be codes, as answers to a question."""
     try:
         column, unknown = decoded(question, codes, _without_empty(question, cells))
-        encoded, wrong, allowed = question.read(Cells(column))
+        encoded, wrong, allowed = question.read(RecodedColumn(column))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         nowhere = np.zeros(len(cells), bool)
         problem = _no_such_type(question, cells, "cannot hold answers to the question")
-        return Reading(_NOTHING, cells, nowhere, nowhere, problems=(problem,))
+        return ColumnReading(_NOTHING, cells, nowhere, nowhere, problems=(problem,))
     problems: tuple[Problem, ...] = ()
     if same := _same_number(question, column.type):
         reason = f"cannot distinguish the options that stand for the number {same}"
@@ -214,7 +214,7 @@ def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> Reading
     missing = column.is_null().to_numpy(zero_copy_only=False)
     choices = tuple(codes.values) + question.substantive
     wrong = (wrong | unknown) & ~missing
-    return Reading(encoded, column, wrong, missing, allowed, choices, problems)
+    return ColumnReading(encoded, column, wrong, missing, allowed, choices, problems)
 
 
 def _encoded(
@@ -326,7 +326,7 @@ def hint(value: object, choices: Sequence[str]) -> str:
     return likely(value, choices) if isinstance(value, str) else ""
 
 
-Answered = tuple[Encoded, np.ndarray, str]
+EncodedColumn = tuple[Encoded, np.ndarray, str]
 
 
 def _one_of(codes: np.ndarray) -> Encoded:
@@ -343,23 +343,23 @@ def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
 _YES_OR_NO = "use yes or no, true or false, 1 or 0; or define other codes in values"
 
 
-class Cells(NamedTuple):
+class RecodedColumn(NamedTuple):
     """A column of a file with its codes replaced, and how each type of question reads it."""
 
     column: pa.Array
 
-    def one_of(self, answers: Sequence[str]) -> Answered:
+    def one_of(self, answers: Sequence[str]) -> EncodedColumn:
         """Read one of the answers, by name."""
         codes = _codes(self.column, answers)
         return _one_of(codes), codes < 0, f"use one of {_listed(answers)}"
 
-    def yes_or_no(self, optional: bool) -> Answered:
+    def yes_or_no(self, optional: bool) -> EncodedColumn:
         """Read yes or no, in any of the usual spellings."""
         answer = by_value(self.column, _no_or_yes, -1)
         place = answer if optional else answer - 1  # the one bit is set for yes
         return _one_of(place), answer < 0, _YES_OR_NO
 
-    def some_of(self, options: Sequence[str], most: int) -> Answered:
+    def some_of(self, options: Sequence[str], most: int) -> EncodedColumn:
         """Read a list column, or text with options separated by semicolons; "none" means no
         option."""
         if is_list(self.column.type):
@@ -368,7 +368,7 @@ class Cells(NamedTuple):
         encoded, wrong, allowed = _lists(split(values), options, most)
         return taken(encoded, len(values) + 1, rows), np.append(wrong, False)[rows], allowed
 
-    def bins(self, edges: Sequence[float]) -> Answered:
+    def bins(self, edges: Sequence[float]) -> EncodedColumn:
         """Read the bin of each number; other text, and numbers below all edges, are wrong."""
         numbers = _floats(self.column)
         bins = np.searchsorted(edges, numbers, side="right") - 1
@@ -376,7 +376,7 @@ class Cells(NamedTuple):
         allowed = f"use a number from {edges[0]:g} up{_point(self.column)}"
         return _one_of(np.where(wrong, -1, bins)), wrong, allowed
 
-    def between(self, edges: Sequence[float], one_bit: bool) -> Answered:
+    def between(self, edges: Sequence[float], one_bit: bool) -> EncodedColumn:
         """Read the edge below each number, and the probability of the next one; see `Encoded`."""
         numbers = _floats(self.column)
         wrong = ~np.isfinite(numbers)
@@ -386,7 +386,7 @@ class Cells(NamedTuple):
         encoded = Encoded(answered, places, up=up, outside=outside(edges, numbers[answered]))
         return encoded, wrong, f"use a number{_point(self.column)}"
 
-    def words(self) -> Answered:
+    def words(self) -> EncodedColumn:
         """Read words, normalized; their bits depend on the cohort and are computed later."""
         words = by_value(self.column, _normalized, "")
         return _NOTHING._replace(words=words), words == "", "should contain a word"
@@ -397,7 +397,7 @@ def _no_or_yes(column: pa.Array) -> np.ndarray:
     return index(without_point(pc.utf8_lower(texts_of(column))), NO + YES) // len(NO)
 
 
-def _lists(column: pa.Array, options: Sequence[str], most: int) -> Answered:
+def _lists(column: pa.Array, options: Sequence[str], most: int) -> EncodedColumn:
     flat, rows = items(column)
     codes, width = _codes(flat, options), len(options)
     cells = np.unique(rows[codes >= 0] * width + codes[codes >= 0])

@@ -154,7 +154,7 @@ OTHER_ENCODING = (
 
 
 @dataclass(frozen=True)
-class Source:
+class AnswersSource:
     """A file, or the bytes read from a pipe: its name, format and compression.
 
     kind: the format. content: the bytes of input that cannot be read twice, such as standard input.
@@ -202,16 +202,16 @@ def state_of(path: Path) -> tuple[int, ...]:
 
 
 def source_of(
-    data: str | Path | IO[bytes] | IO[str] | Source,
+    data: str | Path | IO[bytes] | IO[str] | AnswersSource,
     format: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
-) -> Source:
+) -> AnswersSource:
     """Return the source for a path or an open file.
 
     Raises AnswersError if it cannot be read, or its content does not match its name or `format`.
     """
-    if isinstance(data, Source):
+    if isinstance(data, AnswersSource):
         return data
     _check_encoding(encoding)
     if format not in (None, *FORMATS):
@@ -232,7 +232,7 @@ def source_of(
     if sheet is not None and not FORMATS[kind].sheets:
         raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")
     _log.info("reading %s as %s", name, FORMATS[kind].spoken)
-    return Source(name, path, kind, compression, encoding, content, sheet, state)
+    return AnswersSource(name, path, kind, compression, encoding, content, sheet, state)
 
 
 def _named(data: Any) -> str:

@@ -19,7 +19,7 @@ from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.ratios import Quotient
-from incrowd.estimation.readings import Places, Reading, Readings, false_reports
+from incrowd.estimation.readings import MessageReading, Readings, ReportPlaces, false_reports
 from incrowd.estimation.tables import LEVEL, TableEstimate
 from incrowd.plans import Outline
 from incrowd.survey import WithEdges
@@ -74,7 +74,7 @@ class Amounts:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AmountEvidence:
     """The shares of the answers to a question of numbers, from all messages that hold it.
 
     values: 1, then the share of each answer. noise: their covariance by noise alone. covariance: by
@@ -120,8 +120,8 @@ class Evidence:
 
 
 def evidence(
-    plan: Outline, question: WithEdges, readings: Readings, places: Places = ()
-) -> Evidence:
+    plan: Outline, question: WithEdges, readings: Readings, places: ReportPlaces = ()
+) -> AmountEvidence:
     """The shares of a question's answers, weighted over messages like those of its table.
 
     places: that a malicious sender can fill, from `incrowd.estimation.readings.places_of`.
@@ -139,9 +139,11 @@ def evidence(
     return replace(sample, swings=[w * part.swing for w, part in parts])
 
 
-def _swing(question: WithEdges, reading: Reading) -> np.ndarray:
-    """How far one false report moves the values, as `Evidence.swings`: bits are set or not, and a
-    k-ary response names one option in place of another."""
+def _swing(question: WithEdges, reading: MessageReading) -> np.ndarray:
+    """How far one false report moves the values, as `AmountEvidence.swings`.
+
+    Bits are set or not, and a k-ary response names one option in place of another.
+    """
     channel = reading.message.channels[question.id]
     shifts = question_decoder(question, channel).mean[:, 1:] / reading.counts[0]
     shifts = np.pad(shifts, [(1, 0), (0, 0)])
@@ -153,30 +155,32 @@ def _swing(question: WithEdges, reading: Reading) -> np.ndarray:
 
 def of_a_sample(
     question: WithEdges, values: np.ndarray, noise: np.ndarray, people: float
-) -> Evidence:
+) -> AmountEvidence:
     """The evidence if the people are a sample: the answers exclude each other, so the sampling of N
     people adds (diag(pi) - pi pi^T) / N."""
     shares = np.append(0.0, values[1:])
     covariance = noise + (np.diag(shares) - np.outer(shares, shares)) / people
-    return Evidence(question, values, noise, covariance, people)
+    return AmountEvidence(question, values, noise, covariance, people)
 
 
 def evidence_of(
     question: WithEdges, table: TableEstimate, swing: np.ndarray, people: float
-) -> Evidence:
+) -> AmountEvidence:
     """The evidence in a one-way table with its margin and errors of noise and sampling, such as a
-    weighted one. swing: of its cells, as in `Evidence.swings`. people: as there."""
+    weighted one. swing: of its cells, as in `AmountEvidence.swings`. people: as there."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
         matrix[np.ix_(order, order)] for matrix in (table.joint_noise, table.joint_covariance)
     )
     swings = [swing[:, order]]
-    return Evidence(question, table.estimate[order], noise, covariance, people, swings)
+    return AmountEvidence(question, table.estimate[order], noise, covariance, people, swings)
 
 
-class _Part(NamedTuple):
-    """The evidence of the joint reports of one message, or of all cells: the fields of `Evidence`,
-    and one array of its swings."""
+class _MessageAmounts(NamedTuple):
+    """The evidence of the joint reports of one message, or of all cells.
+
+    It has the fields of `AmountEvidence`, and one array of its swings.
+    """
 
     values: np.ndarray
     noise: np.ndarray
@@ -185,8 +189,8 @@ class _Part(NamedTuple):
 
 
 def _read(
-    plan: Outline, question: WithEdges, reading: Reading | CellsReading, places: Places
-) -> _Part:
+    plan: Outline, question: WithEdges, reading: MessageReading | CellsReading, places: ReportPlaces
+) -> _MessageAmounts:
     if isinstance(reading, CellsReading):
         return _read_cells(plan, question, reading, places)
     counts = reading.counts[: 1 + question.domain.bits]
@@ -196,16 +200,18 @@ def _read(
     noise = np.pad(noise_of_report(question, channel, rates) / counts[0], [(1, 0), (1, 0)])
     people = float(counts[0]) / reading.message.copies
     reports = false_reports(plan, places).of(reading.message)
-    return _Part(np.append(1.0, mean), noise, people, reports * _swing(question, reading))
+    return _MessageAmounts(np.append(1.0, mean), noise, people, reports * _swing(question, reading))
 
 
-def _read_cells(plan: Outline, question: WithEdges, reading: CellsReading, places: Places) -> _Part:
+def _read_cells(
+    plan: Outline, question: WithEdges, reading: CellsReading, places: ReportPlaces
+) -> _MessageAmounts:
     """A false report adds to one answer what it subtracts from the others, in any message."""
     table = reading.combined((question.id,))
     size = table.shares.size
     deviations = np.eye(size) - 1 / size
     most = reading.largest_shift(table, false_reports(plan, places)) / (1 - 1 / size)
-    return _Part(
+    return _MessageAmounts(
         np.append(1.0, table.shares),
         np.pad(table.covariance([np.eye(size)]), [(1, 0), (1, 0)]),
         reading.people,
@@ -230,7 +236,7 @@ def noise_of_report(question: WithEdges, channel: Channel, rates: np.ndarray) ->
     return np.diag(variances)
 
 
-def amounts(data: Evidence, shares: Sequence[float] = QUANTILES) -> Amounts:
+def amounts(data: AmountEvidence, shares: Sequence[float] = QUANTILES) -> Amounts:
     """The figures of a question. shares: which quantiles; none for an amount with two edges."""
     quantiles: tuple[Quantile, ...] = ()
     if len(data.question.edges) > 2 or not data.question.rounded:
@@ -240,7 +246,7 @@ def amounts(data: Evidence, shares: Sequence[float] = QUANTILES) -> Amounts:
     return Amounts(mean(data), total(data), quantiles, data.people)
 
 
-def mean(data: Evidence, level: float = LEVEL) -> Figure:
+def mean(data: AmountEvidence, level: float = LEVEL) -> Figure:
     """The mean of those who answered: a ratio if some did not, with Fieller's interval.
 
     If possibly nobody answered, the interval is the whole range of the edges.
@@ -267,7 +273,7 @@ def mean(data: Evidence, level: float = LEVEL) -> Figure:
     )
 
 
-def total(data: Evidence, level: float = LEVEL) -> Figure:
+def total(data: AmountEvidence, level: float = LEVEL) -> Figure:
     """The sum over `data.people`; a person who did not answer adds nothing."""
     weights = np.array(data.question.edges) @ data.shares * data.people
     estimate, error = float(weights @ data.values), math.sqrt(data.variance(weights))
@@ -275,7 +281,7 @@ def total(data: Evidence, level: float = LEVEL) -> Figure:
     return Figure(estimate, error, estimate - half, estimate + half, data.influence(weights))
 
 
-def quantile(data: Evidence, share: float, level: float = LEVEL) -> Quantile:
+def quantile(data: AmountEvidence, share: float, level: float = LEVEL) -> Quantile:
     """The edges between which a quantile of grouped data lies, and those of its interval.
 
     The interval starts before the first edge, and ends after the last, at which a test does not
@@ -306,7 +312,7 @@ class _Knots(NamedTuple):
     above: np.ndarray
 
 
-def _distribution(data: Evidence) -> _Knots:
+def _distribution(data: AmountEvidence) -> _Knots:
     """For bins, the shares of people below each edge.
 
     For the edges of amounts, the share up to one edge is the mean of the distribution function

@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from incrowd.errors import TableError
-from incrowd.estimation.delta_method import Shares, pick
+from incrowd.estimation.delta_method import TableShares, pick
 from incrowd.estimation.ratios import (
     DIFFERENCE,
     EXACT,
@@ -309,7 +309,7 @@ def cramers_v(table: TableEstimate) -> Comparison:
     )
 
 
-class _Margin(NamedTuple):
+class _QuestionShares(NamedTuple):
     """The shares of a question's answers, their errors, and their covariance by sampling."""
 
     question: str
@@ -336,18 +336,20 @@ class _Margin(NamedTuple):
         return np.asarray((self.values > limit) | (self.values >= np.sort(self.values)[-2:][0]))
 
 
-def _margins(table: TableEstimate) -> list[_Margin]:
+def _margins(table: TableEstimate) -> list[_QuestionShares]:
     """The margins of the rows and of the columns."""
     margins = []
     for question, answers in zip(table.questions, table.answers, strict=True):
         shares = pick(table, [{question: answer} for answer in answers])
         errors = np.sqrt(np.maximum(np.diagonal(shares.covariance), 0.0))
         sampling = shares.covariance - shares.noise
-        margins.append(_Margin(question, answers, shares.values, errors, sampling))
+        margins.append(_QuestionShares(question, answers, shares.values, errors, sampling))
     return margins
 
 
-def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[float, float]:
+def _interval(
+    length: Length, ends: Sequence[_QuestionShares], largest: float
+) -> tuple[float, float]:
     """An interval for the length of the whole vector, where some divisors may be too large.
 
     Answer j adds pi_.j times the sum over i of (P(i | j) - pi_i.)^2 / pi_i. to the square, and that
@@ -368,7 +370,7 @@ def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[
     return low, min(math.sqrt(high**2 + added), largest)
 
 
-def _too_rare(ends: Sequence[_Margin]) -> str:
+def _too_rare(ends: Sequence[_QuestionShares]) -> str:
     """The reason why V may be larger than what is estimated."""
     names = [
         f"{each.question} = {answer} ({value:.2%}, standard error {error:.2%})"
@@ -389,8 +391,8 @@ def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:
 
     Sums over i weighted by sqrt(pi_i.) are zero, and so are those over j. In these directions there
     is only noise, so contrasts orthogonal to them are used. (The errors of these directions have
-    only a second-order effect on the length.) Divisors are those of `_Margin.divisors`; one that is
-    not the estimated share is a constant.
+    only a second-order effect on the length.) Divisors are those of `_QuestionShares.divisors`; one
+    that is not the estimated share is a constant.
     """
     _, jacobian, deviations, shares = _deviations(table)
     first, second = _margins(table)
@@ -409,7 +411,7 @@ def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:
     return contrast @ (deviations / root), linear @ shares.covariance @ linear.T
 
 
-def _deviations(table: TableEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:
+def _deviations(table: TableEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, TableShares]:
     """pi_i. pi_.j, the Jacobian of the deviations, the deviations pi_ij - pi_i. pi_.j, the shares.
 
     The shares are the cells in C order, then the margins of the rows and those of the columns.

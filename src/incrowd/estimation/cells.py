@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from incrowd.estimation.decoders import Matrix, by_axis, merging
-from incrowd.estimation.interactions import CombinedTable, Source, combined, single_bit
+from incrowd.estimation.decoders import DecoderMatrix, by_axis, merging
+from incrowd.estimation.interactions import CellSource, CombinedTable, combined, single_bit
 from incrowd.estimation.tables import (
     NOISE_AND_SAMPLING,
     NOISE_ONLY,
@@ -26,21 +26,20 @@ from incrowd.estimation.tables import (
     sampling_variance,
     with_covariance,
 )
-from incrowd.plans import Cells, Message
+from incrowd.plans import CellsMessage, Message
 from incrowd.survey import AnyQuestion
 from incrowd.survey.crossings import Block, cell_answers
-
-Ids = tuple[str, ...]
+from incrowd.survey.question import QuestionIds
 
 
 class CellCounts(NamedTuple):
     """The counts of one message of cells: the number of people, and the reports of each cell."""
 
-    message: Cells
+    message: CellsMessage
     people: int
     reports: np.ndarray
 
-    def telling(self, ids: Ids) -> list[Block]:
+    def telling(self, ids: QuestionIds) -> list[Block]:
         """The blocks of cells that are informative about a table: a single bit if the table has
         all of its questions, other cells if it has any."""
         wanted = set(ids)
@@ -51,7 +50,7 @@ class CellCounts(NamedTuple):
 
         return [block for block in self.message.crossing.blocks if informative(block)]
 
-    def sources(self, ids: Ids) -> Iterator[Source]:
+    def sources(self, ids: QuestionIds) -> Iterator[CellSource]:
         """The tables that this message estimates by itself, before sums are known, if they are
         informative about the table of some questions."""
         low, high = self.message.noise.inverse[1]
@@ -65,7 +64,7 @@ class CellCounts(NamedTuple):
                 yield single_bit(questions, float(cells[0]), *errors)
             else:
                 exclusive = tuple(id not in several for id in questions)
-                yield Source(questions, exclusive, cells.reshape(block.shape), *errors)
+                yield CellSource(questions, exclusive, cells.reshape(block.shape), *errors)
 
 
 class FalseReports(NamedTuple):
@@ -93,7 +92,7 @@ class CellsReading(NamedTuple):
         """Of the message that has the fewest."""
         return min(part.people for part in self.parts)
 
-    def combined(self, ids: Ids) -> CombinedTable:
+    def combined(self, ids: QuestionIds) -> CombinedTable:
         """A table by generalized least squares, with the answers that the cells have."""
         return combined([source for part in self.parts for source in part.sources(ids)], ids)
 
@@ -161,7 +160,7 @@ class CellsReading(NamedTuple):
 
 
 def expected_cells(
-    message: Cells, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
+    message: CellsMessage, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellCounts:
     """The average counts of a message, if the answers to different questions are independent.
     shares_of: the share of each answer to a question."""
@@ -183,19 +182,19 @@ def _given(block: Block, shares: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.asarray(reduce(np.multiply.outer, [shares[id] for id in block.questions]).ravel())
 
 
-def planned_weight(messages: Sequence[Cells], ids: Ids) -> float:
+def planned_weight(messages: Sequence[CellsMessage], ids: QuestionIds) -> float:
     """The inverse noise variance of a cell of a table by generalized least squares, for one person
     and the noise of the plan."""
     return 1 / planned_table(messages, ids).noise_variance
 
 
-def planned_noise(messages: Sequence[Cells], questions: Sequence[AnyQuestion]) -> np.ndarray:
+def planned_noise(messages: Sequence[CellsMessage], questions: Sequence[AnyQuestion]) -> np.ndarray:
     """The noise variance of each cell of a table, for one person and the noise of the plan."""
     table = planned_table(messages, tuple(question.id for question in questions))
     return table.variances([answer_sums(question) for question in questions])
 
 
-def planned_table(messages: Sequence[Cells], ids: Ids) -> CombinedTable:
+def planned_table(messages: Sequence[CellsMessage], ids: QuestionIds) -> CombinedTable:
     """A table of one person with the noise of the plan; no answers are used."""
     nobody = [
         CellCounts(message, 1, np.zeros(message.record_bits))
@@ -205,7 +204,7 @@ def planned_table(messages: Sequence[Cells], ids: Ids) -> CombinedTable:
     return CellsReading(tuple(nobody), 1.0).combined(ids)
 
 
-def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
+def answer_sums(question: AnyQuestion, margin: bool = False) -> DecoderMatrix:
     """Shape (answers, answers of the cells): which answers of the cells make up which answer.
 
     margin: the last row has all of them, "any answer"; it is zero if a person can give several.
@@ -222,7 +221,7 @@ def cells_levels(
     questions: Sequence[AnyQuestion],
     reading: CellsReading,
     noise_only: bool,
-    levels: Sequence[tuple[str, tuple[str, ...], Matrix]],
+    levels: Sequence[tuple[str, tuple[str, ...], DecoderMatrix]],
 ) -> TableEstimate:
     """A table of levels of some questions with exclusive answers, with the covariance of all cells.
 
@@ -241,7 +240,7 @@ def cells_levels(
 def _table(
     reading: CellsReading,
     combined: CombinedTable,
-    sums: Sequence[Matrix],
+    sums: Sequence[DecoderMatrix],
     answers: tuple[tuple[str, ...], ...],
     noise_only: bool,
 ) -> TableEstimate:
@@ -276,7 +275,9 @@ def _with_covariance(
     return with_covariance(table, noise, drawn / table.people, np.diagonal(noise))
 
 
-def _p_values(reading: CellsReading, ids: Ids, sums: Sequence[Matrix]) -> np.ndarray | None:
+def _p_values(
+    reading: CellsReading, ids: QuestionIds, sums: Sequence[DecoderMatrix]
+) -> np.ndarray | None:
     """The p-values of "nobody gave these answers", if a message has cells for exactly this table:
     their reports are then binomial. None for other tables."""
     for part in reading.parts:

@@ -24,9 +24,9 @@ from incrowd.estimation.ratios import (
     DIFFERENCE,
     ODDS,
     SHARE,
-    Answer,
     Comparison,
     GroupPrecision,
+    QuestionAnswer,
     compared,
     groups_of,
     precision_of,
@@ -34,13 +34,8 @@ from incrowd.estimation.ratios import (
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.weighting.known_margins import Given, known_margins
-from incrowd.estimation.weighting.weighting import (
-    Change,
-    counted_for,
-    derived,
-    substantive,
-)
+from incrowd.estimation.weighting.known_margins import GivenMargins, known_margins
+from incrowd.estimation.weighting.weighting import TableChange, counted_for, derived, substantive
 from incrowd.estimation.weighting.weighting import (
     of_those_who_answered as among_those_who_answered,
 )
@@ -114,7 +109,7 @@ def compare(
     *,
     reference: str | None = None,
     merge: Merge | None = None,
-    margins: Given | None = None,
+    margins: GivenMargins | None = None,
     of_those_who_answered: bool = True,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
@@ -181,7 +176,7 @@ def joint_table(
     questions: tuple[str, str],
     *,
     merge: Merge | None = None,
-    margins: Given | None = None,
+    margins: GivenMargins | None = None,
     of_those_who_answered: bool = True,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
@@ -192,7 +187,7 @@ def joint_table(
     ids = check_tables(plan, [questions])[0]
     change = None
     if margins is not None:
-        change = Change(known_margins(plan.survey, margins), of_those_who_answered)
+        change = TableChange(known_margins(plan.survey, margins), of_those_who_answered)
     weighting = (counted_for(plan, ids, change),) if change else ()
     counted = count(plan, reports, tables=list(filter(None, (ids, *weighting))), kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
@@ -258,7 +253,9 @@ def two_way(
 # --- the figures ------------------------------------------------------------------------------
 
 
-def conditional_share(table: TableEstimate, of: Answer, given: Answer) -> Comparison:
+def conditional_share(
+    table: TableEstimate, of: QuestionAnswer, given: QuestionAnswer
+) -> Comparison:
     """The share of those who answer `of` among those who answer `given`.
 
     Raises TableError if the table has no such answer or lacks a margin.
@@ -270,7 +267,9 @@ def conditional_share(table: TableEstimate, of: Answer, given: Answer) -> Compar
     return compared(name, over, under, shares, factors, groups, SHARE)
 
 
-def difference(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
+def difference(
+    table: TableEstimate, of: QuestionAnswer, first: QuestionAnswer, second: QuestionAnswer
+) -> Comparison:
     """The share of `of` among `first` minus the share among `second`, with little bias.
 
     Raises TableError if the table has no such answer or lacks a margin.
@@ -283,7 +282,9 @@ def difference(table: TableEstimate, of: Answer, first: Answer, second: Answer) 
     return compared(name, over, under, shares, factors, groups, DIFFERENCE)
 
 
-def odds_ratio(table: TableEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
+def odds_ratio(
+    table: TableEstimate, of: QuestionAnswer, first: QuestionAnswer, second: QuestionAnswer
+) -> Comparison:
     """The odds of `of` among `first` divided by the odds among `second`, with little bias.
 
     Raises TableError if the table has no such answer or lacks a margin.
@@ -296,5 +297,5 @@ def odds_ratio(table: TableEstimate, of: Answer, first: Answer, second: Answer) 
     return compared(name, over, under, shares, factors, groups, ODDS)
 
 
-def _name(kind: str, of: Answer, first: Answer, second: Answer) -> str:
+def _name(kind: str, of: QuestionAnswer, first: QuestionAnswer, second: QuestionAnswer) -> str:
     return f"{kind} of {named(dict([of]))}: {named(dict([first]))} against {named(dict([second]))}"

@@ -23,7 +23,7 @@ from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
 from incrowd.estimation.ratios import Comparison
-from incrowd.estimation.readings import Ids, check_tables, readings, table
+from incrowd.estimation.readings import check_tables, readings, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import (
     HALF_WIDTH,
@@ -38,6 +38,7 @@ from incrowd.plans.plan import with_merged
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER, Survey
 from incrowd.survey.merging import Merge
+from incrowd.survey.question import QuestionIds
 
 UNKNOWN = (
     "no message holds all of these questions, so that it is not known how many people are in both "
@@ -47,7 +48,7 @@ POSITIVE = (
     "no message holds all of these questions: the error takes both shares to be no less common "
     "together than if they had nothing to do with each other, as was stated"
 )
-Answers = Mapping[str, str]
+SelectedAnswers = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class ShareDifference:
     people.
     """
 
-    first: Answers
-    second: Answers
+    first: SelectedAnswers
+    second: SelectedAnswers
     figure: Comparison
     guarantee: Guarantee
     seed: int | None = None
@@ -110,7 +111,7 @@ def compare_shares(
     return ShareDifference(dict(first), dict(second), figure, guarantee, counted.seed, whose)
 
 
-def _check_answers(survey: Survey, answers: Answers) -> None:
+def _check_answers(survey: Survey, answers: SelectedAnswers) -> None:
     """Raises TableError for an open question or a text question, and for an answer that a question
     does not have."""
     for id, answer in answers.items():
@@ -125,13 +126,13 @@ def _check_answers(survey: Survey, answers: Answers) -> None:
             raise TableError.of(id, answer, allowed)
 
 
-def joint_table(plan: Plan, first: Answers, second: Answers) -> Ids | None:
+def joint_table(plan: Plan, first: SelectedAnswers, second: SelectedAnswers) -> QuestionIds | None:
     """All questions of two shares, if one message holds them."""
     ids = tuple(dict.fromkeys((*first, *second)))
     return ids if any(message.holds(ids) for message in plan.messages) else None
 
 
-class Share(NamedTuple):
+class ComparedShare(NamedTuple):
     """An estimated share of the people who answered its questions, t = p / a.
 
     ids: the questions of the table from which it was estimated. selections: of that table, first
@@ -140,8 +141,8 @@ class Share(NamedTuple):
     the selections. noise: the variance by noise; step: what one report moves.
     """
 
-    answers: Answers
-    selections: tuple[Answers, ...]
+    answers: SelectedAnswers
+    selections: tuple[SelectedAnswers, ...]
     estimate: float
     answered: float
     weights: np.ndarray
@@ -150,15 +151,15 @@ class Share(NamedTuple):
     step: float
 
     @property
-    def law(self) -> Law:
+    def law(self) -> ShareLaw:
         """What one person adds to the estimate, apart from a mean of zero, and how probable it is:
         of people with the answers, of others who answered, and of those who did not."""
         share, answered = (min(max(each, 0.0), 1.0) for each in (self.estimate, self.answered))
         chances = np.array([share * answered, (1 - share) * answered, 1 - answered])
-        return Law(np.array([1 - share, -share, 0.0]) / self.answered, chances)
+        return ShareLaw(np.array([1 - share, -share, 0.0]) / self.answered, chances)
 
 
-class Law(NamedTuple):
+class ShareLaw(NamedTuple):
     """A random number: values and their probabilities."""
 
     values: np.ndarray
@@ -170,7 +171,7 @@ class Law(NamedTuple):
         return float(self.chances @ self.values**2)
 
 
-def least_covariance(first: Law, second: Law) -> float:
+def least_covariance(first: ShareLaw, second: ShareLaw) -> float:
     """The smallest possible mean of the product of two random numbers: the largest values of one
     go with the smallest of the other (Hoeffding 1940; Fréchet's bound if both are shares)."""
     up, down = np.argsort(first.values), np.argsort(-second.values)
@@ -185,8 +186,12 @@ def least_covariance(first: Law, second: Law) -> float:
 
 
 def estimated_shares(
-    plan: Plan, counted: Tally, first: Answers, second: Answers, of_those_who_answered: bool
-) -> tuple[Share, Share]:
+    plan: Plan,
+    counted: Tally,
+    first: SelectedAnswers,
+    second: SelectedAnswers,
+    of_those_who_answered: bool,
+) -> tuple[ComparedShare, ComparedShare]:
     """Both shares, from the table of all questions if a message holds it, else each from its own.
 
     counted: counts of pairs for these tables. Raises TableError if the share of those who answered
@@ -195,7 +200,7 @@ def estimated_shares(
     ids = joint_table(plan, first, second)
     joint = table(plan, counted, ids, covariance=True, margin=True) if ids else None
 
-    def share(answers: Answers) -> Share:
+    def share(answers: SelectedAnswers) -> ComparedShare:
         optional = _optional(plan.survey, answers) if of_those_who_answered else []
         if joint is None and not optional:
             return _of_all_people(plan, counted, answers)
@@ -206,25 +211,27 @@ def estimated_shares(
     return share(first), share(second)
 
 
-def _optional(survey: Survey, answers: Answers) -> list[str]:
+def _optional(survey: Survey, answers: SelectedAnswers) -> list[str]:
     """The questions of a share that some people did not answer, who are then left out."""
     asked = {id: survey.question(id).answers for id in answers}
     return [id for id, answer in answers.items() if NO_ANSWER in asked[id] and answer != NO_ANSWER]
 
 
-def _of_all_people(plan: Plan, counted: Tally, answers: Answers) -> Share:
+def _of_all_people(plan: Plan, counted: Tally, answers: SelectedAnswers) -> ComparedShare:
     """A share of all people, from a table of its questions without a covariance, which may have any
     number of cells."""
     whole = table(plan, counted, tuple(answers), places=(1,))
     place = tuple(plan.survey.question(id).answers.index(answer) for id, answer in answers.items())
     step = float(np.broadcast_to(whole.report, whole.estimate.shape)[place])
     noise = float(whole.noise_error[place]) ** 2
-    return Share(
+    return ComparedShare(
         answers, (answers,), float(whole.estimate[place]), 1.0, np.ones(1), whole, noise, step
     )
 
 
-def _among(table: TableEstimate, answers: Answers, optional: Sequence[str]) -> Share:
+def _among(
+    table: TableEstimate, answers: SelectedAnswers, optional: Sequence[str]
+) -> ComparedShare:
     """A share of those who answered the optional questions, from a table with margins."""
     sets = [each for size in range(1, 1 + len(optional)) for each in combinations(optional, size)]
     selections = (answers, *(dict.fromkeys(each, NO_ANSWER) for each in sets))
@@ -237,7 +244,7 @@ def _among(table: TableEstimate, answers: Answers, optional: Sequence[str]) -> S
         check_clear("table", name, whole, error, "use of_those_who_answered=False")
     share = float(picked.values[0]) / whole
     weights = np.append(1.0, share * signs) / whole
-    return Share(
+    return ComparedShare(
         answers,
         selections,
         share,
@@ -250,7 +257,11 @@ def _among(table: TableEstimate, answers: Answers, optional: Sequence[str]) -> S
 
 
 def shares_compared(
-    plan: Plan, counted: Tally, shares: tuple[Share, Share], noise_only: bool, positive: bool
+    plan: Plan,
+    counted: Tally,
+    shares: tuple[ComparedShare, ComparedShare],
+    noise_only: bool,
+    positive: bool,
 ) -> Comparison:
     """The first share minus the second. counted: as for `estimated_shares`.
 
@@ -286,14 +297,16 @@ def shares_compared(
     )
 
 
-def _covariance(first: Share, second: Share, table: TableEstimate) -> float:
+def _covariance(first: ComparedShare, second: ComparedShare, table: TableEstimate) -> float:
     """The covariance of two shares of one table, by its errors."""
     picked = pick(table, (*first.selections, *second.selections))
     across = picked.covariance[: len(first.weights), len(first.weights) :]
     return float(first.weights @ across @ second.weights)
 
 
-def _noise_covariance(plan: Plan, counted: Tally, first: Share, second: Share) -> float:
+def _noise_covariance(
+    plan: Plan, counted: Tally, first: ComparedShare, second: ComparedShare
+) -> float:
     """The covariance by noise of two tables in different messages.
 
     Joint reports of different messages have independent noise. The tables that come from all
@@ -315,7 +328,7 @@ def _noise_covariance(plan: Plan, counted: Tally, first: Share, second: Share) -
 
 
 def _in_cells(
-    survey: Survey, reading: CellsReading, share: Share
+    survey: Survey, reading: CellsReading, share: ComparedShare
 ) -> Iterator[tuple[CombinedTable, np.ndarray]]:
     """A share as weighted sums of the cells of some tables.
 

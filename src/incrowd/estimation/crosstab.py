@@ -13,7 +13,7 @@ from incrowd.estimation.estimate import Reports
 from incrowd.estimation.ratios import Comparison, GroupPrecision, precision_of
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.weighting.known_margins import Given
+from incrowd.estimation.weighting.known_margins import GivenMargins
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey.merging import Merge
 
@@ -63,7 +63,7 @@ def crosstab(
     second: str,
     *,
     merge: Merge | None = None,
-    margins: Given | None = None,
+    margins: GivenMargins | None = None,
     of_those_who_answered: bool = True,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,

@@ -17,7 +17,7 @@ from incrowd.survey import AnyQuestion
 
 SMALL = 1 << 12  # entries of a matrix that needs no sparse library, which is slow to load
 
-Matrix: TypeAlias = "np.ndarray | scipy.sparse.csr_array"
+DecoderMatrix: TypeAlias = "np.ndarray | scipy.sparse.csr_array"
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _single_bits(bits: int) -> scipy.sparse.csr_array:
     return scipy.sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
 
 
-def by_axis(matrices: Sequence[Matrix], tensor: np.ndarray) -> np.ndarray:
+def by_axis(matrices: Sequence[DecoderMatrix], tensor: np.ndarray) -> np.ndarray:
     """Apply a matrix along each axis: each step takes the first axis and puts it last."""
     for matrix in matrices:
         applied = matrix @ tensor.reshape(len(tensor), -1)
@@ -142,7 +142,7 @@ def question_decoder(question: AnyQuestion, channel: Channel, margin: bool = Fal
     return Decoder(question.answers, mean, square, given, low, high, one_hot=True)
 
 
-def squares_given(inverse: np.ndarray, merge: Matrix) -> np.ndarray:
+def squares_given(inverse: np.ndarray, merge: DecoderMatrix) -> np.ndarray:
     """`Decoder.given` for a channel of whole answers. merge: as `merging` returns."""
     means = (merge @ inverse) ** 2 @ np.linalg.inv(inverse)  # over reports, by true answer
     same = dense(merge) > 0
@@ -166,7 +166,7 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     return Decoder(question.answers, merge @ mean, merge @ square, given, low, high, exclusive)
 
 
-def bits_given(values: np.ndarray, merge: Matrix | None = None) -> np.ndarray:
+def bits_given(values: np.ndarray, merge: DecoderMatrix | None = None) -> np.ndarray:
     """`Decoder.given` for a g that takes two values, a row of both for each answer of a record.
 
     (g - low)(g - high) = 0, so that g^2 = (low + high) g - low high, and the mean of g is 0 or 1.
@@ -192,7 +192,7 @@ def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(np.maximum(np.minimum(least, inside - 1), 0.0))
 
 
-def merging(question: AnyQuestion) -> Matrix:
+def merging(question: AnyQuestion) -> DecoderMatrix:
     """Shape (answers, answers of a record): 1 where an answer of a record is merged into an answer;
     sparse if it is large.
 
@@ -210,7 +210,7 @@ def merging(question: AnyQuestion) -> Matrix:
     )
 
 
-def dense(matrix: Matrix) -> np.ndarray:
+def dense(matrix: DecoderMatrix) -> np.ndarray:
     """A matrix, sparse or not, as an array."""
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
 

@@ -12,7 +12,7 @@ from incrowd.estimation.tables import HALF_WIDTH, TableEstimate
 
 
 @dataclass(frozen=True)
-class Shares:
+class TableShares:
     """A few shares from a table: their values and their covariance.
 
     noise: the covariance by noise alone. step: the share of one person, or of one report if the
@@ -25,7 +25,7 @@ class Shares:
     step: np.ndarray
     errors: str
 
-    def combined(self, weights: np.ndarray) -> Shares:
+    def combined(self, weights: np.ndarray) -> TableShares:
         """Weighted sums of the shares, a row of weights for each."""
         return replace(
             self,
@@ -42,22 +42,22 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Term:
+class ShareTerm:
     """A polynomial of shares: a nearly unbiased estimate of it, and its gradient."""
 
     value: float
     gradient: np.ndarray
 
-    def __sub__(self, other: Term) -> Term:
-        return Term(self.value - other.value, self.gradient - other.gradient)
+    def __sub__(self, other: ShareTerm) -> ShareTerm:
+        return ShareTerm(self.value - other.value, self.gradient - other.gradient)
 
 
-def linear(shares: Shares, weights: np.ndarray) -> Term:
+def linear(shares: TableShares, weights: np.ndarray) -> ShareTerm:
     """A weighted sum of shares."""
-    return Term(float(weights @ shares.values), weights)
+    return ShareTerm(float(weights @ shares.values), weights)
 
 
-def product(shares: Shares, left: np.ndarray, right: np.ndarray) -> Term:
+def product(shares: TableShares, left: np.ndarray, right: np.ndarray) -> ShareTerm:
     """The product of two weighted sums of shares.
 
     The mean of a product of estimates is the product of their means plus their covariance, which
@@ -65,10 +65,10 @@ def product(shares: Shares, left: np.ndarray, right: np.ndarray) -> Term:
     """
     first, second = float(left @ shares.values), float(right @ shares.values)
     value = first * second - float(left @ shares.covariance @ right)
-    return Term(value, left * second + right * first)
+    return ShareTerm(value, left * second + right * first)
 
 
-def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Shares:
+def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> TableShares:
     """The shares of people who give all answers of a selection, with any answers to the rest.
 
     selections: each names an answer for some of the questions. Raises TableError if there is no
@@ -76,7 +76,7 @@ def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Share
     """
     places = [_place(table, selection) for selection in selections]
     square = np.ix_(places, places)
-    return Shares(
+    return TableShares(
         values=table.estimate.ravel()[places],
         covariance=table.joint_covariance[square],
         noise=table.joint_noise[square],

@@ -13,8 +13,7 @@ from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
 from incrowd.estimation.readings import (
-    Ids,
-    Places,
+    ReportPlaces,
     check_tables,
     places_of,
     readings,
@@ -23,16 +22,15 @@ from incrowd.estimation.readings import (
 )
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received, StratumEstimates
 from incrowd.estimation.simultaneous import (
-    Method,
     SimultaneousIntervals,
     check_method,
     simultaneous_intervals,
 )
 from incrowd.estimation.tables import MOST_CELLS, TableEstimate
-from incrowd.estimation.weighting.known_margins import Given, known_margins
+from incrowd.estimation.weighting.known_margins import GivenMargins, known_margins
 from incrowd.estimation.weighting.weighting import (
-    Change,
     Derived,
+    TableChange,
     counted_for,
     derived,
     derived_strata,
@@ -44,15 +42,17 @@ from incrowd.estimation.weighting.weighting import (
 from incrowd.estimation.words import WordEstimates, estimate_words
 from incrowd.guarantees import analysis_of, counted_guarantee
 from incrowd.kernels.threads import in_order
+from incrowd.methods import SimultaneousMethod
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import nothing_of, people_of, smallest
 from incrowd.reports.spark import THIS_MACHINE, count_files, started
-from incrowd.reports.tally import COUNTS, Kind, Tally, with_tables
+from incrowd.reports.tally import COUNTS, Tally, TallyKind, with_tables
 from incrowd.reports.tally import count as tallied
 from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
 from incrowd.survey.merging import Merge
+from incrowd.survey.question import QuestionIds
 
 Reports = Collection | Iterable[Collection]
 
@@ -62,7 +62,7 @@ def count(
     reports: Reports,
     *,
     tables: Sequence[Sequence[str]] | None = None,
-    kind: Kind = "singles",
+    kind: TallyKind = "singles",
 ) -> Tally:
     """Count reports for tables; tallies of different reports can be added and estimated later.
 
@@ -84,7 +84,7 @@ def count_on_spark(
     paths: Iterable[str | Path],
     *,
     tables: Sequence[Sequence[str]] | None = None,
-    kind: Kind = "singles",
+    kind: TallyKind = "singles",
     master: str = THIS_MACHINE,
 ) -> Tally:
     """Count files of reports on Spark, as `count` does locally; every machine needs the files.
@@ -98,7 +98,7 @@ def count_on_spark(
         return count_files(plan, session, paths, wanted, kind)
 
 
-def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
+def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[QuestionIds, ...]:
     """The tables to count: the randomized questions of each table, in every stratum."""
     closed = map(plan.survey.closed, check_tables(plan, tables))
     return tuple(dict.fromkeys(ids for ids in closed if ids))
@@ -107,7 +107,7 @@ def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
 def to_count(
     plan: Plan,
     tables: Sequence[Sequence[str]] | None,
-    margins: Given | None = None,
+    margins: GivenMargins | None = None,
     of_those_who_answered: bool = False,
 ) -> Sequence[Sequence[str]] | None:
     """The tables to count: those requested, and those that weights or restrictions need."""
@@ -115,16 +115,16 @@ def to_count(
     return tables if change is None else _changeable(plan, check_tables(plan, tables), change)[1]
 
 
-def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
+def _change(plan: Plan, margins: GivenMargins | None, answered: bool) -> TableChange | None:
     """How the tables are changed; None if they are not."""
     if margins is None and not answered:
         return None
-    return Change(() if margins is None else known_margins(plan.survey, margins), answered)
+    return TableChange(() if margins is None else known_margins(plan.survey, margins), answered)
 
 
 def _changeable(
-    plan: Plan, wanted: Sequence[Ids], change: Change | None
-) -> tuple[tuple[Ids, ...], tuple[Ids, ...], tuple[NotMade, ...]]:
+    plan: Plan, wanted: Sequence[QuestionIds], change: TableChange | None
+) -> tuple[tuple[QuestionIds, ...], tuple[QuestionIds, ...], tuple[NotMade, ...]]:
     """The tables that can be changed, the tables to count for them, and the remaining tables.
 
     Without a change, all tables are of the first kind. Raises TableError if none is.
@@ -150,12 +150,12 @@ def estimate(
     *,
     tables: Sequence[Sequence[str]] | None = None,
     merge: Merge | None = None,
-    margins: Given | None = None,
+    margins: GivenMargins | None = None,
     of_those_who_answered: bool = False,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     candidates: Mapping[str, Sequence[str]] | None = None,
-    simultaneous: Method | None = None,
+    simultaneous: SimultaneousMethod | None = None,
     covariance: bool = False,
     received: Sequence[Received] = (),
 ) -> Estimates:
@@ -188,7 +188,7 @@ def estimate(
     if isinstance(reports, Tally):
         reports = _with_tables(plan, reports, _counted_for(plan, counting), paired)
     else:
-        kind: Kind = "pairs" if paired else "singles"
+        kind: TallyKind = "pairs" if paired else "singles"
         reports = count(plan, reports, tables=counting, kind=kind)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = places_of(plan, reports.releases)
@@ -210,7 +210,7 @@ def estimate(
     )
 
 
-def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
+def _held(plan: Plan, counted: Tally) -> tuple[QuestionIds, ...]:
     """The tables that a tally holds: first those the survey requests, then the others."""
     survey = plan.survey
     wanted = [ids for ids in survey.wanted if survey.closed(ids) in ((), *counted.tables)]
@@ -226,7 +226,7 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
             raise UsageError.of("candidates", id, allowed)
 
 
-def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[Ids], paired: bool) -> Tally:
+def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], paired: bool) -> Tally:
     """A tally with the tables that can be derived from those that it counts. paired: whether
     covariances are needed. Raises TableError if the tally lacks a table or its pairs."""
     counted = with_tables(plan, counted, wanted)
@@ -255,14 +255,14 @@ class TableOptions(NamedTuple):
     places."""
 
     noise_only: bool
-    places: Places
+    places: ReportPlaces
     candidates: Mapping[str, Sequence[str]]
-    simultaneous: Method | None
+    simultaneous: SimultaneousMethod | None
     covariance: bool
-    change: Change | None
+    change: TableChange | None
 
 
-class Figures(NamedTuple):
+class EstimateFigures(NamedTuple):
     """The figures of some people, under the names of `Estimates`."""
 
     tables: tuple[TableEstimate, ...]
@@ -281,7 +281,9 @@ class _Item(NamedTuple):
     amounts: Amounts | None = None
 
 
-def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], options: TableOptions) -> Figures:
+def figures(
+    plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], options: TableOptions
+) -> EstimateFigures:
     """The figures of all people of a tally. Tables that cannot be changed are listed with the
     reason; without a change, an impossible table raises TableError."""
     tables = [ids for ids in wanted if ids[0] not in plan.survey.texts]
@@ -296,7 +298,7 @@ def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], options: TableOpt
 
 
 def _strata(
-    plan: Plan, counted: Tally, wanted: Sequence[Ids], options: TableOptions
+    plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], options: TableOptions
 ) -> Iterator[StratumEstimates]:
     """The tables of the randomized questions, for each release.
 
@@ -325,11 +327,11 @@ def _strata(
 
 def _figures(
     plan: Plan,
-    items: Mapping[Ids, _Item],
-    words: Mapping[Ids, WordEstimates],
+    items: Mapping[QuestionIds, _Item],
+    words: Mapping[QuestionIds, WordEstimates],
     options: TableOptions,
     not_made: tuple[NotMade, ...],
-) -> Figures:
+) -> EstimateFigures:
     tables: list[TableEstimate] = []
     intervals: list[SimultaneousIntervals | None] = []
     for ids, item in items.items():
@@ -342,7 +344,7 @@ def _figures(
         if method := options.simultaneous:
             at_once = simultaneous_intervals(item.joint, method=method) if item.joint else None
             intervals.append(at_once)
-    return Figures(
+    return EstimateFigures(
         tables=tuple(tables),
         words={id: each for (id,), each in words.items()},
         amounts={ids[0]: item.amounts for ids, item in items.items() if item.amounts},
@@ -351,7 +353,7 @@ def _figures(
     )
 
 
-def _item(plan: Plan, counted: Tally, options: TableOptions, ids: Ids) -> _Item:
+def _item(plan: Plan, counted: Tally, options: TableOptions, ids: QuestionIds) -> _Item:
     """A table and its amounts, changed if that was requested."""
     change, question = options.change, _number(plan.survey, ids)
     wide = wide_alone(plan.survey, ids)
@@ -376,7 +378,7 @@ def _item(plan: Plan, counted: Tally, options: TableOptions, ids: Ids) -> _Item:
     return item._replace(amounts=amounts(shares))
 
 
-def _weighted_item(plan: Plan, ids: Ids, derived: Derived, people: float) -> _Item:
+def _weighted_item(plan: Plan, ids: QuestionIds, derived: Derived, people: float) -> _Item:
     """A weighted table and its amounts. people: those of a total."""
     question = _number(plan.survey, ids)
     if question is None:
@@ -385,7 +387,7 @@ def _weighted_item(plan: Plan, ids: Ids, derived: Derived, people: float) -> _It
     return _Item(derived.table, derived.table, amounts(shares))
 
 
-def _number(survey: Survey, ids: Ids) -> WithEdges | None:
+def _number(survey: Survey, ids: QuestionIds) -> WithEdges | None:
     """The question of a table of one question of numbers, if its bins are not merged."""
     question = survey.question(ids[0])
     if len(ids) > 1 or question.merged:
@@ -393,7 +395,7 @@ def _number(survey: Survey, ids: Ids) -> WithEdges | None:
     return question if takes_numbers(question) else None
 
 
-def _words(plan: Plan, counted: Tally, options: TableOptions, ids: Ids) -> WordEstimates:
+def _words(plan: Plan, counted: Tally, options: TableOptions, ids: QuestionIds) -> WordEstimates:
     """The share of each candidate among the answers to a text question."""
     (id,) = ids
     question = plan.survey.question(id)

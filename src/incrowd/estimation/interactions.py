@@ -23,14 +23,13 @@ from functools import cached_property, reduce
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.decoders import Matrix, dense
+from incrowd.estimation.decoders import DecoderMatrix, dense
 from incrowd.estimation.tables import check_cells
-
-Ids = tuple[str, ...]
+from incrowd.survey.question import QuestionIds
 
 
 @dataclass(frozen=True)
-class Source:
+class CellSource:
     """Estimated cells of a table, with independent noise of equal variance.
 
     shares: of the people, an axis for each question. exclusive: for each question, whether every
@@ -39,7 +38,7 @@ class Source:
     a cell. whole: whether it estimates only the effect of all its questions together.
     """
 
-    questions: Ids
+    questions: QuestionIds
     exclusive: tuple[bool, ...]
     shares: np.ndarray
     variance: float
@@ -49,8 +48,8 @@ class Source:
 
 
 def single_bit(
-    questions: Ids, share: float, variance: float, weight: float, report: float = 0.0
-) -> Source:
+    questions: QuestionIds, share: float, variance: float, weight: float, report: float = 0.0
+) -> CellSource:
     """A table of questions with two answers each, from a bit that says whether a person gave an odd
     number of the second answers: only the effect of all these questions together.
 
@@ -61,7 +60,9 @@ def single_bit(
     signs = reduce(np.multiply.outer, [np.array([1.0, -1.0])] * len(questions))
     cells, part = (1 + (1 - 2 * share) * signs) / signs.size, 4 / signs.size
     kinds = (True,) * len(questions)
-    return Source(questions, kinds, cells, part * variance, weight / part, 2 * report, whole=True)
+    return CellSource(
+        questions, kinds, cells, part * variance, weight / part, 2 * report, whole=True
+    )
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class CombinedTable:
     its part of the total weight of each effect, and how far one report moves a cell of it.
     """
 
-    questions: Ids
+    questions: QuestionIds
     exclusive: tuple[bool, ...]
     shares: np.ndarray
     effect_variances: np.ndarray
@@ -124,7 +125,7 @@ class CombinedTable:
         effects = _effects(cells, self.exclusive)
         return _cells(_at_effects(factors, cells.shape, self.exclusive) * effects, self.exclusive)
 
-    def variances(self, sums: Sequence[Matrix]) -> np.ndarray:
+    def variances(self, sums: Sequence[DecoderMatrix]) -> np.ndarray:
         """The noise variances of sums of cells. sums: for each axis, a matrix with a row for each
         sum of answers; the result has the same axes, with an entry for each row."""
         variances = self.effect_variances
@@ -136,7 +137,7 @@ class CombinedTable:
             variances = np.tensordot(variances, matrix, (0, 0))
         return np.asarray(np.maximum(variances, 0.0))  # rounding can leave less than zero
 
-    def covariance(self, sums: Sequence[Matrix]) -> np.ndarray:
+    def covariance(self, sums: Sequence[DecoderMatrix]) -> np.ndarray:
         """The noise covariance of the sums of `variances`, in C order. Raises TableError for more
         than 2,000 sums."""
         check_cells(math.prod(matrix.shape[0] for matrix in sums))
@@ -217,7 +218,7 @@ def _kronecker(values: np.ndarray, pairs: Sequence[tuple[np.ndarray, np.ndarray]
     return total
 
 
-def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTable:
+def combined(sources: Sequence[CellSource], questions: Sequence[str]) -> CombinedTable:
     """The table of some questions by generalized least squares over all sources.
 
     The weight of a source for the effect of S is its weight divided by the number of cells that are
@@ -231,7 +232,7 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     }
     shape = tuple(axes.get(id, (2, True))[0] for id in ids)  # arbitrary if no source has it
     exclusive = tuple(axes.get(id, (2, True))[1] for id in ids)
-    margins = [_Margin.of(source, ids, shape, exclusive) for source in sources]
+    margins = [_SharedEffects.of(source, ids, shape, exclusive) for source in sources]
     each = (2,) * len(ids)
     weights = np.array([margin.weights for margin in margins]).reshape(len(margins), *each)
     wanted = 2 ** sum(exclusive) - all(exclusive)
@@ -262,7 +263,7 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
 
 
 @dataclass(frozen=True)
-class _Margin:
+class _SharedEffects:
     """The effects of a source on the questions that it shares with a table.
 
     held: for each question of the table, whether the source has it. effects: if not, the axis has
@@ -278,8 +279,12 @@ class _Margin:
 
     @classmethod
     def of(
-        cls, source: Source, ids: Ids, shape: tuple[int, ...], exclusive: tuple[bool, ...]
-    ) -> _Margin:
+        cls,
+        source: CellSource,
+        ids: QuestionIds,
+        shape: tuple[int, ...],
+        exclusive: tuple[bool, ...],
+    ) -> _SharedEffects:
         """The margin of a source on the questions of a table."""
         held = tuple(id in source.questions for id in ids)
         rest = [place for place, id in enumerate(source.questions) if id not in ids]

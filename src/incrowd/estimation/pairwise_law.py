@@ -19,7 +19,7 @@ MOST_STATES = 1 << 20  # combinations of answers to all questions
 CLOSE = 1e-7  # of a moment of functions with variance 1
 LEAST_VARIANCE = 1e-9
 
-Pair = tuple[int, int]
+VariablePair = tuple[int, int]
 
 
 def contrasts(share: np.ndarray) -> np.ndarray:
@@ -33,8 +33,8 @@ def contrasts(share: np.ndarray) -> np.ndarray:
 
 def pairwise_law(
     shares: Sequence[np.ndarray],
-    moments: Mapping[Pair, np.ndarray],
-    variances: Mapping[Pair, np.ndarray],
+    moments: Mapping[VariablePair, np.ndarray],
+    variances: Mapping[VariablePair, np.ndarray],
 ) -> np.ndarray:
     """The law with given shares of the answers to each question and given moments of pairs.
 
@@ -140,7 +140,9 @@ class _Laws(NamedTuple):
 
 
 def _terms(
-    shape: Sequence[int], moments: Mapping[Pair, np.ndarray], variances: Mapping[Pair, np.ndarray]
+    shape: Sequence[int],
+    moments: Mapping[VariablePair, np.ndarray],
+    variances: Mapping[VariablePair, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The places of functions of one or two questions among all products, their means, and the
     variances of the errors of the means."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -29,18 +29,17 @@ from incrowd.estimation.decoders import (
 )
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
-from incrowd.estimation.readings import Reading, check_tables, readings, table
+from incrowd.estimation.readings import MessageReading, check_tables, readings, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import TableEstimate
 from incrowd.kernels.axes import transform as along_axes
+from incrowd.methods import POSTPROCESSING_METHODS, PostprocessingMethod
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
-from incrowd.reports.tally import Kind
+from incrowd.reports.tally import TallyKind
 from incrowd.survey import AnyQuestion
 from incrowd.survey.merging import Merge
 
-Method = Literal["simplex", "likelihood", "consistent"]
-METHODS: tuple[Method, ...] = get_args(Method)
 TOLERANCE = 1e-3  # log-likelihood units: far below the 1.92 of a 95% likelihood interval
 MOST_STEPS = 5_000
 SETTLED = 1e-12  # of a share
@@ -49,7 +48,7 @@ BIASED = (
     "estimate do not belong to these figures."
 )
 
-Function = Callable[[np.ndarray], np.ndarray]
+ArrayFunction = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def postprocess(
     reports: Reports,
     *,
     tables: Sequence[Sequence[str]],
-    method: Method = "likelihood",
+    method: PostprocessingMethod = "likelihood",
     bootstrap: int = 0,
     merge: Merge | None = None,
     accept_smaller_crowd: bool = False,
@@ -113,8 +112,8 @@ def postprocess(
     fewer than 2 simulated collections; TableError for tables whose answers overlap, or that are too
     large for a histogram of their bits; ReportsError as `estimate` does.
     """
-    if method not in METHODS:
-        raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
+    if method not in POSTPROCESSING_METHODS:
+        raise UsageError.of("method", method, f"use one of {', '.join(POSTPROCESSING_METHODS)}")
     if bootstrap == 1 or (bootstrap and method == "consistent"):
         allowed = "should be 0, or at least 2 with simplex or likelihood"
         raise UsageError.of("bootstrap", bootstrap, allowed)
@@ -127,7 +126,7 @@ def postprocess(
         if plan.survey.question(ids[0]).one_way_only:
             allowed = "it is a text question; leave it out of post-processing"
             raise TableError.of("table", ids[0], allowed)
-    kind: Kind = "pairs" if method == "consistent" else "patterns"
+    kind: TallyKind = "pairs" if method == "consistent" else "patterns"
     counted = count(plan, reports, tables=wanted, kind=kind)
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     if method == "consistent":
@@ -164,14 +163,17 @@ class _Fitting(NamedTuple):
     """The fit to a table, with the answers of its cells. raw: the unbiased shares. merged: from
     shares of these answers to shares of merged ones. bias: of the merged shares."""
 
-    fit: Fit
+    fit: PostprocessedTable
     raw: np.ndarray
-    merged: Function
+    merged: ArrayFunction
     bias: BootstrapBias | None
 
 
 def _of_patterns(
-    questions: Sequence[AnyQuestion], reading: Reading, method: Method, draws: int
+    questions: Sequence[AnyQuestion],
+    reading: MessageReading,
+    method: PostprocessingMethod,
+    draws: int,
 ) -> _Fitting:
     """The fit to the patterns of joint reports: "simplex" or "likelihood".
 
@@ -194,7 +196,7 @@ def _of_patterns(
     def unbiased(counts: np.ndarray) -> np.ndarray:
         return along_axes(inverses, counts / counts.sum())
 
-    def fit(counts: np.ndarray) -> Fit:
+    def fit(counts: np.ndarray) -> PostprocessedTable:
         if method == "simplex":
             return project_to_simplex(unbiased(counts))
         return maximize_likelihood(counts, channels)
@@ -244,7 +246,7 @@ def _of_cells(questions: Sequence[AnyQuestion], reading: CellsReading, draws: in
 
 
 @dataclass(frozen=True)
-class Fit:
+class PostprocessedTable:
     """Shares that are not negative and sum to one. Biased, as `statement` says.
 
     Of EM: log_likelihood: after each step, natural logarithms, without the multinomial coefficient;
@@ -261,7 +263,7 @@ class Fit:
     warning: str = ""
 
 
-def project_to_simplex(estimate: np.ndarray) -> Fit:
+def project_to_simplex(estimate: np.ndarray) -> PostprocessedTable:
     """The nearest point, in Euclidean distance, whose entries are nonnegative and sum to one.
 
     estimate: the unbiased shares of a table whose cells exclude each other (no `multi` question,
@@ -278,10 +280,12 @@ def project_to_simplex(estimate: np.ndarray) -> Fit:
         "Post-processed, biased: the unbiased estimate was moved to the nearest shares that are "
         f"not negative and sum to one. {BIASED}"
     )
-    return Fit(np.maximum(estimate - excess[last], 0), "projection to the simplex", statement)
+    return PostprocessedTable(
+        np.maximum(estimate - excess[last], 0), "projection to the simplex", statement
+    )
 
 
-def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> Fit:
+def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> PostprocessedTable:
     """The nearest nonnegative shares that sum to one, where distance is measured by the noise of
     the table; under normal noise with that covariance they are the likeliest ones.
 
@@ -302,7 +306,7 @@ def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> Fit:
         "not negative and sum to one, measured by the known noise of its cells. "
         f"{BIASED}"
     )
-    return Fit(nearer, "constrained least squares", statement)
+    return PostprocessedTable(nearer, "constrained least squares", statement)
 
 
 def maximize_likelihood(
@@ -310,7 +314,7 @@ def maximize_likelihood(
     channels: Sequence[np.ndarray],
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
-) -> Fit:
+) -> PostprocessedTable:
     """The shares of answers under which a histogram of reports is likeliest, by EM.
 
     histogram: how many reports show each joint pattern, one axis for each question. channels: for
@@ -344,7 +348,7 @@ def maximize_likelihood(
         "reports are likeliest. Small cells come out too high on average; the intervals of the "
         "unbiased estimate do not belong to these figures."
     )
-    return Fit(
+    return PostprocessedTable(
         shares,
         "nonnegative maximum likelihood (EM)",
         statement,
@@ -404,14 +408,14 @@ def _check_histogram(histogram: np.ndarray, channels: Sequence[np.ndarray]) -> N
 
 
 def bootstrap_bias(
-    fit: Function,
+    fit: ArrayFunction,
     shares: np.ndarray,
     channels: Sequence[np.ndarray],
     people: int,
     copies: int = 1,
     draws: int = 200,
     seed: int = 0,
-    shown: Function = np.asarray,
+    shown: ArrayFunction = np.asarray,
 ) -> BootstrapBias:
     """The bias of a fit, from simulated collections in which `shares` are the truth.
 
@@ -435,13 +439,13 @@ def bootstrap_bias(
 
 
 def bootstrap_bias_of_cells(
-    fit: Function,
+    fit: ArrayFunction,
     shares: np.ndarray,
     table: CombinedTable,
     people: int,
     draws: int,
     seed: int = 0,
-    shown: Function = np.asarray,
+    shown: ArrayFunction = np.asarray,
 ) -> BootstrapBias:
     """`bootstrap_bias` for a table from cells, whose noise is known and nearly normal.
 
@@ -458,12 +462,12 @@ def bootstrap_bias_of_cells(
 
 
 def _bootstrap(
-    fit: Function,
+    fit: ArrayFunction,
     draw: Callable[[np.random.Generator, np.ndarray], np.ndarray],
     shares: np.ndarray,
     draws: int,
     seed: int,
-    shown: Function,
+    shown: ArrayFunction,
 ) -> BootstrapBias:
     generator = np.random.default_rng(seed)
     truth = shares / shares.sum()

@@ -35,7 +35,7 @@ from incrowd.survey.crossings import cell_answers
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
 MOST_CELLS = 1 << 18  # of which all are looked at
 
-Part: TypeAlias = "tuple[float, JointReport | np.ndarray]"
+TablePart: TypeAlias = "tuple[float, JointReport | np.ndarray]"
 RARE_WORD = 0.05  # the share of a word
 
 
@@ -51,7 +51,7 @@ def mean_squares(question: AnyQuestion, channel: Channel, given: np.ndarray) -> 
 
 
 @dataclass(frozen=True)
-class Axis:
+class CellAxis:
     """One question of a table, of its largest expected cell.
 
     share: the guess. cells: how many answers. second: E[g^2] where the channel is fixed; None for
@@ -68,7 +68,7 @@ class Axis:
         return self.share + self.scale * v if self.second is None else self.second
 
 
-def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
+def axis(question: AnyQuestion, channel: Channel | None = None) -> CellAxis:
     """What to expect of a question; of a text question, of a word that hardly anybody has.
 
     channel: a randomizer of the question's own; None for a bit flip.
@@ -76,17 +76,17 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
     if takes_words(question):
         scale = text_scale(question)
         fixed = scale / channel.excess if channel and is_flip(channel) else None
-        return Axis(0.0, 1, fixed, scale)
+        return CellAxis(0.0, 1, fixed, scale)
     question = question.with_merged(())
     cells = len(question.answers)
     share = question.answers_given / cells
     if channel is None:
-        return Axis(share, cells)
+        return CellAxis(share, cells)
     guess = np.full(cells, share)
     record = np.append(1.0, guess[-question.domain.bits :])  # a plain yes/no has one bit for both
     second = mean_squares(question, channel, record)
     place = int(np.argmax(second - guess))
-    return Axis(share, cells, float(second[place]))
+    return CellAxis(share, cells, float(second[place]))
 
 
 def text_scale(question: Text) -> float:
@@ -95,24 +95,24 @@ def text_scale(question: Text) -> float:
     return 1 / (question.hashes * unlike)
 
 
-def noise_variance(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | float:
+def noise_variance(axes: Sequence[CellAxis], v: np.ndarray | float) -> np.ndarray | float:
     """Variance by the noise of the largest cell, times the number of reports."""
     return math.prod(a.at(v) for a in axes) - math.prod(a.share for a in axes)
 
 
-def relative_noise(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | float:
+def relative_noise(axes: Sequence[CellAxis], v: np.ndarray | float) -> np.ndarray | float:
     """How much the inflation of one report's table is above 1: the noise variance of its largest
     expected cell over that by sampling. Of words: by sampling of one that is rare."""
     share = math.prod(a.share for a in axes) or RARE_WORD
     return noise_variance(axes, v) / (share * (1 - share))
 
 
-def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
+def table_axes(survey: Survey, ids: Iterable[str]) -> list[CellAxis]:
     """The axes of a table, with their expected shares."""
     return [axis(question, fixed_channel(question)) for question in map(survey.question, ids)]
 
 
-def cells_axis(survey: Survey, sent: Sequence[AnyQuestion], ids: Iterable[str]) -> Axis:
+def cells_axis(survey: Survey, sent: Sequence[AnyQuestion], ids: Iterable[str]) -> CellAxis:
     """What to expect of a table that is read from the cells of some questions, as one axis.
 
     A cell of the table is a sum of cells, each of which has the noise v, whatever was answered.
@@ -123,7 +123,7 @@ def cells_axis(survey: Survey, sent: Sequence[AnyQuestion], ids: Iterable[str]) 
         len(cell_answers(question)) for question in sent if question.id not in wanted
     )
     share, cells = math.prod(a.share for a in axes), math.prod(a.cells for a in axes)
-    return Axis(share, cells, scale=float(summed))
+    return CellAxis(share, cells, scale=float(summed))
 
 
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
@@ -205,7 +205,7 @@ def table_variances(survey: Survey, messages: Sequence[Message], ids: Sequence[s
 
 
 def _table_variances(
-    survey: Survey, parts: Sequence[Part], ids: Sequence[str], even: bool
+    survey: Survey, parts: Sequence[TablePart], ids: Sequence[str], even: bool
 ) -> TableVariances:
     cells = cell_variances(survey, parts, ids, even)
     empty = cells.can_be_empty if cells.can_be_empty.any() else np.full(len(cells.share), True)
@@ -230,7 +230,7 @@ def _table_variances(
 
 
 def cell_variances(
-    survey: Survey, parts: Sequence[Part], ids: Sequence[str], even: bool
+    survey: Survey, parts: Sequence[TablePart], ids: Sequence[str], even: bool
 ) -> CellVariances:
     """Of each cell of a table. parts: of `parts_of`.
 
@@ -272,7 +272,7 @@ def _places(shares: Sequence[np.ndarray]) -> np.ndarray:
     return cells
 
 
-def parts_of(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> list[Part]:
+def parts_of(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> list[TablePart]:
     """The joint reports that hold a table, each with the factor of one report's variance; and for
     all messages of cells together, if one of these holds it, the variance by noise of each cell by
     least squares over them, times the people."""

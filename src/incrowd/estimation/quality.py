@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.estimation.readings import Ids
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
+from incrowd.survey.question import QuestionIds
 
 ROUNDOFF = 1e-12  # of shares
 
@@ -46,7 +46,7 @@ class TableQuality:
 
 
 def quality(
-    ids: Ids,
+    ids: QuestionIds,
     truth: np.ndarray,
     theoretical: np.ndarray,
     trials: Sequence[TableEstimate],

@@ -24,12 +24,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from incrowd.estimation.delta_method import Shares, Term, pick
+from incrowd.estimation.delta_method import ShareTerm, TableShares, pick
 from incrowd.estimation.tables import LEVEL, NOISE_ONLY, TableEstimate
 
 TINY = 1e-300
 TOLERANCE = 1e-9  # of an end
-Answer = tuple[str, str]  # a question and one of its answers
+QuestionAnswer = tuple[str, str]  # a question and one of its answers
 Scale = Literal["linear", "log"]
 Unbounded = Literal["no", "above", "below", "everywhere"]
 IntervalMethod = Literal["score", "length", "Wald"]
@@ -137,7 +137,7 @@ LEAST_EFFECT = 0.1  # of weights: known margins take away some of the sampling, 
 INSIDE = 1e-6  # how far inside its range a share is from which an end is searched for
 LOGITS = 12.0  # the range of the middle of two logits
 STEPS = [0.1 * 2.0**power for power in range(13)]  # of a logarithm, in the search for an end
-Curve = Callable[[float, np.ndarray], np.ndarray]
+ShareCurve = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Contrast(NamedTuple):
@@ -151,7 +151,7 @@ class Contrast(NamedTuple):
     """
 
     at: Callable[[np.ndarray], float]
-    curve: Curve
+    curve: ShareCurve
     least: float
     most: float
     no_effect: float | None = None
@@ -294,7 +294,9 @@ class GroupShares:
         return end(start, contrast.least), end(start, contrast.most)
 
 
-def groups_of(table: TableEstimate, of: Answer, *given: Answer) -> tuple[Shares, GroupShares]:
+def groups_of(
+    table: TableEstimate, of: QuestionAnswer, *given: QuestionAnswer
+) -> tuple[TableShares, GroupShares]:
     """The shares of those who gave an answer and those who did not, for one or two groups.
 
     of: the answer; given: for each group the answer that defines it. The readings of two exclusive
@@ -336,7 +338,7 @@ def groups_of(table: TableEstimate, of: Answer, *given: Answer) -> tuple[Shares,
     return shares, GroupShares(shares.values, shares.noise, effects / table.people)
 
 
-def weighting_effect(table: TableEstimate, group: Answer, of: str) -> float:
+def weighting_effect(table: TableEstimate, group: QuestionAnswer, of: str) -> float:
     """How much weights enlarge the sampling variance of the answers to a question in a group.
 
     The sum of the variances of all shares within the group, divided by that of a simple random
@@ -365,7 +367,7 @@ class WithinGroup(NamedTuple):
     sampling: np.ndarray
 
     @classmethod
-    def of(cls, table: TableEstimate, group: Answer, question: str) -> WithinGroup:
+    def of(cls, table: TableEstimate, group: QuestionAnswer, question: str) -> WithinGroup:
         """Of a table of two questions with margins."""
         answers = table.answers[table.questions.index(question)]
         shares = pick(
@@ -429,9 +431,9 @@ def _nearer(grid: np.ndarray, best: float) -> np.ndarray:
 
 def compared(
     name: str,
-    over: Term,
-    under: Term,
-    shares: Shares,
+    over: ShareTerm,
+    under: ShareTerm,
+    shares: TableShares,
     factors: Mapping[str, np.ndarray],
     groups: GroupShares,
     contrast: Contrast,
@@ -472,7 +474,7 @@ def compared(
     )
 
 
-def _nearest_to_zero(shares: Shares, factors: Mapping[str, np.ndarray]) -> str:
+def _nearest_to_zero(shares: TableShares, factors: Mapping[str, np.ndarray]) -> str:
     """The factor that is the fewest standard errors above zero, as a reason."""
     sums = shares.combined(np.array(list(factors.values())))
     errors = np.sqrt(np.maximum(np.diagonal(sums.covariance), TINY))

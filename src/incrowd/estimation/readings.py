@@ -34,20 +34,22 @@ from incrowd.estimation.tables import (
     everybody,
 )
 from incrowd.plans import JointReport, Message, Outline, Plan
-from incrowd.plans.claims import Release
+from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.plans.strata import releases_by_answer
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.open import SEPARATOR
+from incrowd.survey.question import QuestionIds
 
 if TYPE_CHECKING:
     from incrowd.reports.tally import Tally
 
-Ids = tuple[str, ...]
-Places = tuple[int, ...]  # reports in an upload: of any message, or of each one; empty if not known
+ReportPlaces = tuple[
+    int, ...
+]  # reports in an upload: of any message, or of each one; empty if not known
 
 
-class Reading(NamedTuple):
+class MessageReading(NamedTuple):
     """The counts of a table in the joint reports of one message, and their weight."""
 
     message: JointReport
@@ -76,10 +78,10 @@ class Reading(NamedTuple):
         return replace(table, influence=table.influence * false_reports.of(self.message))
 
 
-Readings = Sequence[Reading | CellsReading]
+Readings = Sequence[MessageReading | CellsReading]
 
 
-class Source(NamedTuple):
+class MessageSource(NamedTuple):
     """A message that holds a table.
 
     weight: the inverse of the planned noise variance of the table's largest cell, for the people
@@ -91,10 +93,10 @@ class Source(NamedTuple):
     weight: float
 
 
-def sources(plan: Outline, ids: Ids) -> tuple[Source, ...]:
+def sources(plan: Outline, ids: QuestionIds) -> tuple[MessageSource, ...]:
     """The messages that hold all questions of a table. Raises TableError if there are none."""
     holding = tuple(
-        Source(number, message, weight(plan.survey, message, ids))
+        MessageSource(number, message, weight(plan.survey, message, ids))
         for number, message in enumerate(plan.messages)
         if message.holds(ids)
     )
@@ -107,19 +109,19 @@ def sources(plan: Outline, ids: Ids) -> tuple[Source, ...]:
     return holding
 
 
-def joint_sources(plan: Outline, ids: Ids) -> tuple[Source, ...]:
+def joint_sources(plan: Outline, ids: QuestionIds) -> tuple[MessageSource, ...]:
     """The messages of joint reports among `sources`. Raises TableError as `sources` does."""
     return tuple(source for source in sources(plan, ids) if not source.message.cells)
 
 
-def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
+def pair_weight(survey: Survey, message: Message, ids: QuestionIds) -> float:
     """The weight of a message for the pairs of the first question with each of the others."""
     first, *others = ids
-    tables: list[Ids] = [(first, id) for id in others] or [(first,)]
+    tables: list[QuestionIds] = [(first, id) for id in others] or [(first,)]
     return 1 / sum(1 / weight(survey, message, pair) for pair in tables)
 
 
-def readings(plan: Plan, counted: Tally, ids: Ids) -> Readings:
+def readings(plan: Plan, counted: Tally, ids: QuestionIds) -> Readings:
     """The counts of a table in every message of joint reports that holds it, and those of all
     messages of cells together, if one of these does."""
     reports = joint_readings(plan, counted, ids)
@@ -128,7 +130,7 @@ def readings(plan: Plan, counted: Tally, ids: Ids) -> Readings:
 
 def expected_readings(
     plan: Outline,
-    ids: Ids,
+    ids: QuestionIds,
     people: int,
     counts_of: Callable[[JointReport], np.ndarray],
     shares_of: Callable[[AnyQuestion], ArrayLike],
@@ -139,7 +141,7 @@ def expected_readings(
     question.
     """
     reports = [
-        Reading(message, planned, counts_of(message))
+        MessageReading(message, planned, counts_of(message))
         for _, message, planned in sources(plan, ids)
         if not message.cells
     ]
@@ -147,7 +149,10 @@ def expected_readings(
 
 
 def _with_cells(
-    plan: Outline, ids: Ids, reports: Sequence[Reading], cells: Callable[[], CellsReading]
+    plan: Outline,
+    ids: QuestionIds,
+    reports: Sequence[MessageReading],
+    cells: Callable[[], CellsReading],
 ) -> Readings:
     """The joint reports, and the cells if one of their messages holds the table."""
     if not any(source.message.cells for source in sources(plan, ids)):
@@ -157,7 +162,7 @@ def _with_cells(
     return (*reports, reading._replace(weight=planned_weight(messages, ids)))
 
 
-def joint_readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
+def joint_readings(plan: Plan, counted: Tally, ids: QuestionIds) -> tuple[MessageReading, ...]:
     """The counts of a table in every message of joint reports that holds it.
 
     The copies of a permanent response share their noise, so they are read as one report: the
@@ -171,7 +176,7 @@ def joint_readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
         if message.independent_copies < message.copies:
             counts = counts / message.copies
             message = message.model_copy(update={"copies": 1})
-        reports.append(Reading(message, planned, counts))
+        reports.append(MessageReading(message, planned, counts))
     return tuple(reports)
 
 
@@ -194,12 +199,12 @@ def expected_cells_reading(
     return CellsReading(tuple(expected_cells(each, people, shares_of) for each in cells), 1.0)
 
 
-def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
+def sharpest(plan: Plan, counted: Tally, ids: QuestionIds) -> MessageReading:
     """The counts of a table in the joint reports that measure it best, according to the plan."""
     return max(joint_readings(plan, counted, ids), key=lambda reading: reading.weight)
 
 
-def check_tables(plan: Outline, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
+def check_tables(plan: Outline, tables: Sequence[Sequence[str]] | None) -> tuple[QuestionIds, ...]:
     """The requested tables, by default those that the survey requests.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
@@ -236,9 +241,9 @@ def check_tables(plan: Outline, tables: Sequence[Sequence[str]] | None) -> tuple
 def table(
     plan: Plan,
     counted: Tally,
-    ids: Ids,
+    ids: QuestionIds,
     noise_only: bool = False,
-    places: Places = (),
+    places: ReportPlaces = (),
     *,
     covariance: bool = False,
     margin: bool = False,
@@ -279,7 +284,7 @@ def table(
     return across(parts, open_axis(plan.survey, ids, tuple(answers), people), margin)
 
 
-def false_reports(plan: Outline, places: Places) -> FalseReports:
+def false_reports(plan: Outline, places: ReportPlaces) -> FalseReports:
     """What one malicious sender can send at most.
 
     Without places, as many copies as an honest person, or as many cells as an upload has slots, for
@@ -297,7 +302,7 @@ def false_reports(plan: Outline, places: Places) -> FalseReports:
     return FalseReports(of, shared=len(places) <= 1)
 
 
-def places_of(plan: Plan, releases: Iterable[Release]) -> Places:
+def places_of(plan: Plan, releases: Iterable[ClaimedRelease]) -> ReportPlaces:
     """Return the places that a malicious sender can fill in an upload; empty without releases.
 
     To one shuffler, every report can be of any message. With two mixers, each message has slots of
@@ -310,13 +315,13 @@ def places_of(plan: Plan, releases: Iterable[Release]) -> Places:
     return tuple(max([places, *any_message]) for places in slots_of_messages(plan))
 
 
-def open_of(survey: Survey, ids: Ids) -> Ids:
+def open_of(survey: Survey, ids: QuestionIds) -> QuestionIds:
     """The open ones among some questions, in the order of the survey."""
     return tuple(question.id for question in survey.open if question.id in ids)
 
 
 def open_axis(
-    survey: Survey, ids: Ids, answers: tuple[str, ...], people: tuple[int, ...]
+    survey: Survey, ids: QuestionIds, answers: tuple[str, ...], people: tuple[int, ...]
 ) -> OpenAxis:
     """The open axis of a table, in the place of the first open question."""
     clear = open_of(survey, ids)

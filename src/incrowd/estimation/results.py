@@ -15,7 +15,7 @@ from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.words import WordEstimates
 from incrowd.plans import Guarantee, Plan
-from incrowd.plans.claims import Release
+from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.strata import label, left_out
 
 
@@ -140,7 +140,7 @@ class Estimates(views.Notebook, views.Tabular):
     seed: int | None = None
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None
-    releases: frozenset[Release] = frozenset()
+    releases: frozenset[ClaimedRelease] = frozenset()
     received: tuple[Received, ...] = ()
     strata: tuple[StratumEstimates, ...] = ()
     not_made: tuple[NotMade, ...] = ()

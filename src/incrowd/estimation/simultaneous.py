@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import scipy
@@ -19,12 +19,11 @@ from incrowd.estimation.tables import (
     reach,
     score_ends,
 )
+from incrowd.methods import SimultaneousMethod
 
 DRAWS = 50_000
 CHUNK_NUMBERS = 1 << 22
 SEED = 20160224  # any fixed number: the same data give the same intervals
-
-Method = Literal["max-t", "bonferroni"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class SimultaneousIntervals:
     low: np.ndarray
     high: np.ndarray
     level: float
-    method: Method
+    method: SimultaneousMethod
     multiplier: float
     accuracy: float
     errors: str
@@ -49,13 +48,13 @@ class SimultaneousIntervals:
 
 def check_method(method: str | None) -> None:
     """Raise UsageError for a method that does not exist; None requests no such intervals."""
-    methods = get_args(Method)
+    methods = get_args(SimultaneousMethod)
     if method is not None and method not in methods:
         raise UsageError.of("simultaneous", method, f"use one of {', '.join(methods)}")
 
 
 def simultaneous_intervals(
-    table: TableEstimate, *, method: Method = "max-t"
+    table: TableEstimate, *, method: SimultaneousMethod = "max-t"
 ) -> SimultaneousIntervals:
     """Simultaneous intervals of all cells: estimate -+ multiplier x standard error.
 

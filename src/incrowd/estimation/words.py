@@ -163,10 +163,12 @@ def estimate_words(
     there are no candidates, if one occurs twice, or if they cannot be distinguished.
     """
     exact = np.zeros((1, 1))
-    return estimate_weighted_words(candidates, places, [Part(1.0, counts)], exact, inverse, copies)
+    return estimate_weighted_words(
+        candidates, places, [WeightedCounts(1.0, counts)], exact, inverse, copies
+    )
 
 
-class Part(NamedTuple):
+class WeightedCounts(NamedTuple):
     """Some of the people. weight: the share of all people that they stand for; counts: as
     `estimate_words` has them."""
 
@@ -177,7 +179,7 @@ class Part(NamedTuple):
 def estimate_weighted_words(
     candidates: Sequence[str],
     places: np.ndarray,
-    parts: Sequence[Part],
+    parts: Sequence[WeightedCounts],
     drift: np.ndarray,
     inverse: np.ndarray,
     copies: int = 1,
@@ -237,7 +239,7 @@ class _Fit(NamedTuple):
     degrees_of_freedom: int
 
 
-def _regress(parts: Sequence[Part], places: np.ndarray, inverse: np.ndarray) -> _Fit:
+def _regress(parts: Sequence[WeightedCounts], places: np.ndarray, inverse: np.ndarray) -> _Fit:
     """X_w - 1/b is X_w less its mean in each block, as the shares are: that is the background.
 
     Nonnegative least squares works on Cholesky's factor F: F F^T estimate = score.
@@ -269,7 +271,7 @@ def _regress(parts: Sequence[Part], places: np.ndarray, inverse: np.ndarray) -> 
 
 
 def _cells(
-    parts: Sequence[Part], inverse: np.ndarray, hashes: int
+    parts: Sequence[WeightedCounts], inverse: np.ndarray, hashes: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each part debiased shares less each block's mean; of the weighted mean of all parts the
     variance of their noise, and the weights of blocks.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from incrowd.errors import InWords, UsageError
 from incrowd.kernels.compilation import compiled, use_machine_code
 
-Table = npt.NDArray[np.float64]
+Tensor = npt.NDArray[np.float64]
 
 # Below this many entries numpy takes less than a tenth of a second (measured). Callers that
 # transform small tensors thousands of times request machine code, which is ten times as fast from
@@ -23,7 +23,7 @@ def transform(
     matrices: Sequence[npt.NDArray[np.generic]],
     tensor: npt.NDArray[np.generic],
     machine_code: bool | None = None,
-) -> Table:
+) -> Tensor:
     """Apply matrix i along axis i of the tensor; axes beyond the last matrix are unchanged.
 
     matrices: shape (entries of the result's axis, entries of the tensor's axis). machine_code:
@@ -45,7 +45,7 @@ def _check(axis: int, shape: tuple[int, ...], table: tuple[int, ...]) -> None:
         raise UsageError.of("matrices", InWords(f"shape {shape}"), allowed)
 
 
-def _along(matrix: Table, axis: int, tensor: Table, machine_code: bool) -> Table:
+def _along(matrix: Tensor, axis: int, tensor: Tensor, machine_code: bool) -> Tensor:
     """Transform one axis: pairs in place, other matrices by a product that keeps the axis order."""
     before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
     shape = (prod(before), matrix.shape[1], prod(after))
@@ -59,13 +59,13 @@ def _along(matrix: Table, axis: int, tensor: Table, machine_code: bool) -> Table
     return product.reshape(*before, len(matrix), *after)
 
 
-def _mix(matrix: Table, tensor: Table) -> None:
+def _mix(matrix: Tensor, tensor: Tensor) -> None:
     """Replace each pair (x, y) along the middle axis by the matrix times it."""
     tensor[:] = matrix[:, :1] * tensor[:, :1] + matrix[:, 1:] * tensor[:, 1:]
 
 
 @compiled("void(Array(float64, 2, 'A', readonly=True), float64[:, :, ::1])")
-def _mix_loops(matrix: Table, tensor: Table) -> None:
+def _mix_loops(matrix: Tensor, tensor: Tensor) -> None:
     a, b, c, d = matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1]
     for i in range(tensor.shape[0]):
         for j in range(tensor.shape[2]):

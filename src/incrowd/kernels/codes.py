@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.errors import UsageError
+from incrowd.kernels.arrays import Integers, Packed
 from incrowd.kernels.compilation import compiled, use_machine_code
 from incrowd.kernels.threads import over_rows
 
-Codes = npt.NDArray[np.uint32]
-Counts = npt.NDArray[np.int64]
-Integers = npt.NDArray[np.int64]
-Packed = npt.NDArray[np.uint8]
+PatternCodes = npt.NDArray[np.uint32]
 
 MOST_COLUMNS = 20  # of a histogram: 2^20 counts
 # Reports for which numpy takes about as long as loading numba (half a second, measured).
@@ -32,7 +30,7 @@ def histogram(
     columns: npt.ArrayLike,
     threads: int | None = None,
     machine_code: bool | None = None,
-) -> Counts:
+) -> Integers:
     """Count the reports with each pattern of the selected bits: int64, shape (2^k,) for k columns.
 
     packed: uint8, shape (reports, bytes), bit i of a report in byte i // 8 at place i % 8; any
@@ -47,7 +45,7 @@ def histogram(
         return _count(packed, chosen)
     places, tables = _tables(chosen)
 
-    def count(part: slice) -> Counts:
+    def count(part: slice) -> Integers:
         counts = np.zeros(1 << len(chosen), np.int64)
         _count_loops(packed[part], places, tables, counts)
         return counts
@@ -55,7 +53,7 @@ def histogram(
     return np.asarray(np.sum(over_rows(count, len(packed), threads, THREAD), axis=0))
 
 
-def codes(packed: Packed, columns: npt.ArrayLike) -> Codes:
+def codes(packed: Packed, columns: npt.ArrayLike) -> PatternCodes:
     """Return the selected bits of each report as one number: uint32, shape (reports,).
 
     packed, columns: as in `histogram`. Raises UsageError as `histogram` does.
@@ -75,7 +73,7 @@ def _checked(columns: npt.ArrayLike, width: int) -> Integers:
     return chosen
 
 
-def _tables(columns: Integers) -> tuple[Integers, Codes]:
+def _tables(columns: Integers) -> tuple[Integers, PatternCodes]:
     """Return the bytes with selected bits, and what each value of such a byte adds to the code."""
     places, table = np.unique(columns // 8, return_inverse=True)
     tables = np.zeros((len(places), 256), np.int64)
@@ -85,7 +83,7 @@ def _tables(columns: Integers) -> tuple[Integers, Codes]:
     return places, tables.astype(np.uint32)
 
 
-def _count(packed: Packed, columns: Integers) -> Counts:
+def _count(packed: Packed, columns: Integers) -> Integers:
     counts = np.zeros(1 << len(columns), np.int64)
     for start in range(0, len(packed), PIECE):
         counts += np.bincount(codes(packed[start : start + PIECE], columns), minlength=len(counts))
@@ -93,7 +91,7 @@ def _count(packed: Packed, columns: Integers) -> Counts:
 
 
 @compiled("void(Array(uint8, 2, 'A', readonly=True), int64[::1], uint32[:, ::1], int64[::1])")
-def _count_loops(packed: Packed, places: Integers, tables: Codes, counts: Counts) -> None:
+def _count_loops(packed: Packed, places: Integers, tables: PatternCodes, counts: Integers) -> None:
     """Block by block, byte by byte: a short inner loop over the bytes of a report is much slower.
 
     Indices are unsigned, since the check for negative indices would take as long as the rest.

@@ -5,16 +5,11 @@ from __future__ import annotations
 from math import gcd
 
 import numpy as np
-import numpy.typing as npt
 
 from incrowd.errors import UsageError
+from incrowd.kernels.arrays import Integers, Packed, Word, Words
 from incrowd.kernels.compilation import WORDS, compiled, use_machine_code
 from incrowd.kernels.threads import over_rows
-
-Word = np.uint64
-Words = npt.NDArray[Word]
-Counts = npt.NDArray[np.int64]
-Packed = npt.NDArray[np.uint8]
 
 # Bytes for which numpy takes about as long as loading numba (half a second, measured).
 LARGE = 2**27
@@ -32,7 +27,7 @@ BYTE_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitor
 
 def count_bits(
     packed: Packed, bits: int, threads: int | None = None, machine_code: bool | None = None
-) -> Counts:
+) -> Integers:
     """Count the rows in which each bit is set: int64, shape (bits,).
 
     packed: uint8, shape (rows, at least ceil(bits / 8)), bit i of a row in byte i // 8 at place
@@ -50,7 +45,7 @@ def count_bits(
     return np.asarray(np.sum(parts, axis=0))[:bits]
 
 
-def _count(packed: Packed) -> Counts:
+def _count(packed: Packed) -> Integers:
     """Count with numpy: bit by bit, or byte by byte, whichever has the longer inner loops."""
     if len(packed) < FEW_ROWS:
         flags = np.unpackbits(packed, axis=1, bitorder="little")
@@ -59,7 +54,7 @@ def _count(packed: Packed) -> Counts:
     return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
-def _count_lines(packed: Packed) -> Counts:
+def _count_lines(packed: Packed) -> Integers:
     """Count rows of w bytes, read one after the other as lines of whole words.
 
     A place in the line means the same bit in every line, since a line consists of whole rows; the

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from incrowd.errors import UsageError
+from incrowd.kernels.arrays import Integers, Packed, Words
 from incrowd.kernels.compilation import compiled, use_machine_code
-
-Words = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
-Packed = npt.NDArray[np.uint8]
 
 # From here on numpy takes about as long as loading numba (half a second, measured).
 LARGE = 2**21

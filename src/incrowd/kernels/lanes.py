@@ -25,12 +25,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.arrays import Word, Words
 from incrowd.kernels.compilation import WORDS, compiled, use_machine_code
 
-Word = np.uint64
-Words = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
-Draw = Callable[[int], Words]
+DrawWords = Callable[[int], Words]
 
 ALL_LANES = np.uint64(2**64 - 1)
 # Digits that all lanes compare: with fewer, too many lanes have to be gathered; with more, too many
@@ -46,7 +45,7 @@ PLACES = np.zeros(64, np.int64)
 PLACES[[(int(DE_BRUIJN) << place & 2**64 - 1) >> 58 for place in range(64)]] = np.arange(64)
 
 
-class Steps(NamedTuple):
+class LaneSteps(NamedTuple):
     """The steps of the comparison, which work in place.
 
     compare(flips, random, ones, undecided): compare one digit after the other in all words.
@@ -60,7 +59,7 @@ class Steps(NamedTuple):
 
 
 def decide_words(
-    digits: Iterable[int], count: int, draw: Draw, machine_code: bool | None = None
+    digits: Iterable[int], count: int, draw: DrawWords, machine_code: bool | None = None
 ) -> Words:
     """Return `count` words whose bits are independently 1 with probability exactly t.
 
@@ -74,7 +73,9 @@ def decide_words(
     return words
 
 
-def _race(digits: Iterable[int], first: int, ones: Words, draw: Draw, steps: Steps) -> None:
+def _race(
+    digits: Iterable[int], first: int, ones: Words, draw: DrawWords, steps: LaneSteps
+) -> None:
     """Set the lanes that are below the number with the digits from `first` on; all are zero."""
     compared = list(islice(digits, first, first + DIGITS))
     if not compared or not len(ones):
@@ -92,7 +93,7 @@ def _race(digits: Iterable[int], first: int, ones: Words, draw: Draw, steps: Ste
         steps.scatter(bits, lanes, ones)
 
 
-def _undecided(flips: Words, ones: Words, draw: Draw, steps: Steps) -> Indices:
+def _undecided(flips: Words, ones: Words, draw: DrawWords, steps: LaneSteps) -> Indices:
     """Compare the next digits in all lanes of a block; returns the lanes that are not decided."""
     undecided = np.full(len(ones), ALL_LANES)
     steps.compare(flips, draw(len(flips) * len(ones)), ones, undecided)
@@ -172,5 +173,5 @@ def _scatter_loops(bits: Words, lanes: Indices, ones: Words) -> None:
         ones[lane >> np.uint64(6)] |= bit << (lane & low)
 
 
-PLAIN = Steps(_compare, _gather, _scatter)
-MACHINE_CODE = Steps(_compare_loops, _gather_loops, _scatter_loops)
+PLAIN = LaneSteps(_compare, _gather, _scatter)
+MACHINE_CODE = LaneSteps(_compare_loops, _gather_loops, _scatter_loops)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.estimation.precision import Axis, relative_noise
+from incrowd.estimation.precision import CellAxis, relative_noise
 from incrowd.planner.cell_search import LARGE
 
 LEAST_V, MOST_V = 1e-7, 1e8
@@ -43,7 +43,7 @@ class Load(NamedTuple):
     fixed: float
     times: int
     copies: tuple[int, ...]
-    tables: tuple[tuple[Axis, ...], ...]
+    tables: tuple[tuple[CellAxis, ...], ...]
     most_v: float = math.inf
 
     @property
@@ -59,7 +59,7 @@ class Load(NamedTuple):
         return self._replace(copies=self.copies[:1], tables=(), most_v=v)
 
 
-class Share(NamedTuple):
+class MessageAllocation(NamedTuple):
     """The copies of one message, and v = p q / (p - q)^2 of its noise."""
 
     copies: int
@@ -69,11 +69,11 @@ class Share(NamedTuple):
 class Allocation(NamedTuple):
     """The share of each message, and by how much the largest or mean inflation exceeds 1."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[MessageAllocation, ...]
     excess: float
 
 
-class Limits(NamedTuple):
+class AllocationLimits(NamedTuple):
     """The limits for all messages together.
 
     signal: mu^2 N, the sum of all leaks. budget: the number of reports that a person may send.
@@ -88,7 +88,9 @@ class Limits(NamedTuple):
     steps: int = STEPS
 
 
-def allocate(loads: Sequence[Load], limits: Limits, useful: float = math.inf) -> Allocation | None:
+def allocate(
+    loads: Sequence[Load], limits: AllocationLimits, useful: float = math.inf
+) -> Allocation | None:
     """The best copies and noise, or None if these messages leak too much or are too many.
 
     useful: the objective "largest" has no result either if the largest excess is above this.
@@ -127,14 +129,14 @@ class Choices(NamedTuple):
     (kinds, choices of copies, values of v); excess is the largest of the tables, or their sum.
     """
 
-    limits: Limits
+    limits: AllocationLimits
     counts: np.ndarray
     copies: np.ndarray
     leak: np.ndarray
     excess: np.ndarray
 
     @classmethod
-    def of(cls, kinds: Mapping[Load, int], limits: Limits) -> Choices:
+    def of(cls, kinds: Mapping[Load, int], limits: AllocationLimits) -> Choices:
         """Compute the choices. A kind with fewer choices of copies repeats its last one."""
         most = max(len(load.copies) for load in kinds)
         copies = [load.copies + load.copies[-1:] * (most - len(load.copies)) for load in kinds]
@@ -183,11 +185,11 @@ class Choices(NamedTuple):
             low, high = (low, middle) if used < budget else (middle, high)
         return at(high)[0]
 
-    def shares(self, loads: Sequence[Load], price: float) -> tuple[Share, ...]:
+    def shares(self, loads: Sequence[Load], price: float) -> tuple[MessageAllocation, ...]:
         """The share of each message at a price. loads: the messages of these kinds."""
         number, noise = self.best(price)
         copies = self.copies[np.arange(len(number)), number]
-        shares = map(Share, copies.tolist(), grid(self.limits.points)[noise].tolist())
+        shares = map(MessageAllocation, copies.tolist(), grid(self.limits.points)[noise].tolist())
         each = dict(zip(Counter(loads), shares, strict=True))
         return tuple(each[load] for load in loads)
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from incrowd.accountant.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
 from incrowd.planner.cell_ways import sends_cells, ways
-from incrowd.planner.groups import Grouping, Ids, Progress, Search
+from incrowd.planner.groups import Grouping, QuestionSet, Search, SearchProgress
 from incrowd.planner.plan import certified_messages, limit_error, with_budget
 from incrowd.planner.precision import least_effective_sample
 from incrowd.plans import EarlierPlan, Plan
@@ -26,7 +26,7 @@ CLEARLY = 0.8  # a limit is tried if it is below so many times the plan's local 
 WORK = 2e6  # of a search with such a limit; two digits of its error are shown
 CLOSE = 1.1  # more reports hardly help within so many times the smallest error
 
-Code = Literal[
+AlternativeCode = Literal[
     "joint",  # one joint report
     "joint-copies",  # the budget spent on copies of it
     "table-messages",  # a message for each table
@@ -45,7 +45,7 @@ class Alternative(NamedTuple):
     meets the guarantee. local_epsilon: the guarantee that is left without the shuffler.
     """
 
-    code: Code
+    code: AlternativeCode
     messages: int
     reports_per_person: float
     effective_sample_size: float | None
@@ -54,14 +54,14 @@ class Alternative(NamedTuple):
 
 
 class _Way(NamedTuple):
-    code: Code
+    code: AlternativeCode
     survey: Survey
     grouping: Grouping
     limit: float | None = None
 
 
 def alternatives(
-    plan: Plan, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
+    plan: Plan, earlier: Sequence[EarlierPlan] = (), progress: SearchProgress | None = None
 ) -> tuple[Alternative, ...]:
     """Certify other ways to send a plan's survey.
 
@@ -99,7 +99,7 @@ def _ways(survey: Survey, local_epsilon: float) -> Iterator[_Way]:
         yield _unmixed(survey, joint)
 
 
-def _unmixed(survey: Survey, joint: Sequence[Ids]) -> _Way:
+def _unmixed(survey: Survey, joint: Sequence[QuestionSet]) -> _Way:
     """The way without a shuffler, in joint reports of these questions."""
     alone = with_privacy(survey, analysis=LOCAL.name, local_epsilon=None)
     return _Way("local", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,)))
@@ -123,7 +123,7 @@ def _enough(survey: Survey) -> int:
 
 
 def _certified(
-    each: _Way, earlier: Sequence[EarlierPlan], progress: Progress | None
+    each: _Way, earlier: Sequence[EarlierPlan], progress: SearchProgress | None
 ) -> Alternative:
     survey, way = each.survey, each.grouping
     try:

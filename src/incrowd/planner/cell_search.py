@@ -20,8 +20,8 @@ import numpy as np
 from incrowd.planner.effects import (
     Effects,
     Footprint,
-    Ids,
-    Variable,
+    SearchVariable,
+    VariableSet,
     crossable,
     excess_alone,
     footprint,
@@ -31,7 +31,7 @@ from incrowd.planner.effects import (
 from incrowd.planner.leak_shares import (
     STEPS,
     TINY,
-    Limits,
+    LeakLimits,
     Use,
     Vector,
     local_prices,
@@ -41,8 +41,7 @@ from incrowd.planner.leak_shares import (
 from incrowd.plans import Message
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.crossings import cell_answers, crossing_problem
-
-Names = tuple[str, ...]
+from incrowd.survey.question import QuestionIds
 
 
 def questions_crossable(survey: Survey, ids: Sequence[str]) -> bool:
@@ -60,24 +59,24 @@ def too_large(survey: Survey, ids: Sequence[str]) -> bool:
     return size([_variable(survey.question(id)) for id in ids]) > LARGE
 
 
-def variables(survey: Survey) -> tuple[Variable, ...]:
+def variables(survey: Survey) -> tuple[SearchVariable, ...]:
     """The randomized questions of a survey, in order."""
     return tuple(map(_variable, survey.randomized))
 
 
-def places(survey: Survey, ids: Iterable[str]) -> Ids:
+def places(survey: Survey, ids: Iterable[str]) -> VariableSet:
     """The places of some questions among the randomized ones."""
     wanted = set(ids)
     return frozenset(i for i, q in enumerate(survey.randomized) if q.id in wanted)
 
 
-def names(survey: Survey, places: Ids) -> Names:
+def names(survey: Survey, places: VariableSet) -> QuestionIds:
     """The ids of the questions at some places, in the order of the survey."""
     return tuple(q.id for i, q in enumerate(survey.randomized) if i in places)
 
 
 def precision_by_cells(
-    survey: Survey, messages: Sequence[Message], tables: Sequence[Names]
+    survey: Survey, messages: Sequence[Message], tables: Sequence[QuestionIds]
 ) -> np.ndarray:
     """1 / (inflation - 1) of each table, by least squares over all messages of cells.
 
@@ -86,7 +85,7 @@ def precision_by_cells(
     sent = sorted((message for message in messages if message.cells), key=lambda m: not m.parities)
     held = [i for i, ids in enumerate(tables) if any(message.holds(ids) for message in sent)]
     wanted = tuple(places(survey, tables[i]) for i in held)
-    problem = SearchTask(variables(survey), wanted, Limits(1.0))
+    problem = SearchTask(variables(survey), wanted, LeakLimits(1.0))
     leaks = [message.noise.excess for message in sent if message.noise]
     precision = np.zeros(len(tables))
     if held:
@@ -96,15 +95,15 @@ def precision_by_cells(
     return precision
 
 
-def _variable(question: AnyQuestion) -> Variable:
+def _variable(question: AnyQuestion) -> SearchVariable:
     answers = () if question.one_way_only else cell_answers(question)
     most = question.domain.most if question.many else None
-    return Variable(max(len(answers), 1), most)
+    return SearchVariable(max(len(answers), 1), most)
 
 
 # Messages that hold all wanted tables at the least cost, from which a search begins.
 
-Cost = Callable[[Ids], float]  # infinite if the variables cannot be one message
+Cost = Callable[[VariableSet], float]  # infinite if the variables cannot be one message
 MOST_UNIONS = 2000
 STRETCH = 2.0  # times the cost of the tables inside, up to which a union may grow further
 COVER_WORK = 50_000  # partial covers, over the unions that can extend them
@@ -113,7 +112,7 @@ COVER_WORK = 50_000  # partial covers, over the unions that can extend them
 class Union(NamedTuple):
     """A message that holds some tables. inside: those tables, as the bits of an integer."""
 
-    ids: Ids
+    ids: VariableSet
     cost: float
     inside: int
 
@@ -123,10 +122,10 @@ class _Cover(NamedTuple):
 
     bound: float
     done: int
-    chosen: tuple[Ids, ...] = ()
+    chosen: tuple[VariableSet, ...] = ()
 
 
-def without_contained(sets: Sequence[Ids]) -> tuple[Ids, ...]:
+def without_contained(sets: Sequence[VariableSet]) -> tuple[VariableSet, ...]:
     """The sets that are not contained in another one, each once."""
     ordered = sorted(set(sets), key=sorted)
     members = indicators(ordered, max((max(ids) for ids in ordered), default=-1) + 1)
@@ -135,7 +134,9 @@ def without_contained(sets: Sequence[Ids]) -> tuple[Ids, ...]:
     return tuple(ids for ids, c in zip(ordered, contained.any(axis=1), strict=True) if not c)
 
 
-def cheapest_cover(tables: Sequence[Ids], cost: Cost, *, disjoint: bool) -> tuple[Ids, ...]:
+def cheapest_cover(
+    tables: Sequence[VariableSet], cost: Cost, *, disjoint: bool
+) -> tuple[VariableSet, ...]:
     """Unions of tables that together hold all tables at the least cost.
 
     Dynamic programming over the tables that are held; each step adds the first table that is
@@ -175,7 +176,7 @@ def _first_missing(done: int) -> int:
     return (~done & (done + 1)).bit_length() - 1
 
 
-def _unions(tables: Sequence[Ids], cost: Cost, disjoint: bool) -> list[Union]:
+def _unions(tables: Sequence[VariableSet], cost: Cost, disjoint: bool) -> list[Union]:
     """The tables, and unions that cost no more than the tables in them, smaller ones first."""
     alone = list(map(cost, tables))
     unions = {
@@ -194,7 +195,7 @@ def _unions(tables: Sequence[Ids], cost: Cost, disjoint: bool) -> list[Union]:
     return [u for u in unions.values() if u.ids in tables or u.cost <= _total(u.inside, alone)]
 
 
-def _inside(ids: Ids, tables: Sequence[Ids]) -> int:
+def _inside(ids: VariableSet, tables: Sequence[VariableSet]) -> int:
     return sum(1 << i for i, table in enumerate(tables) if table <= ids)
 
 
@@ -226,7 +227,7 @@ class MessageFacts(NamedTuple):
     crossable: bool
 
     @classmethod
-    def of(cls, variables: Sequence[Variable]) -> MessageFacts:
+    def of(cls, variables: Sequence[SearchVariable]) -> MessageFacts:
         """Compute them."""
         alone = excess_alone(variables)
         return cls(footprint(variables), alone, size(variables), crossable(variables))
@@ -242,38 +243,38 @@ class SearchTask:
     be `crossable`.
     """
 
-    variables: tuple[Variable, ...]
-    tables: tuple[Ids, ...]
-    limits: Limits
+    variables: tuple[SearchVariable, ...]
+    tables: tuple[VariableSet, ...]
+    limits: LeakLimits
     mean: bool = False
     work: float = WORK
-    larger: tuple[Ids, ...] = ()
+    larger: tuple[VariableSet, ...] = ()
 
-    def among(self, ids: Ids) -> list[Variable]:
+    def among(self, ids: VariableSet) -> list[SearchVariable]:
         """The variables at these places."""
         return [self.variables[i] for i in sorted(ids)]
 
     @cached_property
-    def _facts(self) -> dict[Ids, MessageFacts]:
+    def _facts(self) -> dict[VariableSet, MessageFacts]:
         return {}
 
-    def facts(self, ids: Ids) -> MessageFacts:
+    def facts(self, ids: VariableSet) -> MessageFacts:
         """What a message of these variables sends and tells, computed once."""
         if ids not in self._facts:
             self._facts[ids] = MessageFacts.of(self.among(ids))
         return self._facts[ids]
 
-    def is_large(self, ids: Ids) -> bool:
+    def is_large(self, ids: VariableSet) -> bool:
         """Whether a message has so many cells that it would take nearly all of the leak."""
         return self.facts(ids).size > LARGE
 
     @cached_property
-    def small(self) -> tuple[Ids, ...]:
+    def small(self) -> tuple[VariableSet, ...]:
         """The tables whose inflation is minimized, without those contained in another one."""
         return without_contained([t for t in self.tables if not self.is_large(t)])
 
     @cached_property
-    def large(self) -> tuple[Ids, ...]:
+    def large(self) -> tuple[VariableSet, ...]:
         """The other tables, each of which gets an equal share of the leak."""
         large = without_contained([*filter(self.is_large, self.tables), *self.larger])
         return tuple(t for t in large if not any(t <= small for small in self.small))
@@ -297,7 +298,7 @@ class Candidate(NamedTuple):
     ones, that are the parities of all pairs of their variables.
     """
 
-    messages: tuple[Ids, ...]
+    messages: tuple[VariableSet, ...]
     leaks: tuple[float, ...]
     excess: float
     use: Use
@@ -344,7 +345,7 @@ def search(problem: SearchTask) -> tuple[Candidate, ...]:
 
 
 def inflations(
-    problem: SearchTask, messages: Sequence[Ids], leaks: Sequence[float], parities: int = 0
+    problem: SearchTask, messages: Sequence[VariableSet], leaks: Sequence[float], parities: int = 0
 ) -> list[float]:
     """The inflation of every wanted table, by least squares over all messages.
 
@@ -363,7 +364,7 @@ def inflations(
 
 
 def evaluate(
-    problem: SearchTask, small: Sequence[Ids], steps: int = STEPS, useful: float = math.inf
+    problem: SearchTask, small: Sequence[VariableSet], steps: int = STEPS, useful: float = math.inf
 ) -> Candidate:
     """The best leaks of messages that hold all small tables, together with those of the large ones.
 
@@ -402,7 +403,7 @@ def evaluate(
 
 
 def _candidate(
-    problem: SearchTask, messages: tuple[Ids, ...], leaks: Vector, excess: float
+    problem: SearchTask, messages: tuple[VariableSet, ...], leaks: Vector, excess: float
 ) -> Candidate:
     """The largest leaks in these proportions that the limits allow. excess: at these leaks."""
     footprints = [problem.facts(message).footprint for message in messages]
@@ -412,7 +413,7 @@ def _candidate(
     return Candidate(messages, tuple((scale * leaks).tolist()), excess / scale, use, volume)
 
 
-def _small(problem: SearchTask, candidate: Candidate) -> tuple[Ids, ...]:
+def _small(problem: SearchTask, candidate: Candidate) -> tuple[VariableSet, ...]:
     return candidate.messages[: len(candidate.messages) - len(problem.large)]
 
 
@@ -429,10 +430,10 @@ class _Trials(NamedTuple):
     """The evaluations of sets of messages so far, and their work."""
 
     problem: SearchTask
-    seen: dict[frozenset[Ids], Candidate]
+    seen: dict[frozenset[VariableSet], Candidate]
     work: list[float]
 
-    def of(self, messages: Sequence[Ids], useful: float = math.inf) -> Candidate:
+    def of(self, messages: Sequence[VariableSet], useful: float = math.inf) -> Candidate:
         """Evaluate messages, without those contained in others. useful: as in `evaluate`."""
         key = frozenset(without_contained(messages))
         if key not in self.seen:
@@ -444,11 +445,11 @@ class _Trials(NamedTuple):
 class _Move(NamedTuple):
     """Messages that are replaced by others. cost: of the new ones minus that of the old ones."""
 
-    removed: frozenset[Ids]
-    added: tuple[Ids, ...]
+    removed: frozenset[VariableSet]
+    added: tuple[VariableSet, ...]
     cost: float
 
-    def on(self, messages: Sequence[Ids]) -> tuple[Ids, ...]:
+    def on(self, messages: Sequence[VariableSet]) -> tuple[VariableSet, ...]:
         """All messages after the move."""
         return (*(m for m in messages if m not in self.removed), *self.added)
 
@@ -468,7 +469,7 @@ def _descend(trials: _Trials, current: Candidate) -> None:
         helpful = [moves[i] for rank, i in tried if _better(rank, current)]
         if not helpful:
             return
-        together, gone = here, set[Ids]()
+        together, gone = here, set[VariableSet]()
         for move in helpful:
             if gone.isdisjoint(move.removed):
                 together, gone = move.on(together), gone | move.removed
@@ -495,7 +496,7 @@ def _moves(problem: SearchTask, candidate: Candidate) -> Iterator[_Move]:
 
 
 def _mergers(
-    problem: SearchTask, messages: Sequence[Ids], cost: Cost, *, disjoint: bool
+    problem: SearchTask, messages: Sequence[VariableSet], cost: Cost, *, disjoint: bool
 ) -> Iterator[_Move]:
     """Replace two messages by their union, and with them all other messages inside it."""
     pairs = combinations(messages, 2)
@@ -510,8 +511,8 @@ def _mergers(
 
 
 def _divisions(
-    problem: SearchTask, message: Ids, others: Sequence[Ids]
-) -> Iterator[tuple[Ids, ...]]:
+    problem: SearchTask, message: VariableSet, others: Sequence[VariableSet]
+) -> Iterator[tuple[VariableSet, ...]]:
     """Replacements for a message: its tables one by one, or one of them, alone or in another
     message, and the union of the rest."""
     tables = [t for t in problem.small if t <= message and not any(t <= m for m in others)]
@@ -535,7 +536,7 @@ def _cost(problem: SearchTask, candidate: Candidate | None) -> Cost:
     """
     limits = problem.limits
 
-    def cost(ids: Ids) -> float:
+    def cost(ids: VariableSet) -> float:
         sent, needed, cells, possible = problem.facts(ids)
         if not possible or cells > LARGE:
             return math.inf
@@ -547,7 +548,7 @@ def _cost(problem: SearchTask, candidate: Candidate | None) -> Cost:
     return lru_cache(maxsize=None)(cost)
 
 
-def _cover(problem: SearchTask, candidate: Candidate | None) -> tuple[Ids, ...]:
+def _cover(problem: SearchTask, candidate: Candidate | None) -> tuple[VariableSet, ...]:
     """The messages that hold all small tables and cost least."""
     cost = _cost(problem, candidate) if candidate else problem.costs
     return cheapest_cover(problem.small, cost, disjoint=candidate is not None)

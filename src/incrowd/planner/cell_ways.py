@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from incrowd.accountant.analyses import plannable
 from incrowd.estimation.tables import MOST_CELLS
-from incrowd.planner.allocation import Allocation, Load, Share
+from incrowd.planner.allocation import Allocation, Load, MessageAllocation
 from incrowd.planner.cell_search import (
     WORK,
     Candidate,
@@ -19,16 +19,22 @@ from incrowd.planner.cell_search import (
     questions_crossable,
     variables,
 )
-from incrowd.planner.groups import Grouping, Progress, Search, fixed_way, joint_ways
-from incrowd.planner.leak_shares import Limits
+from incrowd.planner.groups import (
+    Grouping,
+    QuestionSet,
+    Search,
+    SearchProgress,
+    fixed_way,
+    joint_ways,
+)
+from incrowd.planner.leak_shares import LeakLimits
 from incrowd.planner.parity_search import candidates
 from incrowd.planner.wanted import cells, models, parts
 from incrowd.plans.grouping import default_groups, grouping, together
 from incrowd.plans.slots import TAIL, slots_within
 from incrowd.survey import Survey
+from incrowd.survey.question import QuestionIds
 
-Ids = frozenset[str]
-Names = tuple[str, ...]
 QUICK = 2e4  # the work of a search whose errors are shown with two digits
 QUICK_STEPS = 15  # of its bisections, to within about one percent of a price
 ALIKE = 1.01  # leaks within this factor get the same noise
@@ -40,7 +46,7 @@ class _Beside(NamedTuple):
     part: its share of the leak; None for an equal share.
     """
 
-    ids: Ids
+    ids: QuestionSet
     part: float | None = None
     cells: bool = False
 
@@ -79,9 +85,9 @@ class _Wanted(NamedTuple):
     """Tables for messages of cells whose errors are minimized; larger tables, each with an equal
     share of the leak; and tables that cannot be cells."""
 
-    tables: list[Names]
-    larger: list[Names]
-    others: list[Names]
+    tables: list[QuestionIds]
+    larger: list[QuestionIds]
+    others: list[QuestionIds]
 
 
 def _wanted(survey: Survey) -> _Wanted:
@@ -106,7 +112,7 @@ def _wanted(survey: Survey) -> _Wanted:
     return _Wanted(list(dict.fromkeys(tables)), larger, others)
 
 
-def _beside(survey: Survey, tables: Iterable[Names]) -> list[_Beside]:
+def _beside(survey: Survey, tables: Iterable[QuestionIds]) -> list[_Beside]:
     """The messages in addition to the crossed cells, for these tables."""
     others = {id for ids in tables for id in ids}
     wide = [
@@ -122,11 +128,11 @@ def _beside(survey: Survey, tables: Iterable[Names]) -> list[_Beside]:
     return [message for message in (first, _Beside(permanent), *wide) if message.ids]
 
 
-def _limits(survey: Survey, signal: float, joint: int) -> Limits:
+def _limits(survey: Survey, signal: float, joint: int) -> LeakLimits:
     """The limits for the cells of one row and round. joint: the number of other messages."""
     times = survey.rows_per_person * survey.rounds
     cap, most = survey.privacy.local_epsilon, survey.reports_per_person
-    return Limits(
+    return LeakLimits(
         leak=signal / times,
         local_epsilon=math.inf if cap is None else cap / times,
         reports=math.inf if most is None else most - joint,
@@ -142,11 +148,11 @@ def _way(survey: Survey, candidate: Candidate, joint: Sequence[_Beside], signal:
     scale = 1 - sum(parts)
     groups = [tuple(q.id for q in survey.questions if q.id in report.ids) for report in joint]
     shares = [
-        Share(1, _noise(survey, report, part * signal))
+        MessageAllocation(1, _noise(survey, report, part * signal))
         for report, part in zip(joint, parts, strict=True)
     ]
     groups += [names(survey, message) for message in candidate.messages]
-    shares += [Share(1, 1 / (scale * leak)) for leak in few_noises(candidate.leaks)]
+    shares += [MessageAllocation(1, 1 / (scale * leak)) for leak in few_noises(candidate.leaks)]
     cells = [report.cells for report in joint] + [True] * len(candidate.messages)
     excess = 0.0 if joint else candidate.excess
     parities = frozenset(len(joint) + i for i in range(candidate.parities))
@@ -177,7 +183,9 @@ def _noise(survey: Survey, message: _Beside, leak: float) -> float:
     return 1 / math.expm1(exponent)
 
 
-def ways(survey: Survey, progress: Progress | None = None, work: float = WORK) -> list[Grouping]:
+def ways(
+    survey: Survey, progress: SearchProgress | None = None, work: float = WORK
+) -> list[Grouping]:
     """The groupings worth certifying for a survey: its messages if it fixes them, otherwise cells
     or joint reports.
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-Ids = frozenset[int]  # the places of some variables
+VariableSet = frozenset[int]  # the places of some variables
 
 
 @dataclass(frozen=True)
-class Variable:
+class SearchVariable:
     """A question in the search for messages.
 
     answers: the number of answers, including "no answer". most: None if a person gives exactly one
@@ -44,7 +44,7 @@ class Footprint(NamedTuple):
     unit: float = 1.0
 
 
-def footprint(variables: Sequence[Variable]) -> Footprint:
+def footprint(variables: Sequence[SearchVariable]) -> Footprint:
     """The bits of a message of cells of crossable variables.
 
     Each option of a variable with several answers at once has a bit for every combination of the
@@ -78,22 +78,22 @@ def parities_footprint(variables: int) -> Footprint:
     return Footprint(variables * (variables - 1) // 2, most, most)
 
 
-def crossable(variables: Sequence[Variable]) -> bool:
+def crossable(variables: Sequence[SearchVariable]) -> bool:
     """Whether one message of cells can hold them: at most one allows several answers at once."""
     return sum(v.most is not None for v in variables) <= 1
 
 
-def cells(variables: Sequence[Variable]) -> int:
+def cells(variables: Sequence[SearchVariable]) -> int:
     """The number of combinations of answers of the variables with exactly one answer."""
     return math.prod(v.answers for v in variables if v.most is None)
 
 
-def size(variables: Sequence[Variable]) -> int:
+def size(variables: Sequence[SearchVariable]) -> int:
     """The number of combinations of all answers, including options of several at once."""
     return math.prod(v.answers for v in variables)
 
 
-def relative_variance(variables: Sequence[Variable]) -> float:
+def relative_variance(variables: Sequence[SearchVariable]) -> float:
     """The factor from the noise variance of all cells to a share of their sampling variance.
 
     It is 1 over the sampling variance of the cells, per person, if all cells are equally common.
@@ -119,13 +119,13 @@ class Effects:
     each variable, 1 for several at once, shape (variables,). weights: shape (tables, terms).
     """
 
-    variables: tuple[Variable, ...]
+    variables: tuple[SearchVariable, ...]
     members: np.ndarray
     sizes: np.ndarray
     weights: np.ndarray
 
     @classmethod
-    def of(cls, variables: Sequence[Variable], tables: Sequence[Ids]) -> Effects:
+    def of(cls, variables: Sequence[SearchVariable], tables: Sequence[VariableSet]) -> Effects:
         """The terms of some tables, if all answers are equally common."""
         sizes = np.array([1.0 if v.most is not None else v.answers for v in variables])
         several = frozenset(i for i, v in enumerate(variables) if v.most is not None)
@@ -139,7 +139,7 @@ class Effects:
                 row[place[term]] = unit * freedom / math.prod(sizes[i] for i in table - term)
         return cls(tuple(variables), indicators(terms, len(variables)), sizes, weights)
 
-    def precisions(self, messages: Sequence[Ids], parities: int = 0) -> np.ndarray:
+    def precisions(self, messages: Sequence[VariableSet], parities: int = 0) -> np.ndarray:
         """The inverse noise variance per person of every term in every message with leak 1 per bit.
 
         Shape (terms, messages); 0 if the message does not estimate the term. parities: the number
@@ -163,7 +163,7 @@ class Effects:
         return np.asarray(np.where(members > 0, self.sizes, 1.0).prod(axis=1))
 
 
-def indicators(sets: Iterable[Ids], variables: int) -> np.ndarray:
+def indicators(sets: Iterable[VariableSet], variables: int) -> np.ndarray:
     """The variables of each set as 0 and 1, shape (sets, variables)."""
     rows = list(sets)
     members = np.zeros((len(rows), variables))
@@ -173,7 +173,7 @@ def indicators(sets: Iterable[Ids], variables: int) -> np.ndarray:
     return members
 
 
-def _terms(table: Ids, several: Ids) -> list[Ids]:
+def _terms(table: VariableSet, several: VariableSet) -> list[VariableSet]:
     """All sets of a table's variables that contain its variable with several answers, if any.
 
     The empty set is left out: its term is the number of people, which is known.
@@ -184,7 +184,7 @@ def _terms(table: Ids, several: Ids) -> list[Ids]:
     return [term for term in terms if term]
 
 
-def excess_alone(variables: Sequence[Variable]) -> float:
+def excess_alone(variables: Sequence[SearchVariable]) -> float:
     """By how much the inflation of a message's table exceeds 1, times the leak per bit, if no other
     message is sent. For exclusive answers, every margin has the same excess."""
     joint = cells(variables)

@@ -11,15 +11,16 @@ from statistics import NormalDist
 import numpy as np
 
 from incrowd.errors import TableError, UsageError
-from incrowd.estimation.amounts import Evidence, evidence, mean
+from incrowd.estimation.amounts import AmountEvidence, evidence, mean
 from incrowd.estimation.precision import assumed_shares, table_variances
-from incrowd.estimation.readings import Ids, check_tables, expected_readings
+from incrowd.estimation.readings import check_tables, expected_readings
 from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import JointReport, Outline
 from incrowd.survey import WithEdges, takes_numbers
+from incrowd.survey.question import QuestionIds
 
 
-def expected(plan: Outline, question: WithEdges, even: bool) -> Evidence:
+def expected(plan: Outline, question: WithEdges, even: bool) -> AmountEvidence:
     """The expected evidence about an amount from a plan's crowd. even: as in `assumed_shares`."""
     crowd, bits = plan.survey.crowd, question.domain.bits
     record = np.append(1.0, assumed_shares(question, even)[-bits:])
@@ -80,7 +81,7 @@ def forecast(plan: Outline) -> tuple[TableForecast, ...]:
     return tuple(_forecast(plan, ids) for ids in wanted_tables(plan.survey))
 
 
-def _forecast(plan: Outline, ids: Ids) -> TableForecast:
+def _forecast(plan: Outline, ids: QuestionIds) -> TableForecast:
     survey, people = plan.survey, plan.survey.crowd
     cells = math.prod(len(assumed_shares(survey.question(id), even=True)) for id in ids)
     both = table_variances(survey, plan.messages, ids)
@@ -101,7 +102,7 @@ def _forecast(plan: Outline, ids: Ids) -> TableForecast:
     )
 
 
-def _mean_error(plan: Outline, ids: Ids) -> float | None:
+def _mean_error(plan: Outline, ids: QuestionIds) -> float | None:
     question = plan.survey.question(ids[0])
     if len(ids) > 1 or not (question.rounded and takes_numbers(question)):
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from incrowd.accountant.analyses import plannable
 from incrowd.errors import PrivacyError, quantity
 from incrowd.planner.alternatives import with_privacy
-from incrowd.planner.groups import Progress
+from incrowd.planner.groups import SearchProgress
 from incrowd.planner.plan import make_plan
 from incrowd.planner.precision import plan_error
 from incrowd.plans import EarlierPlan, Plan
@@ -34,7 +34,7 @@ class Frontier(NamedTuple):
     local_epsilons: tuple[tuple[float, float], ...]
 
 
-def frontier(plan: Plan, progress: Progress | None = None) -> Frontier:
+def frontier(plan: Plan, progress: SearchProgress | None = None) -> Frontier:
     """Compute the curves around a plan, which also cover what the same people were asked before.
 
     They reach up to 1,000 reports per person, from a tenth of epsilon to ten times epsilon, and
@@ -69,7 +69,9 @@ def frontier(plan: Plan, progress: Progress | None = None) -> Frontier:
     )
 
 
-def without_shuffler(plan: Plan, progress: Progress | None = None) -> Iterator[tuple[float, float]]:
+def without_shuffler(
+    plan: Plan, progress: SearchProgress | None = None
+) -> Iterator[tuple[float, float]]:
     """Yield the local epsilon and the error of a plan, then of plans with smaller local epsilons.
 
     Nothing if the analysis relies on no shuffler.

@@ -15,8 +15,16 @@ import numpy as np
 
 from incrowd.accountant.analyses import plannable
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
-from incrowd.estimation.precision import Axis, axis, cells_axis
-from incrowd.planner.allocation import FINE, STEPS, Allocation, Limits, Load, Share, allocate
+from incrowd.estimation.precision import CellAxis, axis, cells_axis
+from incrowd.planner.allocation import (
+    FINE,
+    STEPS,
+    Allocation,
+    AllocationLimits,
+    Load,
+    MessageAllocation,
+    allocate,
+)
 from incrowd.planner.effects import best_ratio
 from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import fixed_channel
@@ -25,10 +33,10 @@ from incrowd.plans.message import crowd_channel
 from incrowd.survey import AnyQuestion, Group, Survey
 from incrowd.survey.crossings import Crossing, crossing, parities_record
 
-Ids = frozenset[str]
-Progress = Callable[[str], None]
+QuestionSet = frozenset[str]
+SearchProgress = Callable[[str], None]
 Look = tuple[frozenset[tuple[str, ...]], int]
-Copies = tuple[int, ...]
+GroupCopies = tuple[int, ...]
 COPY_POINTS = 48
 
 
@@ -62,17 +70,17 @@ class Search(NamedTuple):
     """
 
     survey: Survey
-    limits: Limits
-    axes: dict[str, Axis]
-    tables: tuple[Ids, ...]
-    held: tuple[Ids, ...]
+    limits: AllocationLimits
+    axes: dict[str, CellAxis]
+    tables: tuple[QuestionSet, ...]
+    held: tuple[QuestionSet, ...]
     seen: dict[frozenset[tuple[Load, int]], Allocation]
-    loads: dict[tuple[Ids, tuple[Ids, ...], Copies], Load]
+    loads: dict[tuple[QuestionSet, tuple[QuestionSet, ...], GroupCopies], Load]
 
     @classmethod
     def of(cls, survey: Survey, budget: int, steps: int = STEPS) -> Search:
         """Begin a search. budget: the number of reports that a person may send. steps: as in
-        `Limits`.
+        `AllocationLimits`.
 
         Raises PrivacyError if the survey's analysis cannot be planned with.
         """
@@ -81,11 +89,14 @@ class Search(NamedTuple):
         axes = {q.id: axis(q, fixed_channel(q)) for q in survey.randomized}
         tables = tuple(map(frozenset, wanted_tables(survey)))
         held = tuple(dict.fromkeys([*tables, *map(frozenset, survey.held)]))
-        limits = Limits(signal, budget, survey.objective, steps=steps)
+        limits = AllocationLimits(signal, budget, survey.objective, steps=steps)
         return cls(survey, limits, axes, tables, held, {}, {})
 
     def try_groups(
-        self, groups: Sequence[Ids], copies: Copies | None = None, useful: float = math.inf
+        self,
+        groups: Sequence[QuestionSet],
+        copies: GroupCopies | None = None,
+        useful: float = math.inf,
     ) -> Grouping:
         """The best copies and noise for some groups; equivalent groups are computed once.
 
@@ -109,7 +120,7 @@ class Search(NamedTuple):
         each = tuple(shares[loads[group]] for group in groups)
         return Grouping(in_order, cells, allocation._replace(shares=each))
 
-    def best(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
+    def best(self, groups: Sequence[QuestionSet], copies: GroupCopies | None = None) -> Grouping:
         """As `try_groups`, with finely tuned noise; with equal noise if the limit permits none."""
         way = self.try_groups(groups, copies)
         if way.fits:
@@ -143,28 +154,32 @@ class Search(NamedTuple):
         ]
         limits = self.limits._replace(budget=sum(copies), points=FINE)
         allocation = allocate(self._sharing(loads), limits)
-        equal = Allocation(tuple(Share(k, 1.0) for k in copies), math.inf)
+        equal = Allocation(tuple(MessageAllocation(k, 1.0) for k in copies), math.inf)
         return Grouping(tuple(groups), tuple(cells), allocation or equal, parities)
 
-    def look(self, one: Ids, other: Ids) -> Look:
+    def look(self, one: QuestionSet, other: QuestionSet) -> Look:
         """A key under which equivalent pairs of blocks are equal."""
         both = sum(bool(one & table) and bool(other & table) for table in self.held)
         return frozenset({self._block(one), self._block(other)}), both
 
-    def _block(self, block: Ids) -> tuple[str, ...]:
+    def _block(self, block: QuestionSet) -> tuple[str, ...]:
         """The kinds of questions in a block, and of the tables that share a question with it."""
         touching = [table for table in self.held if table & block]
         kinds = [repr(sorted(map(repr, map(self.axes.get, table)))) for table in touching]
         return tuple(sorted(map(repr, map(self.axes.get, block)))) + tuple(sorted(kinds))
 
-    def _load_once(self, group: Ids, homes: tuple[Ids, ...], copies: Copies) -> Load:
+    def _load_once(
+        self, group: QuestionSet, homes: tuple[QuestionSet, ...], copies: GroupCopies
+    ) -> Load:
         """The load of a group that is sent as it has to be, computed once."""
         key = group, homes, copies
         if key not in self.loads:
             self.loads[key] = self.load(group, homes, copies, self._wide(group))
         return self.loads[key]
 
-    def load(self, group: Ids, homes: Iterable[Ids], copies: Copies, cells: bool) -> Load:
+    def load(
+        self, group: QuestionSet, homes: Iterable[QuestionSet], copies: GroupCopies, cells: bool
+    ) -> Load:
         """A message with the tables that are estimated from it, for the allocation."""
         questions = [self.survey.question(id) for id in self._in_order(group)]
         times = self._times(questions)
@@ -179,7 +194,7 @@ class Search(NamedTuple):
             copies = copies[:1]  # identical copies add nothing
         return Load(distance, sum(map(_log_phi, questions)), times, copies, _sorted(joint_tables))
 
-    def parities_load(self, group: Ids, homes: Iterable[Ids]) -> Load:
+    def parities_load(self, group: QuestionSet, homes: Iterable[QuestionSet]) -> Load:
         """The same for parities of some questions, as if each question had a message of its own."""
         questions = tuple(map(self.survey.question, self._in_order(group)))
         times = self._times(questions)
@@ -203,15 +218,15 @@ class Search(NamedTuple):
         part = self.limits.signal / len(loads)
         return [load.with_leak(part) if load.large else load for load in loads]
 
-    def _in_order(self, group: Ids) -> tuple[str, ...]:
+    def _in_order(self, group: QuestionSet) -> tuple[str, ...]:
         return tuple(q.id for q in self.survey.questions if q.id in group)
 
-    def _wide(self, group: Ids) -> bool:
+    def _wide(self, group: QuestionSet) -> bool:
         """Whether a group has to be sent as cells."""
         return any(self.survey.question(id).wide for id in group)
 
 
-def _sorted(tables: Iterable[tuple[Axis, ...]]) -> tuple[tuple[Axis, ...], ...]:
+def _sorted(tables: Iterable[tuple[CellAxis, ...]]) -> tuple[tuple[CellAxis, ...], ...]:
     return tuple(sorted(tables, key=repr))
 
 
@@ -242,7 +257,7 @@ def fixed_way(survey: Survey, groups: Sequence[Group]) -> Grouping:
 
 
 def joint_ways(
-    survey: Survey, budget: int, progress: Progress | None, steps: int = STEPS
+    survey: Survey, budget: int, progress: SearchProgress | None, steps: int = STEPS
 ) -> list[Grouping]:
     """Ways to cover the wanted tables by joint reports, the best in the large-N limit first.
 
@@ -252,7 +267,7 @@ def joint_ways(
     inflation. Questions with too many answers are sent as cells, each alone. The limit is too
     optimistic about messages with many bits, so the accountant has to choose among several: the
     best of all steps, the finest that fits, and the joint report, the last two also with one copy,
-    and the best with fewer and with more messages. steps: as in `Limits`.
+    and the best with fewer and with more messages. steps: as in `AllocationLimits`.
     """
     search = Search.of(survey, budget, steps)
     permanent = memoized(survey)
@@ -260,7 +275,7 @@ def joint_ways(
     blocks = [frozenset({id}) for id in together(survey)]
 
     def way(
-        blocks: Sequence[Ids], copies: Copies | None = None, useful: float = math.inf
+        blocks: Sequence[QuestionSet], copies: GroupCopies | None = None, useful: float = math.inf
     ) -> Grouping:
         return search.try_groups(_covering(blocks, search.held) + alone, copies, useful)
 
@@ -299,13 +314,13 @@ def _worth_certifying(
 
 
 @lru_cache(maxsize=64)
-def copy_points(most: int) -> Copies:
+def copy_points(most: int) -> GroupCopies:
     """Numbers of copies to try: all small ones, then steps of about a tenth."""
     points = np.geomspace(1, max(most, 1), COPY_POINTS).round().astype(int)
     return tuple(np.unique(points).tolist())
 
 
-def _covering(blocks: Sequence[Ids], tables: Iterable[Ids]) -> list[Ids]:
+def _covering(blocks: Sequence[QuestionSet], tables: Iterable[QuestionSet]) -> list[QuestionSet]:
     """For each table, the union of the blocks that share a question with it; no union twice."""
     unions = {frozenset().union(*(block for block in blocks if block & table)) for table in tables}
     unions.discard(frozenset())
@@ -313,10 +328,12 @@ def _covering(blocks: Sequence[Ids], tables: Iterable[Ids]) -> list[Ids]:
 
 
 def _homes(
-    groups: Sequence[Ids], tables: Iterable[Ids], parities: frozenset[int] = frozenset()
-) -> dict[Ids, list[Ids]]:
+    groups: Sequence[QuestionSet],
+    tables: Iterable[QuestionSet],
+    parities: frozenset[int] = frozenset(),
+) -> dict[QuestionSet, list[QuestionSet]]:
     """Assign every table to the smallest group that holds it. parities: groups of pairs only."""
-    homes: dict[Ids, list[Ids]] = {group: [] for group in groups}
+    homes: dict[QuestionSet, list[QuestionSet]] = {group: [] for group in groups}
     for table in tables:
         possible = (i for i in range(len(groups)) if i not in parities or len(table) == 2)
         homes[min((groups[i] for i in possible if table <= groups[i]), key=len)].append(table)

@@ -23,7 +23,7 @@ NEWTON, ENOUGH = 30, 1e-12  # the largest number of steps; the relative change t
 TINY = 1e-9  # reports, in place of a limit of none
 
 
-class Limits(NamedTuple):
+class LeakLimits(NamedTuple):
     """The limits for all messages of one person together.
 
     leak: the sum of 1 / v over the bits that can change; mu^2 N of the guarantee. local_epsilon:
@@ -59,7 +59,7 @@ class Use(NamedTuple):
             min(ones.sum() + _most_flips(float(bits @ flips), tail), float(bits.sum())),
         )
 
-    def volume(self, limits: Limits) -> float:
+    def volume(self, limits: LeakLimits) -> float:
         """The larger of reports and slots, relative to their limits: at most 1 if they fit."""
         reports, slots = (max(most, TINY) for most in (limits.reports, limits.slots))
         return max(self.reports / reports, self.slots / slots)
@@ -116,7 +116,7 @@ def smallest_excess(
     return best_leaks, best
 
 
-def scaled(footprints: Sequence[Footprint], leaks: Vector, limits: Limits) -> float:
+def scaled(footprints: Sequence[Footprint], leaks: Vector, limits: LeakLimits) -> float:
     """The factor by which leaks can grow until the limit of leak or local epsilon is reached."""
     changed = np.array([each.changed for each in footprints], float)
     most = limits.leak / float(changed @ leaks)

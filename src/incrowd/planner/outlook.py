@@ -23,8 +23,8 @@ from incrowd.plans import Outline
 from incrowd.plans.sent import sent
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.formulas import Formula, meant
+from incrowd.survey.question import QuestionIds
 
-Ids = tuple[str, ...]
 MOST_LISTED = 36  # cells of a table, the most common ones
 
 
@@ -51,7 +51,7 @@ class TableOutlook:
     cells: tuple[CellOutlook, ...]
 
     @property
-    def questions(self) -> Ids:
+    def questions(self) -> QuestionIds:
         """The ids of its questions."""
         return self.forecast.questions
 

@@ -17,15 +17,10 @@ import numpy as np
 
 from incrowd.accountant.numerics.extrema import root
 from incrowd.planner.cell_search import CLOSE_ENOUGH, GAIN, RANK, Candidate, SearchTask, search
-from incrowd.planner.effects import (
-    Ids,
-    Variable,
-    best_ratio,
-    parities_footprint,
-)
+from incrowd.planner.effects import SearchVariable, VariableSet, best_ratio, parities_footprint
 from incrowd.planner.leak_shares import Use, Vector, log_odds, smallest_excess
 
-TWO = Variable(2)
+TWO = SearchVariable(2)
 FEWEST = 3  # variables; parities of fewer leak as much as cells
 CERTAIN = 5  # variables; with so many, cells have at least SHARPER times the excess of parities
 SHARPER = 1.15  # the search for cells reaches a factor of 1.16 for 5 variables, 1.25 for 8
@@ -34,11 +29,11 @@ SHARPER = 1.15  # the search for cells reaches a factor of 1.16 for 5 variables,
 class Clique(NamedTuple):
     """Variables with two answers each. ratio: the leak of a single bit over that of a parity."""
 
-    ids: Ids
+    ids: VariableSet
     ratio: float
 
     @classmethod
-    def of(cls, ids: Ids) -> Clique:
+    def of(cls, ids: VariableSet) -> Clique:
         """The clique of some variables with the best ratio."""
         return cls(ids, best_ratio(len(ids)))
 
@@ -47,7 +42,7 @@ class Clique(NamedTuple):
         size = len(self.ids)
         return max(d * (size - d) * parity + d * single for d in range(1, size + 1))
 
-    def estimates(self, table: Ids) -> bool:
+    def estimates(self, table: VariableSet) -> bool:
         """Whether a table has only one or two of these variables."""
         return table <= self.ids and len(table) <= 2
 
@@ -79,7 +74,7 @@ def _cells_may_suffice(problem: SearchTask, parities: Candidate) -> bool:
 def _cliques(problem: SearchTask) -> list[Clique]:
     """The variables with two answers, grouped by the wanted pairs that connect them."""
     binary = {i for i, each in enumerate(problem.variables) if each == TWO}
-    groups: list[Ids] = []
+    groups: list[VariableSet] = []
     for pair in (table for table in problem.small if len(table) == 2 and table <= binary):
         joined = frozenset().union(pair, *(group for group in groups if group & pair))
         groups = [joined, *(group for group in groups if not group & pair)]
@@ -153,7 +148,7 @@ def _columns(cliques: Sequence[Clique], others: int) -> Vector:
 def _scaled(
     problem: SearchTask,
     cliques: Sequence[Clique],
-    messages: tuple[Ids, ...],
+    messages: tuple[VariableSet, ...],
     leaks: Vector,
     excess: float,
 ) -> Candidate:

@@ -26,9 +26,9 @@ from incrowd.errors import (
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.guarantees import planned, requested
 from incrowd.planner.cell_ways import likely_ways, ways
-from incrowd.planner.groups import Grouping, Progress
+from incrowd.planner.groups import Grouping, SearchProgress
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
-from incrowd.plans import Cells, EarlierPlan, JointReport, Message, Outline, Plan
+from incrowd.plans import CellsMessage, EarlierPlan, JointReport, Message, Outline, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.plan import smallest_crowd
@@ -41,7 +41,7 @@ PERMANENT_SHARES = (0.75, 0.95)  # of epsilon, for permanent responses that no c
 
 
 def make_plan(
-    survey: Survey, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
+    survey: Survey, earlier: Sequence[EarlierPlan] = (), progress: SearchProgress | None = None
 ) -> Plan:
     """Choose and certify the messages, copies and noise with the most precise wanted tables.
 
@@ -139,7 +139,7 @@ def certified_messages(
     way: Grouping,
     crowd: int,
     earlier: Sequence[EarlierPlan] = (),
-    progress: Progress | None = None,
+    progress: SearchProgress | None = None,
 ) -> tuple[Message, ...]:
     """The messages of a grouping, with the smallest noise that meets the survey's guarantee.
 
@@ -231,7 +231,7 @@ def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:
     return [BitFlip.from_epsilon(each / bits) for each in left if each > 0] or [None]
 
 
-def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
+def _ways(survey: Survey, progress: SearchProgress | None) -> list[Grouping]:
     """The groupings worth certifying. Raises PrivacyError if there are none."""
     if groupings := ways(survey, progress):
         return groupings
@@ -347,7 +347,7 @@ def _with_noise(
         questions, pairs = tuple(map(survey.question, ids)), number in way.parities
         if cells and noise:
             messages.append(
-                Cells(questions=questions, noise_numerator=noise.numerator, parities=pairs)
+                CellsMessage(questions=questions, noise_numerator=noise.numerator, parities=pairs)
             )
         else:
             numerator = noise and noise.numerator
@@ -428,7 +428,7 @@ def solve(
     *,
     error: float | None = None,
     margin: float | None = None,
-    progress: Progress | None = None,
+    progress: SearchProgress | None = None,
 ) -> Plan:
     """Find the plan with the smallest "crowd", "epsilon" or "delta" that gives a target error.
 
@@ -538,7 +538,7 @@ def _with(survey: Survey, unknown: str, value: float) -> Survey:
 
 
 def plan(
-    survey: Survey, *, earlier: Sequence[EarlierPlan] = (), progress: Progress | None = None
+    survey: Survey, *, earlier: Sequence[EarlierPlan] = (), progress: SearchProgress | None = None
 ) -> Plan:
     """Choose messages, copies and noise: the most precise wanted tables that meet the guarantee.
 

@@ -21,10 +21,10 @@ from incrowd.estimation.readings import (
     pair_weight,
 )
 from incrowd.estimation.regression.cell_pairs import cell_pairs_of_stratum
-from incrowd.estimation.regression.evidence import Evidence
+from incrowd.estimation.regression.evidence import StratumEvidence
 from incrowd.estimation.regression.expected import (
     ExpectedPairs,
-    Shares,
+    GuessedShares,
     expected_counts,
     expected_message,
     guessed_shares,
@@ -50,17 +50,17 @@ from incrowd.estimation.regression.regress import (
 from incrowd.estimation.regression.results import (
     Coefficient,
     EvenForecast,
-    Fit,
-    Method,
+    ModelFit,
     Regression,
     of_fit,
 )
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import HALF_WIDTH, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.methods import Family, Penalty, RegressionMethod
 from incrowd.plans import JointReport, Outline, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import strata
-from incrowd.survey.formulas import Family, Formula, Penalty, share_problems
+from incrowd.survey.formulas import Formula, share_problems
 from incrowd.survey.merging import Merge
 
 MOST_STEPS, STEP = 64, 1.25  # up to a million times the crowd
@@ -79,9 +79,9 @@ def forecast_regression(
     predictor_scores: Mapping[str, Sequence[float]] | None = None,
     merge: Merge | None = None,
     penalty: Penalty | None = None,
-    method: Method | None = None,
+    method: RegressionMethod | None = None,
     noise_only: bool = False,
-    shares: Shares | None = None,
+    shares: GuessedShares | None = None,
 ) -> Regression:
     """Forecast the errors of a regression for exactly the plan's crowd, if no answer depends on any
     other.
@@ -118,15 +118,15 @@ def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
         return _forecast(plan, formula, {})
     except TableError as error:
         problem = error.problems[0]
-        failed = Fit((), NOTHING, f"{problem.shown}; {problem.allowed}")
+        failed = ModelFit((), NOTHING, f"{problem.shown}; {problem.allowed}")
         return _regression(plan, formula, failed, {})
 
 
 def _forecast(
     plan: Plan,
     formula: Formula,
-    stated: Shares,
-    method: Method | None = None,
+    stated: GuessedShares,
+    method: RegressionMethod | None = None,
     noise_only: bool = False,
 ) -> Regression:
     model = model_of(plan.survey, formula)
@@ -160,7 +160,11 @@ def _forecast(
 
 
 def _expecting(
-    plan: Outline, formula: Formula, shares: Shares, method: Method, noise_only: bool
+    plan: Outline,
+    formula: Formula,
+    shares: GuessedShares,
+    method: RegressionMethod,
+    noise_only: bool,
 ) -> _Expected:
     """What to expect in the less favorable case: that the answers to questions without shares are
     equally common, or that they are uneven."""
@@ -176,7 +180,7 @@ def _expecting(
     )
 
 
-def _uneven_shares(model: Model, shares: Shares) -> Shares:
+def _uneven_shares(model: Model, shares: GuessedShares) -> GuessedShares:
     """Uneven shares of the answers to a model's questions whose shares are not stated."""
     questions = (each.question for each in (model.outcome, *model.predictors))
     return {
@@ -186,7 +190,7 @@ def _uneven_shares(model: Model, shares: Shares) -> Shares:
     }
 
 
-def _less_favorable(fits: Sequence[Fit]) -> Fit:
+def _less_favorable(fits: Sequence[ModelFit]) -> ModelFit:
     """A refusal if one of the fits is one; else that with the largest errors on the whole, and for
     each coefficient the larger error."""
     if refused := [fit for fit in fits if not fit.coefficients]:
@@ -208,14 +212,14 @@ def _with_error(each: Coefficient, error: float) -> Coefficient:
     return replace(each, standard_error=error, low=low, high=high)
 
 
-def _shares_of(plan: Outline, model: Model, stated: Shares) -> Shares:
+def _shares_of(plan: Outline, model: Model, stated: GuessedShares) -> GuessedShares:
     """The stated shares of the answers to a model's questions."""
     shares = {**plan.survey.shares, **stated}
     ids = [each.question.id for each in (model.outcome, *model.predictors)]
     return {id: shares[id] for id in ids if id in shares}
 
 
-def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> Fit:
+def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> ModelFit:
     """The coefficients of a regression with their expected errors, as `forecast_regression`.
 
     `refusal` is the chance that the model cannot be fitted to the reports; without coefficients,
@@ -240,7 +244,7 @@ def _ways_out(
 ) -> Iterator[str]:
     """Changes of the model with which it is rarely refused."""
 
-    def refused(formula: Formula) -> Fit:
+    def refused(formula: Formula) -> ModelFit:
         """A failed fit; without a reason if the model is rarely refused."""
         try:
             chance, levels, _ = expecting(formula).risk(1.0)
@@ -251,7 +255,7 @@ def _ways_out(
     return (way.words for way in ways_out(plan.survey, formula, refused(formula), refused))
 
 
-def _regression(plan: Plan, formula: Formula, fit: Fit, shares: Shares) -> Regression:
+def _regression(plan: Plan, formula: Formula, fit: ModelFit, shares: GuessedShares) -> Regression:
     """The forecast of a fit, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
     untested = tuple(replace(each, p_value=None) for each in fit.coefficients)
@@ -268,12 +272,12 @@ def _regression(plan: Plan, formula: Formula, fit: Fit, shares: Shares) -> Regre
 class _Expected(NamedTuple):
     """fit: for a multiple of the crowd, with the plan's noise. risk: that the model is refused."""
 
-    fit: Callable[[float], Fit]
+    fit: Callable[[float], ModelFit]
     risk: Callable[[float], Risk]
     left_out: float = 0.0
 
 
-def _from_table(plan: Outline, model: Model, shares: Shares, noise_only: bool) -> _Expected:
+def _from_table(plan: Outline, model: Model, shares: GuessedShares, noise_only: bool) -> _Expected:
     questions = [variable.question for variable in model.randomized]
     crowd = _people(plan, model)
 
@@ -299,7 +303,7 @@ def _from_table(plan: Outline, model: Model, shares: Shares, noise_only: bool) -
     )
 
 
-def _from_pairs(plan: Outline, model: Model, shares: Shares, noise_only: bool) -> _Expected:
+def _from_pairs(plan: Outline, model: Model, shares: GuessedShares, noise_only: bool) -> _Expected:
     stratum = _cell_pairs if in_cell_pairs(plan, model) else _report_pairs
     of = partial(stratum, plan, model, shares, not noise_only)
 
@@ -314,15 +318,15 @@ def _from_pairs(plan: Outline, model: Model, shares: Shares, noise_only: bool) -
 
 
 def _cell_pairs(
-    plan: Outline, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
-) -> Evidence:
+    plan: Outline, model: Model, shares: GuessedShares, sampled: bool, people: float, levels: Levels
+) -> StratumEvidence:
     reading = expected_cells_reading(plan, math.ceil(people), partial(guessed_shares, shares))
     return cell_pairs_of_stratum(model, levels, reading, sampled)
 
 
 def _report_pairs(
-    plan: Outline, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
-) -> Evidence:
+    plan: Outline, model: Model, shares: GuessedShares, sampled: bool, people: float, levels: Levels
+) -> StratumEvidence:
     survey = plan.survey
     sent = [
         expected_message(model, each.message, pair_weight(survey, each.message, model.ids), shares)

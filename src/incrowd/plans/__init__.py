@@ -1,10 +1,10 @@
 """Plans: everything a client must do and an analyst may conclude."""
 
-from incrowd.plans.message import Cells, JointReport, Message, fixed_channel
+from incrowd.plans.message import CellsMessage, JointReport, Message, fixed_channel
 from incrowd.plans.plan import EarlierPlan, Guarantee, Outline, Plan
 
 __all__ = [
-    "Cells",
+    "CellsMessage",
     "EarlierPlan",
     "Guarantee",
     "JointReport",

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from incrowd.plans.message import Cells, Message
+from incrowd.plans.message import CellsMessage, Message
 
 MOST = 24  # ways in which all messages together can differ; more are merged into fewer worse ones
 
 Differences = tuple[int, ...]  # how many bits of each message of a family differ
 
 
-class Family(NamedTuple):
+class MessageFamily(NamedTuple):
     """Messages about the same answers, which cannot all differ as much as each of them can.
 
     Either the parities of some questions, then the single bits of these questions, least noise
@@ -65,19 +65,21 @@ def _exceeds(one: Differences, other: Differences) -> bool:
     return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
-def families(messages: Sequence[Message]) -> list[Family]:
+def families(messages: Sequence[Message]) -> list[MessageFamily]:
     """Return all messages, each in one family. A single bit is in the family of the first parities
     of its question; of several bits of one question, the one with the least noise."""
-    bits: dict[str, Cells] = {}
+    bits: dict[str, CellsMessage] = {}
     for message in messages:
         if message.cells and not message.parities and message.record_bits == 1:
             question = message.ids[0]
             quietest = bits.setdefault(question, message)
             if message.noise_numerator < quietest.noise_numerator:
                 bits[question] = message
-    result: list[Family] = []
+    result: list[MessageFamily] = []
     for parities in (message for message in messages if message.parities):
         singles = [bits.pop(question) for question in parities.ids if question in bits]
-        result.append(Family((parities, *sorted(singles, key=lambda each: each.noise_numerator))))
+        result.append(
+            MessageFamily((parities, *sorted(singles, key=lambda each: each.noise_numerator)))
+        )
     together = {id(message) for family in result for message in family.messages}
-    return [*result, *(Family((each,)) for each in messages if id(each) not in together)]
+    return [*result, *(MessageFamily((each,)) for each in messages if id(each) not in together)]

@@ -10,9 +10,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from incrowd.errors import InWords, ReportsError
+from incrowd.plans.digests import FileModel
 from incrowd.survey.toml import Real
 
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -20,11 +21,7 @@ ID_DOMAIN = b"incrowd collection 1\x00"
 ID_BYTES = 16
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class Claims(_Frozen):
+class Claims(FileModel):
     """What a bundle states that a guarantee depends on.
 
     bundle: SHA-256 of the bundle. codes: whether an upload needs an invitation. colluding: people
@@ -46,7 +43,7 @@ class Claims(_Frozen):
     tail: Annotated[Real, Field(ge=0, lt=1)]
 
 
-class Release(_Frozen):
+class ClaimedRelease(FileModel):
     """One release of a bundle.
 
     id: SHA-256 of the header that the shuffler signed. strata: the numbers of its strata in the
@@ -65,7 +62,9 @@ class Release(_Frozen):
         return hashlib.sha256(content).hexdigest()[: 2 * ID_BYTES]
 
 
-def together(some: frozenset[Release], others: Iterable[Release]) -> frozenset[Release]:
+def together(
+    some: frozenset[ClaimedRelease], others: Iterable[ClaimedRelease]
+) -> frozenset[ClaimedRelease]:
     """Return the union. Raises ReportsError for releases that cannot be counted together.
 
     A stratum of a bundle is released only once, and two files must state the same about a release.
@@ -77,7 +76,7 @@ def together(some: frozenset[Release], others: Iterable[Release]) -> frozenset[R
     return some
 
 
-def _check_pair(one: Release, other: Release) -> None:
+def _check_pair(one: ClaimedRelease, other: ClaimedRelease) -> None:
     if one.id == other.id:
         shown = InWords(f"two versions of release {one.id[:12]}…")
         allowed = "one of the files was edited; use them as they were written"

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import rfc8785
+from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import IncrowdError, check_path, unreadable
 
@@ -24,6 +25,20 @@ T = TypeVar("T")
 KEY = "digest"
 EXACT = 1 << 53  # below, every integer is a double
 EDITED = "the digest does not match: the file was edited or damaged after it was written"
+
+FileCount = Annotated[int, Field(ge=0, le=EXACT)]
+
+
+class FileModel(BaseModel):
+    """Frozen data of a file, without unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class StrictFileModel(FileModel):
+    """The same, in which no value is converted to the type of its field."""
+
+    model_config = ConfigDict(strict=True)
 
 
 def canonical(content: Any) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from incrowd.survey import Group, Survey
+from incrowd.survey.question import QuestionIds
 from incrowd.survey.written import without_margin
-
-Ids = tuple[str, ...]
 
 
 def grouping(survey: Survey) -> tuple[Group, ...] | None:
@@ -29,22 +28,22 @@ def default_groups(survey: Survey) -> tuple[Group, ...]:
     return (*joint, *(Group(questions=(id,), cells=True) for id in wide(survey)))
 
 
-def joint_groups(survey: Survey) -> tuple[Ids, ...]:
+def joint_groups(survey: Survey) -> tuple[QuestionIds, ...]:
     """Return the questions that may travel together, in as few groups as possible."""
     return tuple(ids for ids in (together(survey), memoized(survey)) if ids)
 
 
-def together(survey: Survey) -> Ids:
+def together(survey: Survey) -> QuestionIds:
     """Return the questions that may share a joint report."""
     return tuple(q.id for q in survey.randomized if not q.wide and not q.memoized)
 
 
-def memoized(survey: Survey) -> Ids:
+def memoized(survey: Survey) -> QuestionIds:
     """Return the questions with memoized responses, which share a report of their own."""
     return tuple(q.id for q in survey.randomized if q.memoized and not q.wide)
 
 
-def wide(survey: Survey) -> Ids:
+def wide(survey: Survey) -> QuestionIds:
     """Return the questions with too many answers for a joint report."""
     return tuple(q.id for q in survey.randomized if q.wide)
 

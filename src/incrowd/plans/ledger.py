@@ -186,7 +186,7 @@ class Spent(NamedTuple):
     assumptions: tuple[Assumption, ...]
 
 
-class Release(NamedTuple):
+class Round(NamedTuple):
     """One round: what is asked and sent, and how it was collected; None for a future round."""
 
     survey: Survey
@@ -199,7 +199,7 @@ class Release(NamedTuple):
         return bool(self.collected and self.collected.local_only)
 
 
-Rounds = Sequence[Release]  # of one plan, one at least
+Rounds = Sequence[Round]  # of one plan, one at least
 
 
 def rounds_before(earlier: Iterable[EarlierPlan]) -> list[Rounds]:
@@ -208,9 +208,9 @@ def rounds_before(earlier: Iterable[EarlierPlan]) -> list[Rounds]:
     A digest alone does not make them rounds of one plan, since it is not computed here: rounds with
     other questions or noise are those of another plan.
     """
-    plans: list[tuple[str, list[Release]]] = []
+    plans: list[tuple[str, list[Round]]] = []
     for asked in earlier:
-        release = Release(asked.survey, asked.messages, asked.collected)
+        release = Round(asked.survey, asked.messages, asked.collected)
         for digest, rounds in plans:
             if digest == asked.digest and rounds[0][:2] == release[:2]:
                 rounds.append(release)
@@ -222,7 +222,7 @@ def rounds_before(earlier: Iterable[EarlierPlan]) -> list[Rounds]:
 
 def rounds_planned(survey: Survey, messages: Sequence[Message]) -> Rounds:
     """Return the rounds of a plan, all in the future: a plan does not know which one is current."""
-    return [Release(survey, tuple(messages))] * survey.rounds
+    return [Round(survey, tuple(messages))] * survey.rounds
 
 
 def all_rounds(plan: Plan) -> list[Rounds]:
@@ -283,7 +283,7 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
     over a network, where no signature says who took part; and if one release had no shuffler.
     Proof: docs/mathematics.md#memoized-rounds.
     """
-    given: defaultdict[Permanent, list[tuple[Release, int]]] = defaultdict(list)
+    given: defaultdict[Permanent, list[tuple[Round, int]]] = defaultdict(list)
     for rounds in plans:
         for number, message in enumerate(rounds[0].messages):
             for name in permanent(rounds[0].survey, message):
@@ -293,7 +293,7 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
     return Repeated(frozenset(several.keys() - exposed), frozenset(exposed))
 
 
-def _of_the_same_people(releases: Iterable[tuple[Release, int]]) -> bool:
+def _of_the_same_people(releases: Iterable[tuple[Round, int]]) -> bool:
     """Whether a message may have come from the same people in all releases.
 
     releases: each with the number of the message in it.
@@ -326,6 +326,6 @@ def shows_responses(plan: Plan, people: int) -> bool:
     Another number of people than before shows that they were not the same.
     """
     collected = Collected(people=(people,) * len(plan.messages))
-    now = [Release(plan.survey, plan.messages, collected)]
+    now = [Round(plan.survey, plan.messages, collected)]
     exposed = repeated([*rounds_before(plan.earlier), now]).exposed
     return not exposed <= repeated(all_rounds(plan)).exposed

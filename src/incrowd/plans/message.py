@@ -35,11 +35,11 @@ from incrowd.survey.questions import Question
 
 FREE_BIT = Domain(1, 0, 1)
 
-Numerator = Annotated[int, Field(gt=0, lt=DENOMINATOR // 2)]
-Parts = list[tuple[Domain, Channel]]
+NoiseNumerator = Annotated[int, Field(gt=0, lt=DENOMINATOR // 2)]
+DomainChannels = list[tuple[Domain, Channel]]
 
 
-class _Message(BaseModel):
+class BaseMessage(BaseModel):
     """What both kinds of messages share. In files the questions are their ids.
 
     noise_numerator: the planner's noise over 2^32, on each bit of questions without a randomizer.
@@ -49,7 +49,7 @@ class _Message(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     questions: tuple[Question, ...] = Field(min_length=1)
-    noise_numerator: Numerator | None = None
+    noise_numerator: NoiseNumerator | None = None
     copies: int = Field(default=1, ge=1)
     cells: bool = False
     parities: bool = Field(default=False, exclude_if=lambda set: not set)
@@ -109,7 +109,7 @@ class _Message(BaseModel):
         return sum(question.bits for question in self.questions)
 
 
-class JointReport(_Message):
+class JointReport(BaseMessage):
     """The answers to some questions travel together, as the bits of one report."""
 
     cells: Literal[False] = False
@@ -126,7 +126,7 @@ class JointReport(_Message):
         return float(self.copies)
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> DomainChannels:
         """The independent records in one report, and the noise on each that a crowd can rely on."""
         pairs = ((question, crowd_channel(question) or self.noise) for question in self.questions)
         return [(domain, channel) for q, channel in pairs if channel for domain in q.domains]
@@ -160,7 +160,7 @@ class JointReport(_Message):
             yield "messages.noise_numerator"
 
 
-class Cells(_Message):
+class CellsMessage(BaseMessage):
     """Each cell of a table is a bit, and each bit that is set after the noise is a separate report:
     the number of that cell.
 
@@ -172,7 +172,7 @@ class Cells(_Message):
     of questions differ. With the cells of each single question they give all two-way tables.
     """
 
-    noise_numerator: Numerator
+    noise_numerator: NoiseNumerator
     cells: Literal[True] = True
     copies: Literal[1] = 1
 
@@ -205,7 +205,7 @@ class Cells(_Message):
         return self.crossing.most + self.record_bits * self.noise.q
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> DomainChannels:
         """The record in one report, and its noise: each bit is a separate collection."""
         return [(FREE_BIT, self.noise)]
 
@@ -229,7 +229,7 @@ class Cells(_Message):
             yield "messages.cells"
 
 
-Message = JointReport | Cells
+Message = JointReport | CellsMessage
 
 
 UNKNOWN_QUESTION = "a message names an unknown question, or a question twice"

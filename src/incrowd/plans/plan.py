@@ -8,12 +8,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from incrowd import views
 from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
 from incrowd.errors import InWords, PlanFileError, Problem, SurveyError, UsageError
-from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
+from incrowd.plans.digests import FileKind, FileModel, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
@@ -25,10 +25,6 @@ FORMAT: Final = "incrowd plan 1"
 _REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
 _EDITED = f"the plan was edited after it was made; edit the survey instead, and {_REMAKE}"
 _FILES = FileKind("plan", PlanFileError, _REMAKE)
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 # Why a collection has less than the plan's guarantee. With all but the last two, only the local
@@ -69,14 +65,14 @@ PlanAssumption = Literal[
 ]
 
 
-class AskedIn(_Frozen):
+class AskedIn(FileModel):
     """Some questions of one survey, by its name and their ids."""
 
     survey: str
     questions: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
 
 
-class Assumption(_Frozen):
+class Assumption(FileModel):
     """One thing that a guarantee assumes: a code with its numbers and names.
 
     number: of rows or rounds, where the code needs one. questions: of this plan; for permanent
@@ -89,7 +85,7 @@ class Assumption(_Frozen):
     asked: tuple[AskedIn, ...] = Field(default=(), exclude_if=lambda asked: not asked)
 
 
-class Guarantee(_Frozen):
+class Guarantee(FileModel):
     """What is promised to each person, by which analysis, for which crowd, on what assumptions.
 
     The promise is (epsilon, delta)-differential privacy of the collections as published; neighbors
@@ -146,10 +142,10 @@ def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[st
         yield from message.problems()
 
 
-Count = Annotated[int, Field(ge=0)]
+PlanCount = Annotated[int, Field(ge=0)]
 
 
-class Collected(_Frozen):
+class Collected(FileModel):
     """How the reports of a round were collected.
 
     people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty if
@@ -160,8 +156,8 @@ class Collected(_Frozen):
     person's reports did not fit into an upload and were drawn again.
     """
 
-    people: tuple[Count, ...] = ()
-    reports: tuple[Count, ...] = ()
+    people: tuple[PlanCount, ...] = ()
+    reports: tuple[PlanCount, ...] = ()
     local_only: bool = False
     bundle: str | None = None
     tail: Real = Field(default=0.0, ge=0, lt=1)
@@ -170,7 +166,7 @@ class Collected(_Frozen):
 AS_PLANNED = Collected()
 
 
-class EarlierPlan(_Frozen):
+class EarlierPlan(FileModel):
     """A round that people took part in before, by the plan with that digest.
 
     crowd: honest people whose reports were accepted, at most as many as planned; honest as this
@@ -219,7 +215,7 @@ def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
     return min([survey.honest, *hidden])
 
 
-class Outline(_Frozen):
+class Outline(FileModel):
     """A survey, and the messages that each person would send. Nothing is promised about them.
 
     A plan is an outline that was certified. Forecasts need no more than an outline.

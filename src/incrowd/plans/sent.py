@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as Names
 from functools import reduce
 
 from incrowd.accountant.schema import (
@@ -20,7 +19,7 @@ from incrowd.accountant.schema import (
     alternatives,
 )
 from incrowd.plans import EarlierPlan, Message, Plan
-from incrowd.plans.changes import MOST, Family, families
+from incrowd.plans.changes import MOST, MessageFamily, families
 from incrowd.plans.ledger import (
     Permanent,
     Rounds,
@@ -72,7 +71,9 @@ def _ways_each(plans: Sequence[Rounds]) -> int:
     return max(int(MOST ** (1 / max(several, 1))), 1)
 
 
-def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator[AnyContribution]:
+def _of_rounds(
+    rounds: Rounds, exposed: frozenset[Permanent], ways: int
+) -> Iterator[AnyContribution]:
     """Yield what a person sends in the rounds of one plan.
 
     exposed: permanent responses that count as if they carried names. ways: as in `_ways_each`.
@@ -94,7 +95,9 @@ def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator
     yield Contribution((), redraws=sum(-math.log1p(-tail) for tail in tails))
 
 
-def _of_family(family: Family, times: int, ways: int, *, linked: bool = False) -> AnyContribution:
+def _of_family(
+    family: MessageFamily, times: int, ways: int, *, linked: bool = False
+) -> AnyContribution:
     """Return what a person sends of a family of messages, `times` times."""
     schemas = [Schema.of([Part(*part) for part in message.parts]) for message in family.messages]
     contributions = [

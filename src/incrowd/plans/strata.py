@@ -16,22 +16,22 @@ import numpy as np
 from incrowd.survey import Survey
 from incrowd.survey.open import SEPARATOR
 
-Group = tuple[int, ...]  # numbers of the strata that are released as one
-Names = tuple[str, ...]  # the names of these strata; () where no question is open
-Answers = tuple[str, ...]  # one to each of some open questions
-Rule = Literal["delete", "merge"]
+StratumGroup = tuple[int, ...]  # numbers of the strata that are released as one
+StratumNames = tuple[str, ...]  # the names of these strata; () where no question is open
+StratumAnswers = tuple[str, ...]  # one to each of some open questions
+SmallStrataRule = Literal["delete", "merge"]
 
 TOGETHER = " + "  # between the names of strata that are released as one
 
 
-def strata(survey: Survey) -> Names:
+def strata(survey: Survey) -> StratumNames:
     """Return the names of all strata, such as "law / 2024"; none if no question is open."""
     if not survey.open:
         return ()
     return tuple(map(SEPARATOR.join, product(*(question.recorded for question in survey.open))))
 
 
-def answers_in(survey: Survey) -> dict[str, Answers]:
+def answers_in(survey: Survey) -> dict[str, StratumAnswers]:
     """Return for every stratum the answers to the open questions, after merging of answers."""
     read = (map(question.read_as, question.recorded) for question in survey.open)
     return dict(zip(strata(survey), product(*read), strict=True))
@@ -48,7 +48,7 @@ def stratum_numbers(survey: Survey, codes: Mapping[str, np.ndarray], people: int
     return numbers
 
 
-def releases(people: Mapping[int, int], least: int, rule: Rule) -> list[Group]:
+def releases(people: Mapping[int, int], least: int, rule: SmallStrataRule) -> list[StratumGroup]:
     """Return which strata are released, each group of them as one collection.
 
     people: the number of people in each stratum. least: how many people a release needs. Large
@@ -56,31 +56,31 @@ def releases(people: Mapping[int, int], least: int, rule: Rule) -> list[Group]:
     and together they have enough people; otherwise they are never released. Empty strata never are.
     Who is in which stratum is public, so this decision reveals nothing that is protected.
     """
-    large: list[Group] = [(number,) for number in sorted(people) if people[number] >= least]
+    large: list[StratumGroup] = [(number,) for number in sorted(people) if people[number] >= least]
     small = tuple(number for number in sorted(people) if 0 < people[number] < least)
     merged = rule == "merge" and sum(people[number] for number in small) >= least
     return large + ([small] if merged else [])
 
 
-def grouped(survey: Survey, numbers: np.ndarray) -> list[Group]:
+def grouped(survey: Survey, numbers: np.ndarray) -> list[StratumGroup]:
     """Return the releases by the survey's crowd and rule. numbers: the stratum of each person."""
     people = dict(enumerate(np.bincount(numbers).tolist()))
     return releases(people, survey.crowd, survey.small_strata)
 
 
-def left_out(survey: Survey, released: Iterable[Names]) -> Names:
+def left_out(survey: Survey, released: Iterable[StratumNames]) -> StratumNames:
     """Return the strata that no release contains."""
     there = {name for names in released for name in names}
     return tuple(name for name in strata(survey) if name not in there)
 
 
-def label(names: Names) -> str:
+def label(names: StratumNames) -> str:
     """Return the name of a release."""
     return TOGETHER.join(names)
 
 
 def answers_of_releases(
-    survey: Survey, ids: Sequence[str], released: Iterable[Names]
+    survey: Survey, ids: Sequence[str], released: Iterable[StratumNames]
 ) -> set[tuple[str, ...]]:
     """Return the answers that the people of some releases may have given to some open questions."""
     open_ids = [question.id for question in survey.open]
@@ -90,8 +90,8 @@ def answers_of_releases(
 
 
 def releases_by_answer(
-    survey: Survey, ids: Sequence[str], released: Sequence[Names]
-) -> dict[str, list[Names]]:
+    survey: Survey, ids: Sequence[str], released: Sequence[StratumNames]
+) -> dict[str, list[StratumNames]]:
     """Return for each answer to some open questions the releases with that answer.
 
     A release whose people gave several answers is combined with all others that have one of these;
@@ -101,24 +101,24 @@ def releases_by_answer(
     places = [open_ids.index(id) for id in ids]
     answers = [question.answers for question in survey.open]
     combinations = answers_in(survey)
-    home: dict[Answers, _Part] = {}
+    home: dict[StratumAnswers, _AnswersTogether] = {}
     for names in released:
         given = {tuple(combinations[name][place] for place in places) for name in names}
         overlapping = {id(home[each]): home[each] for each in given if each in home}.values()
-        part = _Part(
+        part = _AnswersTogether(
             frozenset(given).union(*(other.answers for other in overlapping)),
             (*chain.from_iterable(other.releases for other in overlapping), names),
         )
         home |= dict.fromkeys(part.answers, part)
-    called: dict[tuple[Names, ...], list[str]] = {}
+    called: dict[tuple[StratumNames, ...], list[str]] = {}
     for each in product(*(answers[place] for place in places)):
         if each in home:
             called.setdefault(home[each].releases, []).append(SEPARATOR.join(each))
     return {label(tuple(names)): list(groups) for groups, names in called.items()}
 
 
-class _Part(NamedTuple):
+class _AnswersTogether(NamedTuple):
     """Answers that no release separates, and the releases in which they were given."""
 
-    answers: frozenset[Answers]
-    releases: tuple[Names, ...]
+    answers: frozenset[StratumAnswers]
+    releases: tuple[StratumNames, ...]

@@ -32,7 +32,7 @@ PARTS = "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "ten
 ROUNDED = 0.05  # relative error below which a ratio is written as a whole number
 
 
-class TableForecast(Protocol):
+class ForecastErrors(Protocol):
     """The expected standard errors of a table's least precise cell, as proportions."""
 
     @property
@@ -50,7 +50,7 @@ class TableForecast(Protocol):
 
 def first_line(
     plan: Plan,
-    expected: Sequence[TableForecast],
+    expected: Sequence[ForecastErrors],
     models: Sequence[Regression] = (),
     *,
     solved: str | None = None,
@@ -79,8 +79,8 @@ def first_line(
 
 
 def _tables(
-    survey: Survey, expected: Sequence[TableForecast]
-) -> tuple[list[TableForecast], list[TableForecast]]:
+    survey: Survey, expected: Sequence[ForecastErrors]
+) -> tuple[list[ForecastErrors], list[ForecastErrors]]:
     """The tables of one question, and the joint tables that are wanted for themselves."""
     wanted = set(map(frozenset, survey.counted))
     joint = [each for each in expected if len(each.questions) > 1]
@@ -90,7 +90,7 @@ def _tables(
     )
 
 
-def _errors(survey: Survey, tables: Sequence[TableForecast]) -> tuple[float, float]:
+def _errors(survey: Survey, tables: Sequence[ForecastErrors]) -> tuple[float, float]:
     """The largest or mean standard error under both assumptions, the smaller one first."""
     of = max if survey.objective == "largest" else fmean
     even = of([each.standard_error_even for each in tables])
@@ -236,7 +236,7 @@ def odds_seen(plan: Plan, expected: Sequence[Regression]) -> Iterator[str]:
             )
 
 
-def of_no_use(plan: Plan, expected: Sequence[TableForecast]) -> Iterator[str]:
+def of_no_use(plan: Plan, expected: Sequence[ForecastErrors]) -> Iterator[str]:
     """Warn of single questions, or else joint tables, that would be too imprecise to use."""
     single, joint = _tables(plan.survey, expected)
     remedy = "ask more people (--solve crowd --margin 5% finds how many), or request fewer tables"

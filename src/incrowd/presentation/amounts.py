@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from incrowd.estimation.amounts import Amounts, Figure
 
 HEADINGS = ("", "estimate", "std. error", "95% interval")
-Row = tuple[str, str, str, str]
+AmountRow = tuple[str, str, str, str]
 
 
 def note(amounts: Amounts, changes: Mapping[str, str]) -> str:
@@ -56,7 +56,7 @@ def amount_facts(amounts: Amounts | None) -> dict[str, Any]:
     return {name: finite(value) for name, value in facts.items() if value is not None}
 
 
-def amount_rows(amounts: Amounts) -> Iterator[Row]:
+def amount_rows(amounts: Amounts) -> Iterator[AmountRow]:
     """A line for each figure: its name, the estimate, the standard error, the interval."""
     for name, figure in named_figures(amounts):
         yield name, *_figures(figure)

@@ -21,7 +21,7 @@ from incrowd.presentation.data import guarantee_facts, message_facts
 from incrowd.presentation.example import examples
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.plan_text import (
-    Row,
+    PlanRow,
     asked,
     hidden_by_pieces,
     rests_on,
@@ -29,7 +29,7 @@ from incrowd.presentation.plan_text import (
     who_sees_what,
     wording,
 )
-from incrowd.presentation.sentences import Sealed
+from incrowd.presentation.sentences import TransportFacts
 from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.verification import verify
@@ -54,11 +54,11 @@ class Certified(NamedTuple):
     proof: Enclosure | None = None
 
 
-class Grid(NamedTuple):
+class CardTable(NamedTuple):
     """A table; its head can be empty. The first cell of each row is its label."""
 
-    head: Row
-    rows: tuple[Row, ...]
+    head: PlanRow
+    rows: tuple[PlanRow, ...]
 
 
 class Section(NamedTuple):
@@ -66,7 +66,7 @@ class Section(NamedTuple):
 
     title: str
     paragraphs: tuple[str, ...] = ()
-    grid: Grid | None = None
+    grid: CardTable | None = None
     code: tuple[str, ...] = ()
 
 
@@ -99,7 +99,7 @@ def card(
     certified: Certified,
     name: str = "plan.json",
     promise: Guarantee | None = None,
-    sealed: Sealed | None = None,
+    sealed: TransportFacts | None = None,
 ) -> Card:
     """The card of a plan that was just certified. name: of the plan's file, for the command.
 
@@ -151,10 +151,14 @@ def _is_plans(promise: Guarantee, plan: Plan) -> bool:
 
 
 def _sections(
-    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: Sealed | None
+    plan: Plan,
+    promise: Guarantee,
+    certified: Certified,
+    command: str,
+    sealed: TransportFacts | None,
 ) -> Iterator[Section]:
     yield from _asked(plan.survey)
-    head: Row = ("travel together", "from each person", "noise")
+    head: PlanRow = ("travel together", "from each person", "noise")
     several = sum(message.reports_each for message in plan.messages) > 1
     texts = (_SENT, _several(promise)) if several else (_SENT,)
     yield Section("What is sent", texts, _cut(head, sent(plan)))
@@ -177,7 +181,7 @@ def _sections(
     computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
     computed += _proved(certified.proof, promise)
     rest = (*rests_on(plan, promise, sealed), ("Computed", computed))
-    yield Section("What it rests on", (), Grid((), rest))
+    yield Section("What it rests on", (), CardTable((), rest))
     check = _CHECK if whole else _CHECK + _PLAN_ALONE
     yield Section("How to check it", (check,), code=(command, plan.digest))
 
@@ -199,14 +203,14 @@ def _several(promise: Guarantee) -> str:
     return f"{_SEVERAL}{_UNLINKED if analysis(promise.analysis).shuffled else ''}."
 
 
-def _cut(head: Row, rows: Iterator[Row]) -> Grid:
+def _cut(head: PlanRow, rows: Iterator[PlanRow]) -> CardTable:
     """The first rows of a table; in a long table, the last row states how many are left out."""
     first = tuple(rows)
     if len(first) <= MOST_ROWS:
-        return Grid(head, first)
+        return CardTable(head, first)
     blank = ("",) * (len(first[0]) - 1)
     rest = (f"and {len(first) - MOST_ROWS:,} more, in the plan", *blank)
-    return Grid(head, (*first[:MOST_ROWS], rest))
+    return CardTable(head, (*first[:MOST_ROWS], rest))
 
 
 def _computed(plan: Plan, certified: Certified) -> str:
@@ -234,7 +238,11 @@ def _proved(proof: Enclosure | None, promise: Guarantee) -> str:
 
 
 def _facts(
-    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: Sealed | None
+    plan: Plan,
+    promise: Guarantee,
+    certified: Certified,
+    command: str,
+    sealed: TransportFacts | None,
 ) -> dict[str, Any]:
     worst = [pair.model_dump(mode="json") for pair in certified.worst]
     certificate = certified._asdict() | {"on": certified.on.isoformat(), "worst": worst}
@@ -272,7 +280,7 @@ def certified_card(
     plan: Plan,
     name: str = "plan.json",
     promise: Guarantee | None = None,
-    sealed: Sealed | None = None,
+    sealed: TransportFacts | None = None,
     proof: Enclosure | None = None,
 ) -> Card:
     """The guarantee card of a plan, with its certificate recomputed and dated today.

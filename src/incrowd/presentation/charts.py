@@ -138,7 +138,7 @@ def inline(svg: str, label: str) -> Markup:
     )
 
 
-class Interval(NamedTuple):
+class ChartInterval(NamedTuple):
     """An estimate and its interval, whose ends may be infinite, with a label at the side."""
 
     answer: str
@@ -148,7 +148,7 @@ class Interval(NamedTuple):
 
 
 def intervals_svg(
-    groups: Sequence[tuple[str, Sequence[Interval]]], across: str, size: Size, label: str
+    groups: Sequence[tuple[str, Sequence[ChartInterval]]], across: str, size: Size, label: str
 ) -> Markup:
     """Groups of intervals with a heading each, on a common linear axis, as an <svg> element.
 
@@ -182,7 +182,7 @@ def intervals_svg(
     )
 
 
-def _within(line: Interval, domain: Sequence[float]) -> dict[str, float]:
+def _within(line: ChartInterval, domain: Sequence[float]) -> dict[str, float]:
     low, high = domain
     ends = {"estimate": line.estimate, "low": line.low, "high": line.high}
     return {name: min(max(end, low), high) for name, end in ends.items()}

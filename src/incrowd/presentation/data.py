@@ -15,7 +15,7 @@ from incrowd.presentation.sentences import Organizations, against_sentence, guar
 from incrowd.presentation.shown import (
     Cell,
     Shown,
-    Word,
+    WordRow,
     as_read,
     changes,
     complete,
@@ -242,6 +242,6 @@ def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterato
         yield from (_row(id, row.word, row) | changes(estimates) for row in word_rows(estimates))
 
 
-def _row(questions: str, answer: str, row: Cell | Word) -> dict[str, Any]:
+def _row(questions: str, answer: str, row: Cell | WordRow) -> dict[str, Any]:
     figures = {name: getattr(row, name) for name in ("estimate", "standard_error", "low", "high")}
     return {"questions": questions, "answer": answer} | figures | {"below_zero": row.estimate < 0}

@@ -11,7 +11,7 @@ import numpy as np
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.schema import Domain
 from incrowd.encoding.bloom import places
-from incrowd.plans import Cells, Plan
+from incrowd.plans import CellsMessage, Plan
 from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, takes_words
 from incrowd.survey.crossings import Block, cell_answers
@@ -91,7 +91,7 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
     return float(likeliest - unlikeliest)
 
 
-def _pieces(plan: Plan, message: Cells) -> Example:
+def _pieces(plan: Plan, message: CellsMessage) -> Example:
     """The piece with the first answers, and one that the noise invents now and then.
 
     A single bit has a piece for the second answer only; a parity is for exactly one of two.

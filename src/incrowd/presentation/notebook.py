@@ -98,7 +98,7 @@ def words_html(words: WordEstimates) -> str:
 
 @views.as_arrow.register
 def words_table(words: WordEstimates) -> pa.Table:
-    """A row for each candidate: the fields of `incrowd.presentation.shown.Word`."""
+    """A row for each candidate: the fields of `incrowd.presentation.shown.WordRow`."""
     return pa.Table.from_pylist([row._asdict() for row in word_rows(words)])
 
 

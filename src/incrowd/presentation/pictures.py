@@ -13,9 +13,9 @@ from incrowd.estimation.correlate import Correlations
 from incrowd.estimation.crosstab import Crosstab
 from incrowd.estimation.delta_method import named
 from incrowd.estimation.ratios import Comparison
-from incrowd.presentation.charts import NARROW, WIDE, Interval, Size, intervals_svg
+from incrowd.presentation.charts import NARROW, WIDE, ChartInterval, Size, intervals_svg
 
-Groups = list[tuple[str, list[Interval]]]
+IntervalGroups = list[tuple[str, list[ChartInterval]]]
 MOST_LINES = 120  # of a picture
 
 
@@ -36,7 +36,7 @@ def pictures(result: object) -> tuple[Picture, ...]:
     )
 
 
-def _drawn(result: object) -> Iterator[tuple[str, str, Groups]]:
+def _drawn(result: object) -> Iterator[tuple[str, str, IntervalGroups]]:
     """The title, the axis and the groups of each picture."""
     if isinstance(result, TwoWay):
         first, second = result.questions
@@ -52,22 +52,24 @@ def _drawn(result: object) -> Iterator[tuple[str, str, Groups]]:
         rows = _by(result.rows, result.columns, result.of_rows)
         yield f"{second} among each {first}, 95% intervals", "percent of the row", rows
     elif isinstance(result, Correlations):
-        groups: dict[str, list[Interval]] = {}
+        groups: dict[str, list[ChartInterval]] = {}
         for pair in result.pairs:
             if math.isfinite(pair.estimate):
-                line = Interval(pair.questions[1], pair.estimate, pair.low, pair.high)
+                line = ChartInterval(pair.questions[1], pair.estimate, pair.low, pair.high)
                 groups.setdefault(pair.questions[0], []).append(line)
         yield "Correlations, 95% intervals", "correlation", list(groups.items())
 
 
-def _by(groups: Sequence[str], answers: Sequence[str], figures: Sequence[Comparison]) -> Groups:
+def _by(
+    groups: Sequence[str], answers: Sequence[str], figures: Sequence[Comparison]
+) -> IntervalGroups:
     """Figures in percent, a group for each first answer. figures: group by group."""
     width = len(answers)
     return [
         (
             group,
             [
-                Interval(answer, 100 * each.estimate, 100 * each.low, 100 * each.high)
+                ChartInterval(answer, 100 * each.estimate, 100 * each.low, 100 * each.high)
                 for answer, each in zip(answers, figures[n * width : (n + 1) * width], strict=True)
                 if math.isfinite(each.estimate)
             ],
@@ -83,7 +85,7 @@ def _reference(result: TwoWay) -> str:
     return max(ends, key=len)
 
 
-def _picture(title: str, across: str, groups: Groups) -> Picture:
+def _picture(title: str, across: str, groups: IntervalGroups) -> Picture:
     label = f"{title}. The tables have all figures."
     draw: Callable[[Size], Markup] = lambda size: intervals_svg(groups, across, size, label)  # noqa: E731
     return Picture(title, draw(WIDE), draw(NARROW))

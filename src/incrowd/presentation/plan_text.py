@@ -14,7 +14,7 @@ from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import factor, noise
 from incrowd.presentation.sentences import (
     Organizations,
-    Sealed,
+    TransportFacts,
     against_sentence,
     assumption_text,
     local_figures,
@@ -24,18 +24,18 @@ from incrowd.presentation.sentences import (
 )
 from incrowd.survey import AnyQuestion, Survey
 
-Row = tuple[str, ...]
-Line = tuple[str, str]
+PlanRow = tuple[str, ...]
+PlanLine = tuple[str, str]
 
 GUESS = 0.3  # the chance that a guess about an answer is right before anything is sent
 
 
-def asked(survey: Survey, language: str = "") -> Iterator[Row]:
+def asked(survey: Survey, language: str = "") -> Iterator[PlanRow]:
     """The questions and their possible answers, worded in a language.
 
     Questions without wording and with the same answers share a line.
     """
-    alike: dict[Line, list[str]] = {}
+    alike: dict[PlanLine, list[str]] = {}
     for question in survey.questions:
         texts = (wording(survey, question.id, language), survey.answers_of(question.id, language))
         alike.setdefault(texts, []).append(question.id)
@@ -59,12 +59,12 @@ def word_notes(survey: Survey) -> Iterator[str]:
     yield from (question.advice for question in survey.questions if question.advice)
 
 
-def sent(plan: Plan) -> Iterator[Row]:
+def sent(plan: Plan) -> Iterator[PlanRow]:
     """Rows for the messages: the questions that travel together, the reports, the noise.
 
     Messages of one question that are otherwise alike share a line.
     """
-    lines: dict[tuple[Line, int | None], list[str]] = {}
+    lines: dict[tuple[PlanLine, int | None], list[str]] = {}
     for number, message in enumerate(plan.messages):
         several, how = len(message.ids) > 1, (_reports(message), _noise(message))
         lines.setdefault((how, number if several else None), []).extend(message.ids)
@@ -135,7 +135,9 @@ def _noise(message: Message) -> str:
 _KEY = " It keeps a secret key for the permanent responses; the key never leaves it either."
 
 
-def who_sees_what(plan: Plan, promise: Guarantee, sealed: Sealed | None = None) -> Iterator[Line]:
+def who_sees_what(
+    plan: Plan, promise: Guarantee, sealed: TransportFacts | None = None
+) -> Iterator[PlanLine]:
     """What the device, those who mix, the analyst and the public see. promise: what holds. sealed:
     how the reports travel, if a bundle is known."""
     yield (
@@ -153,7 +155,7 @@ def who_sees_what(plan: Plan, promise: Guarantee, sealed: Sealed | None = None) 
     )
 
 
-def _one_shuffler(plan: Plan, promise: Guarantee) -> Iterator[Line]:
+def _one_shuffler(plan: Plan, promise: Guarantee) -> Iterator[PlanLine]:
     openly = plan.survey.open
     if not analysis(promise.analysis).shuffled:
         yield "Shuffler", "Not relied on: what is sent may carry a name."
@@ -171,7 +173,7 @@ def _one_shuffler(plan: Plan, promise: Guarantee) -> Iterator[Line]:
     yield "Analyst", f"The reports{strata} in random order, and how many people sent them."
 
 
-def _services(plan: Plan, promise: Guarantee, organizations: Organizations) -> Iterator[Line]:
+def _services(plan: Plan, promise: Guarantee, organizations: Organizations) -> Iterator[PlanLine]:
     """What each service of a collection with two mixers sees."""
     openly = f", the answers to {open_named(plan.survey)}" if plan.survey.open else ""
     strata = " of each stratum" if plan.survey.open else ""
@@ -237,7 +239,7 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     )
 
 
-def rests_on(plan: Plan, promise: Guarantee, sealed: Sealed | None) -> Iterator[Line]:
+def rests_on(plan: Plan, promise: Guarantee, sealed: TransportFacts | None) -> Iterator[PlanLine]:
     """Rows for the assumption, the crowd, and what the promise covers.
 
     promise: what holds. sealed: how the reports travel, if a bundle is known.

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import quantity
-from incrowd.plans.claims import Release
+from incrowd.plans.claims import ClaimedRelease
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,7 +89,9 @@ def receipt_facts(receipt: Received) -> dict[str, Any]:
     return asdict(receipt) | {"signatures_valid": True, "sentence": words}
 
 
-def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -> Iterator[str]:
+def without_receipt(
+    releases: Iterable[ClaimedRelease], received: Iterable[Received]
+) -> Iterator[str]:
     """A sentence for each release without a receipt."""
     receipts = {receipt.release for receipt in received}
     for release in sorted(releases, key=lambda release: (release.claims.bundle, release.strata)):
@@ -102,7 +104,7 @@ def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -
             )
 
 
-def releases_facts(releases: Iterable[Release]) -> list[dict[str, Any]]:
+def releases_facts(releases: Iterable[ClaimedRelease]) -> list[dict[str, Any]]:
     """The releases that reports over a network belong to, as JSON-ready data."""
     return [each.model_dump(mode="json") for each in sorted(releases, key=lambda each: each.id)]
 

@@ -26,7 +26,7 @@ ENDS = ("estimate", "low", "high")
 LETTERS = 7  # pixels of a wide character in the labels at the side of a plot
 
 
-class Group(NamedTuple):
+class CoefficientGroup(NamedTuple):
     """The coefficients of one predictor, or of an interaction.
 
     ids: of its questions. against: the reference answers; "" for a slope. answers: those of each
@@ -40,7 +40,7 @@ class Group(NamedTuple):
     places: range
 
 
-def groups(model: Regression) -> list[Group]:
+def groups(model: Regression) -> list[CoefficientGroup]:
     """The predictors of a model in the survey's words, without the intercept."""
     survey, parts, start = model.plan.survey, [], 1
     for ids, same in groupby(model.terms[1:], lambda term: tuple(id for id, _ in term)):
@@ -52,7 +52,7 @@ def groups(model: Regression) -> list[Group]:
         references = [_label(model, id, _reference(model, id)) for id in ids if id not in sloped]
         places = range(start, start := start + len(answers))
         question = TOGETHER.join(map(survey.text_of, ids))
-        parts.append(Group(ids, question, TOGETHER.join(references), answers, places))
+        parts.append(CoefficientGroup(ids, question, TOGETHER.join(references), answers, places))
     return parts
 
 
@@ -112,7 +112,7 @@ def forest_plot(model: Regression, width: int = 560, most_labels: int = 200) -> 
     )
 
 
-def _heading(model: Regression, group: Group, letters: int) -> str:
+def _heading(model: Regression, group: CoefficientGroup, letters: int) -> str:
     """The wordings of its questions, shortened if necessary."""
     texts, most = map(model.plan.survey.text_of, group.ids), letters // len(group.ids)
     return TOGETHER.join(textwrap.shorten(text, most, placeholder=" …") for text in texts)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import quantity
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
+from incrowd.methods import Penalty
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import marked_table
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.view import Numbers, View
-from incrowd.survey.formulas import Penalty
 from incrowd.survey.question import MERGED
 from incrowd.views import with_and
 

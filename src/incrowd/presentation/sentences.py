@@ -11,7 +11,7 @@ from typing import NamedTuple
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.base import rounded_down
 from incrowd.accountant.codes import WorstPair
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.guarantees import (
     EACH,
     Against,
@@ -334,7 +334,7 @@ _PAIRS: dict[str, Callable[[WorstPair], str]] = {
 Organizations = Mapping[Service, str]  # the name of the one that runs each service
 
 
-class Sealed(NamedTuple):
+class TransportFacts(NamedTuple):
     """What a bundle states about how reports travel.
 
     organizations: as for `against_sentence`; empty with one shuffler. post_quantum: whether the
@@ -400,7 +400,7 @@ def _against_two_mixers(
 
 
 def _suffices(service: Service, cells: bool) -> bool:
-    return is_undone({service}, cells=cells, planned=True)
+    return is_undone(frozenset({service}), cells=cells, planned=True)
 
 
 def _services(organizations: Organizations) -> tuple[Services, ...]:
@@ -516,7 +516,7 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
 NEARLY = 0.01  # share of delta within which both bounds count as one figure
 
 
-def figure_kind(proved: bool, delta: Bounds) -> str:
+def figure_kind(proved: bool, delta: DeltaBounds) -> str:
     """Describe the figure of an analysis in a few words."""
     if proved:
         return "guarantee"

@@ -67,7 +67,7 @@ class Cell(NamedTuple):
         return self.estimate < 0
 
 
-class Word(NamedTuple):
+class WordRow(NamedTuple):
     """One candidate word: proportions of the people, and whether it is present."""
 
     word: str
@@ -308,15 +308,15 @@ def present_note(words: WordEstimates, number: int) -> str:
     )
 
 
-def present_rows(words: WordEstimates) -> list[Word]:
+def present_rows(words: WordEstimates) -> list[WordRow]:
     """The words that are present, the largest estimate first, with intervals for display."""
     level = chosen_level(words.level, int(words.present.sum()), len(words.candidates))
     return [row for row in word_rows(replace(words, level=level)) if row.present]
 
 
-def word_rows(words: WordEstimates) -> list[Word]:
+def word_rows(words: WordEstimates) -> list[WordRow]:
     """All candidate words, the largest estimate first."""
     columns = (words.estimate, words.standard_error, words.low, words.high, words.share)
     values = zip(*(column.tolist() for column in (*columns, words.present)), strict=True)
-    rows = [Word(word, *row) for word, row in zip(words.candidates, values, strict=True)]
+    rows = [WordRow(word, *row) for word, row in zip(words.candidates, values, strict=True)]
     return sorted(rows, key=lambda row: -row.estimate)

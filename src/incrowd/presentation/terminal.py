@@ -24,7 +24,7 @@ from incrowd.presentation.shown import (
     Cell,
     Fact,
     Shown,
-    Word,
+    WordRow,
     about,
     changes,
     present_note,
@@ -145,7 +145,7 @@ def _list(item: Shown) -> Table:
     return shown
 
 
-def _figures(row: Cell | Word, places: int) -> Iterator[str]:
+def _figures(row: Cell | WordRow, places: int) -> Iterator[str]:
     yield percent(row.estimate, places)
     yield percent(row.standard_error, places)
     yield f"{percent(row.low, places)} to {percent(row.high, places)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from incrowd.presentation.receipts import simulation_warning
 
-Line = tuple[str, ...]
+ViewLine = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Numbers:
     """
 
     title: str
-    headings: Line
-    lines: tuple[Line, ...]
-    whole: Line = ()
+    headings: ViewLine
+    lines: tuple[ViewLine, ...]
+    whole: ViewLine = ()
     spaces: int = 0
     notes: tuple[str, ...] = ()
 

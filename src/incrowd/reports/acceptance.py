@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.errors import InWords, ReportsError, quantity
 from incrowd.plans import Message, Plan
-from incrowd.plans.strata import Names, label, strata
+from incrowd.plans.strata import StratumNames, label, strata
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import extract
 
@@ -51,12 +51,12 @@ def another_plan(digest: str) -> str:
     return f"another plan; use the one whose digest begins with {digest[:DIGITS]}"
 
 
-def stratum_named(names: Names) -> InWords:
+def stratum_named(names: StratumNames) -> InWords:
     """Return strata as they are named in a message."""
     return InWords(f"of stratum {label(names)}" if names else "of no stratum")
 
 
-def wrong_strata(plan: Plan, names: Names) -> str:
+def wrong_strata(plan: Plan, names: StratumNames) -> str:
     """Return what is wrong with the strata of a collection, and what would work; "" if they fit."""
     stratum_names = strata(plan.survey)
     if not stratum_names and names:

@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from incrowd import views
 from incrowd.errors import IncrowdError, ReportsError, quantity, unreadable
-from incrowd.plans.claims import Release
+from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.digests import EDITED, digest_of, read_json
 
 _log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Collection:
     persons: str = "rows"
     part: int = 0
     strata: tuple[str, ...] = ()
-    release: Release | None = None
+    release: ClaimedRelease | None = None
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -210,7 +210,7 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
     if persons not in ("rows", "ids"):
         raise ValueError(f"incrowd.persons is {persons!r}")
     message = int(metadata["incrowd.message"])
-    release = Release.model_validate_json(metadata[RELEASE]) if RELEASE in metadata else None
+    release = ClaimedRelease.model_validate_json(metadata[RELEASE]) if RELEASE in metadata else None
     name = metadata.get("incrowd.collection", str(path))
     return Collection(
         plan=plan,

@@ -13,10 +13,11 @@ import numpy as np
 import scipy
 
 from incrowd.errors import IncrowdError, InWords, ReportsError, quantity
-from incrowd.plans import Cells, Message, Plan
-from incrowd.plans.strata import Names, label
+from incrowd.plans import CellsMessage, Message, Plan
+from incrowd.plans.strata import StratumNames, label
 from incrowd.reports.acceptance import another_plan, stratum_named, wrong_strata
-from incrowd.reports.tally import Ids, Kind, MessageTally, Tally
+from incrowd.reports.tally import MessageTally, Tally, TallyKind
+from incrowd.survey.question import QuestionIds
 
 FALSE_ALARM = 1e-9  # probability that a correct number of people is rejected, on either side
 
@@ -93,14 +94,14 @@ def smallest(plan: Plan, crowd: Mapping[int, MessageTally]) -> int:
     return min(crowd[number].people(message) for number, message in enumerate(plan.messages))
 
 
-def nothing_of(number: int, names: Names = ()) -> IncrowdError:
+def nothing_of(number: int, names: StratumNames = ()) -> IncrowdError:
     """Return the error for a message without reports."""
     what = "name the reports of every message"
     shown = InWords(f"no reports of stratum {label(names)}" if names else "no reports")
     return ReportsError.of(f"message {number + 1}", shown, what)
 
 
-def sends(message: Cells, people: int) -> Sends:
+def sends(message: CellsMessage, people: int) -> Sends:
     """Return how many reports of cells so many people can send.
 
     Every bit is set independently, with probability p if the person chose it and q if not. So the
@@ -143,7 +144,7 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
             yield "its tables do not agree with each other"
 
 
-def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...]:
+def _shape(plan: Plan, message: Message, ids: QuestionIds, kind: TallyKind) -> tuple[int, ...]:
     """Return the shape of a table's counts, as in `incrowd.reports.tally.count_part`."""
     question = plan.survey.question(ids[0])
     if question.hashed:
@@ -159,7 +160,12 @@ def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...
 
 
 def _adds_up(
-    plan: Plan, message: Message, ids: Ids, table: np.ndarray, counts: MessageTally, kind: Kind
+    plan: Plan,
+    message: Message,
+    ids: QuestionIds,
+    table: np.ndarray,
+    counts: MessageTally,
+    kind: TallyKind,
 ) -> bool:
     """Whether the accepted reports can give these counts; necessary conditions only."""
     if message.cells:
@@ -194,7 +200,7 @@ def _no_negative(table: np.ndarray) -> bool:
 
 def _agree(counts: MessageTally) -> bool:
     """Whether all tables agree on every question, and every pair of questions, that they share."""
-    margins: dict[Ids, np.ndarray] = {}
+    margins: dict[QuestionIds, np.ndarray] = {}
     for ids, table in counts.tables.items():
         if table.ndim > len(ids):  # a text question, which has a table alone
             continue
@@ -205,7 +211,7 @@ def _agree(counts: MessageTally) -> bool:
     return True
 
 
-def _marginal(ids: Ids, table: np.ndarray, shared: Ids) -> np.ndarray:
+def _marginal(ids: QuestionIds, table: np.ndarray, shared: QuestionIds) -> np.ndarray:
     """Return the counts of some questions of a table, summed over the others."""
     counts = table[tuple(slice(None) if id in shared else 0 for id in ids)]
     order = [id for id in ids if id in shared]

@@ -13,7 +13,7 @@ import numpy as np
 
 from incrowd.errors import InWords, ReportsError, UsageError
 from incrowd.files import replaced
-from incrowd.plans.strata import Names
+from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
 
 # Reports that wait on disk, in unnamed files that disappear with the process.
@@ -87,7 +87,7 @@ def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path,
 
 
 @contextmanager
-def new_files(path: str | Path, strata: Sequence[Names]) -> Iterator[dict[Path, Path]]:
+def new_files(path: str | Path, strata: Sequence[StratumNames]) -> Iterator[dict[Path, Path]]:
     """Yield the files for a plan's reports, each with the temporary path to write it to.
 
     strata: of each collection; () if no question is open. If the block succeeds all files appear,
@@ -109,10 +109,10 @@ def new_files(path: str | Path, strata: Sequence[Names]) -> Iterator[dict[Path, 
         raise
 
 
-def _names(strata: Sequence[Names]) -> Iterator[str]:
+def _names(strata: Sequence[StratumNames]) -> Iterator[str]:
     """Yield the names of the files. Of the names of strata, letters and digits are kept."""
     crowds, messages = list(dict.fromkeys(strata)), Counter(strata)
-    places, seen = len(str(len(crowds))), Counter[Names]()
+    places, seen = len(str(len(crowds))), Counter[StratumNames]()
     for names in strata:
         seen[names] += 1
         message = f"message-{seen[names]}"

@@ -26,13 +26,14 @@ from incrowd.plans import Plan
 from incrowd.reports.acceptance import check_origin
 from incrowd.reports.collection import load_header, load_part, row_groups
 from incrowd.reports.folder import report_files
-from incrowd.reports.tally import Ids, Kind, Tally, count
+from incrowd.reports.tally import Tally, TallyKind, count
 from incrowd.reports.tally_files import as_text, of_text
+from incrowd.survey.question import QuestionIds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Batches = Iterator[pa.RecordBatch]
+RecordBatches = Iterator[pa.RecordBatch]
 
 TALLY = "tally"
 TASKS_EACH = 2  # per core; more tasks would cost more than repeating a lost one
@@ -45,8 +46,8 @@ def count_files(
     plan: Plan,
     session: SparkSession,
     paths: Iterable[str | Path],
-    tables: Iterable[Ids],
-    kind: Kind = "singles",
+    tables: Iterable[QuestionIds],
+    kind: TallyKind = "singles",
 ) -> Tally:
     """Count files and folders of reports, which every machine must be able to read at these paths.
 
@@ -104,7 +105,7 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
 
 
 def in_arrow(
-    frame: DataFrame, work: Callable[[Batches], Batches], result: str, done: str
+    frame: DataFrame, work: Callable[[RecordBatches], RecordBatches], result: str, done: str
 ) -> pa.Table:
     """Apply `work` to each partition of a frame and return the results, in any order.
 
@@ -121,14 +122,14 @@ def in_arrow(
         raise ReportsError.of("reports", InWords("on Spark"), allowed) from None
 
 
-def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tally]:
+def _collected(frame: DataFrame, work: Callable[[RecordBatches], RecordBatches]) -> list[Tally]:
     table = in_arrow(frame, work, f"{TALLY} binary", "counted")
     return [of_text(text.decode()) for text in table.column(TALLY).to_pylist()]
 
 
 def _count_places(
-    plan: Plan, nothing: Tally, places: Sequence[tuple[str, int]], batches: Batches
-) -> Batches:
+    plan: Plan, nothing: Tally, places: Sequence[tuple[str, int]], batches: RecordBatches
+) -> RecordBatches:
     """Yield the tally of the row groups whose numbers a partition contains."""
     numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
     parts = (load_part(*places[number]) for number in numbers)

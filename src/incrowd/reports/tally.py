@@ -15,14 +15,14 @@ from incrowd.errors import ReportsError, quantity
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan
-from incrowd.plans.claims import Release, together
-from incrowd.plans.strata import Names
+from incrowd.plans.claims import ClaimedRelease, together
+from incrowd.plans.strata import StratumNames
 from incrowd.reports.acceptance import accepted, check_origin
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import extract, histogram, moments, pair_moments
+from incrowd.survey.question import QuestionIds
 
-Ids = tuple[str, ...]
-Kind = Literal["singles", "pairs", "patterns"]
+TallyKind = Literal["singles", "pairs", "patterns"]
 FEW_PARTS = 6  # numpy counts these in about the time that loading numba takes
 COUNTS = {"singles": moments, "pairs": pair_moments, "patterns": histogram}
 
@@ -41,7 +41,7 @@ class MessageTally:
     accepted: int
     rejected: int
     declared: int
-    tables: Mapping[Ids, np.ndarray]
+    tables: Mapping[QuestionIds, np.ndarray]
 
     def __add__(self, other: MessageTally) -> MessageTally:
         """Return the sum."""
@@ -70,14 +70,14 @@ class Tally:
     """
 
     plan: str
-    tables: tuple[Ids, ...]
-    kind: Kind = "singles"
+    tables: tuple[QuestionIds, ...]
+    kind: TallyKind = "singles"
     messages: Mapping[int, MessageTally] = field(default_factory=dict)
     parts: frozenset[str] = frozenset()
     seed: int | None = None
     persons: str = "ids"
-    strata: Mapping[Names, Mapping[int, MessageTally]] = field(default_factory=dict)
-    releases: frozenset[Release] = frozenset()
+    strata: Mapping[StratumNames, Mapping[int, MessageTally]] = field(default_factory=dict)
+    releases: frozenset[ClaimedRelease] = frozenset()
 
     def __repr__(self) -> str:
         accepted = sum(counts.accepted for counts in self.messages.values())
@@ -116,7 +116,7 @@ class Tally:
         """The counts of each crowd: of every release if questions are open, else of all reports."""
         return tuple(self.strata.values()) or (self.messages,)
 
-    def only(self, releases: Iterable[Names]) -> Tally:
+    def only(self, releases: Iterable[StratumNames]) -> Tally:
         """Return the tally of some releases."""
         strata = {names: self.strata[names] for names in releases}
         return replace(self, messages=reduce(_both, strata.values(), {}), strata=strata)
@@ -154,8 +154,8 @@ Mapper = Callable[[Callable[[Collection], "Tally"], Iterable[Collection]], Itera
 def count(
     plan: Plan,
     reports: Iterable[Collection],
-    tables: Iterable[Ids],
-    kind: Kind = "singles",
+    tables: Iterable[QuestionIds],
+    kind: TallyKind = "singles",
     each: Mapper = map,
 ) -> Tally:
     """Count reports part by part; each table in every message that contains all its questions.
@@ -204,7 +204,7 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
 
 def _tables(
     plan: Plan, message: Message, packed: np.ndarray, wanted: Tally
-) -> Iterator[tuple[Ids, np.ndarray]]:
+) -> Iterator[tuple[QuestionIds, np.ndarray]]:
     """Yield the counts of every wanted table that the message contains."""
     layout = message.layout
     held = filter(message.holds, wanted.tables)
@@ -258,7 +258,7 @@ def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarr
 # Entry 0 of a question's axis counts all reports, whatever their answers to it.
 
 
-def with_tables(plan: Plan, counted: Tally, wanted: Iterable[Ids]) -> Tally:
+def with_tables(plan: Plan, counted: Tally, wanted: Iterable[QuestionIds]) -> Tally:
     """Return the tally with the wanted tables added that follow from what it counts.
 
     The same messages have to contain a table and the counted table that it is a part of.
@@ -275,7 +275,7 @@ def with_tables(plan: Plan, counted: Tally, wanted: Iterable[Ids]) -> Tally:
     )
 
 
-def _holding(plan: Plan, counted: Tally, ids: Ids) -> Ids | None:
+def _holding(plan: Plan, counted: Tally, ids: QuestionIds) -> QuestionIds | None:
     """Return a counted table with all these questions, in the same messages; None if the table
     itself is counted or there is no such table."""
     if ids in counted.tables:
@@ -291,12 +291,14 @@ def _holding(plan: Plan, counted: Tally, ids: Ids) -> Ids | None:
     return None
 
 
-def _messages(plan: Plan, ids: Ids) -> list[int]:
+def _messages(plan: Plan, ids: QuestionIds) -> list[int]:
     return [number for number, message in enumerate(plan.messages) if message.holds(ids)]
 
 
 def _each(
-    messages: Mapping[int, MessageTally], parents: Mapping[Ids, Ids], joint: Container[int]
+    messages: Mapping[int, MessageTally],
+    parents: Mapping[QuestionIds, QuestionIds],
+    joint: Container[int],
 ) -> dict[int, MessageTally]:
     """Add tables to the counts of messages. joint: the messages of joint reports; others count all
     cells."""
@@ -306,7 +308,7 @@ def _each(
     }
 
 
-def _completed(counts: MessageTally, parents: Mapping[Ids, Ids]) -> MessageTally:
+def _completed(counts: MessageTally, parents: Mapping[QuestionIds, QuestionIds]) -> MessageTally:
     tables = dict(counts.tables)
     for ids, whole in parents.items():
         if whole not in counts.tables or not set(ids) <= set(whole):

@@ -8,28 +8,31 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from incrowd.errors import InWords, ReportsError
 from incrowd.files import write_text
-from incrowd.plans.claims import Release, together
-from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
-from incrowd.reports.tally import Kind, MessageTally, Tally
+from incrowd.plans.claims import ClaimedRelease, together
+from incrowd.plans.digests import (
+    EDITED,
+    FileCount,
+    FileKind,
+    StrictFileModel,
+    read_json,
+    sealed,
+    unsealed,
+)
+from incrowd.reports.tally import MessageTally, Tally, TallyKind
 
 FORMAT = "incrowd tally 1"
 ENDING = ".json"
 MOST = 1 << 53  # of any count, so that sums are exact
 _FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote")
 
-Count = Annotated[int, Field(ge=0, le=MOST)]
-Number = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
+MessageNumber = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class _Table(_Strict):
+class _Table(StrictFileModel):
     questions: list[str] = Field(min_length=1)
     shape: list[Annotated[int, Field(ge=1, le=MOST)]] = Field(min_length=1)
     counts: list[Any]  # checked as an array, which is faster
@@ -42,29 +45,29 @@ class _Table(_Strict):
         return counts.reshape(self.shape)
 
 
-class _Message(_Strict):
-    accepted: Count
-    rejected: Count
-    declared: Count
+class _MessageEntry(StrictFileModel):
+    accepted: FileCount
+    rejected: FileCount
+    declared: FileCount
     tables: list[_Table]
 
 
-class _StratumCounts(_Strict):
+class _StratumCounts(StrictFileModel):
     names: list[str] = Field(min_length=1)
-    messages: dict[Number, _Message]
+    messages: dict[MessageNumber, _MessageEntry]
 
 
-class _File(_Strict):
+class _File(StrictFileModel):
     format: Literal["incrowd tally 1"]
     plan: str
-    kind: Kind
+    kind: TallyKind
     tables: list[list[str]]
     parts: list[str]
     simulation_seed: Annotated[int, Field(ge=0)] | None
     persons: Literal["rows", "ids"]
-    messages: dict[Number, _Message]
-    strata: list[_StratumCounts] = []
-    releases: list[Release] = []
+    messages: dict[MessageNumber, _MessageEntry]
+    strata: list[_StratumCounts] = Field(default_factory=list)
+    releases: list[ClaimedRelease] = Field(default_factory=list)
 
 
 def save_tally(tally: Tally, path: str | Path) -> None:
@@ -152,7 +155,7 @@ def _read(data: dict[str, Any]) -> Tally:
     return counted.only(strata) if strata else counted
 
 
-def _read_messages(crowd: Mapping[str, _Message]) -> dict[int, MessageTally]:
+def _read_messages(crowd: Mapping[str, _MessageEntry]) -> dict[int, MessageTally]:
     return {
         int(number): MessageTally(
             accepted=message.accepted,

@@ -30,7 +30,7 @@ SHOWN = 5  # different wrong values listed per question; the rest is counted
 
 
 @dataclass(frozen=True)
-class Finding:
+class AnswersFinding:
     """One finding about the answers.
 
     field: the question, or another subject. shown: the value found. allowed: what would work; empty
@@ -52,7 +52,7 @@ class Finding:
         return f"{self.field}: {self.shown}{where}{first}{'; ' * bool(self.allowed)}{self.allowed}"
 
 
-def already_randomized(survey: Survey) -> Finding | None:
+def already_randomized(survey: Survey) -> AnswersFinding | None:
     """Return a note for questions with a device of their own, such as Warner's spinner.
 
     Answers that a spinner, dice or cards randomized already would be randomized again, and their
@@ -66,7 +66,7 @@ def already_randomized(survey: Survey) -> Finding | None:
         "answers that a spinner, dice or cards already randomized would be randomized twice; "
         "estimate those in Python, with the `inverse` of their channel (manual: Questions)"
     )
-    return Finding(", ".join(devices), shown, allowed)
+    return AnswersFinding(", ".join(devices), shown, allowed)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class AnswersCheck:
     rows: int
     people: int
     crowd: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AnswersFinding, ...]
 
     @property
     def accepted(self) -> bool:
@@ -127,7 +127,7 @@ def check(
         findings += _refused(error.problems)
         if rows:
             checked = f"only the first {quantity(rows, 'rows were')} checked"
-            findings.append(Finding("answers", checked))
+            findings.append(AnswersFinding("answers", checked))
     findings += chain.from_iterable(each.findings() for each in columns)
     findings += filter(None, [already_randomized(survey)])
     if rows:
@@ -135,16 +135,16 @@ def check(
     return AnswersCheck(rows, people, survey.crowd, tuple(findings))
 
 
-def _refused(problems: Iterable[Problem]) -> list[Finding]:
-    return [Finding(each.field, each.shown, each.allowed, refused=True) for each in problems]
+def _refused(problems: Iterable[Problem]) -> list[AnswersFinding]:
+    return [AnswersFinding(each.field, each.shown, each.allowed, refused=True) for each in problems]
 
 
-def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list[Finding]:
+def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list[AnswersFinding]:
     """Return findings about missing and duplicate columns, and the column of ids."""
     findings = []
     if id is None and any(question.memoized for question in survey.questions):
         allowed = "permanent responses need a column of ids; name it"
-        findings.append(Finding("id", MISSING, allowed, refused=True))
+        findings.append(AnswersFinding("id", MISSING, allowed, refused=True))
     try:
         check_names(names, survey, id)
     except AnswersError as error:
@@ -187,7 +187,7 @@ class _Column:
             pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
             self.numbers.update(dict(pairs))
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[AnswersFinding]:
         """Yield the findings about the column, those that are refused first."""
         id = self.question.id
         yield from _refused(self.problems)
@@ -201,12 +201,16 @@ class _Column:
         if self.missing.rows:
             yield self.missing.finding(id, "no answer", refused=not self.question.optional)
         if self.question.rounded and takes_numbers(self.question):
-            yield from (Finding(id, line) for line in amount_lines(self.question, self.outside))
+            yield from (
+                AnswersFinding(id, line) for line in amount_lines(self.question, self.outside)
+            )
         numbers = {value: n for value, n in self.numbers.items() if number(value) is not None}
         for code in no_answers(numbers, {}):
             if code not in map(str, self.outside.codes) and f"got {code!r}" not in self.wrong:
                 allowed = f'if it means no answer, add missing = ["{code}"] to the question'
-                yield Finding(id, f"{code}, which often means no answer,", allowed, numbers[code])
+                yield AnswersFinding(
+                    id, f"{code}, which often means no answer,", allowed, numbers[code]
+                )
 
 
 @dataclass
@@ -223,13 +227,13 @@ class _Wrong:
             self.first = int(places[0])
         self.rows += len(places)
 
-    def finding(self, field: str, shown: str, refused: bool = True) -> Finding:
+    def finding(self, field: str, shown: str, refused: bool = True) -> AnswersFinding:
         """Return the finding about these rows."""
         allowed = self.allowed if refused else ""
-        return Finding(field, shown, allowed, self.rows, self.first + 1, refused)
+        return AnswersFinding(field, shown, allowed, self.rows, self.first + 1, refused)
 
 
-def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, list[Finding]]:
+def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, list[AnswersFinding]]:
     """Return the first row of each id, and findings about the ids."""
     try:
         ids = pc.value_counts(texts(table, id))
@@ -240,7 +244,7 @@ def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, lis
         return first, []
     people = quantity(len(ids), "people")
     shown = f"{table.num_rows:,} rows of {people}, up to {most:,} of one person"
-    return first, [Finding(id, shown, "each person sends one set of reports")]
+    return first, [AnswersFinding(id, shown, "each person sends one set of reports")]
 
 
 def _strata(survey: Survey, table: pa.Table) -> list[int]:
@@ -255,12 +259,12 @@ def _strata(survey: Survey, table: pa.Table) -> list[int]:
         return []
 
 
-def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Finding]:
+def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[AnswersFinding]:
     """Yield findings about too few people for the crowd, or for strata."""
     if not survey.open:
         if people < survey.crowd:
             shown = f"{quantity(people, 'people')}, where the survey's crowd is {survey.crowd:,}"
-            yield Finding("crowd", shown, FEWER)
+            yield AnswersFinding("crowd", shown, FEWER)
         return
     if strata.total() < people:  # some open answers are wrong
         return
@@ -270,4 +274,4 @@ def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Findin
     except AnswersError as error:
         yield from _refused(error.problems)
         return
-    yield from (Finding("strata", line) for line in release_lines(survey, numbers, groups))
+    yield from (AnswersFinding("strata", line) for line in release_lines(survey, numbers, groups))

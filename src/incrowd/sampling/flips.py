@@ -14,9 +14,10 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.accountant.channels.base import Packed
+from incrowd.accountant.channels.base import PackedBits
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import AnswersError, InWords, PrivacyError, UsageError
+from incrowd.kernels.arrays import Integers
 from incrowd.kernels.compilation import use_machine_code
 from incrowd.kernels.gaps import LARGE, join_digits, lane_bits, set_bits
 from incrowd.kernels.lanes import decide_words
@@ -29,7 +30,7 @@ from incrowd.sampling.keystream import Keystream
 FIRST_PRECISION = 192
 DENOMINATOR_BITS = DENOMINATOR.bit_length() - 1
 
-Bounds = tuple[int, int]
+IntegerBounds = tuple[int, int]
 
 
 def fraction_digits(numerator: int, bits: int = DENOMINATOR_BITS) -> tuple[int, ...]:
@@ -38,7 +39,7 @@ def fraction_digits(numerator: int, bits: int = DENOMINATOR_BITS) -> tuple[int, 
     return tuple(map(int, text))
 
 
-def power_bounds(numerator: int, squarings: int, precision: int) -> Bounds:
+def power_bounds(numerator: int, squarings: int, precision: int) -> IntegerBounds:
     """Integers around 2^precision x, x = (1 - numerator / 2^32)^(2^squarings).
 
     One bound is rounded down and the other up, so x lies between them. A squaring at most doubles
@@ -51,14 +52,14 @@ def power_bounds(numerator: int, squarings: int, precision: int) -> Bounds:
     return lower, upper
 
 
-def share_bounds(numerator: int, squarings: int, precision: int) -> Bounds:
+def share_bounds(numerator: int, squarings: int, precision: int) -> IntegerBounds:
     """Integers around 2^precision x / (1 + x), x as in `power_bounds`."""
     lower, upper = power_bounds(numerator, squarings, precision)
     one = 1 << precision
     return (lower << precision) // (one + lower), -(-(upper << precision) // (one + upper))
 
 
-def certain_digits(bounds: Bounds, precision: int) -> tuple[int, ...]:
+def certain_digits(bounds: IntegerBounds, precision: int) -> tuple[int, ...]:
     """The leading digits on which both bounds agree; every number between them has these."""
     lower, upper = bounds
     doubtful = (lower ^ upper).bit_length()
@@ -72,7 +73,7 @@ class LazyDigits:
     `bounds(precision)` gives integers around 2^precision times the number.
     """
 
-    bounds: Callable[[int], Bounds]
+    bounds: Callable[[int], IntegerBounds]
 
     def __iter__(self) -> Iterator[int]:
         emitted = 0
@@ -87,8 +88,6 @@ class LazyDigits:
 #
 # The proof is in docs/mathematics.md#exact-sampling.
 
-
-Integers = npt.NDArray[np.int64]
 
 LARGEST_LIMIT = 2**62
 BATCH_GAPS = 2**17
@@ -117,7 +116,9 @@ def gaps(
         raise UsageError.of("limit", limit, "should lie between 1 and 2^62")
     digits, size = (limit - 1).bit_length(), -(-count // 64)
 
-    def words(bounds: Callable[[int, int, int], Bounds], place: int) -> npt.NDArray[np.uint64]:
+    def words(
+        bounds: Callable[[int, int, int], IntegerBounds], place: int
+    ) -> npt.NDArray[np.uint64]:
         threshold = LazyDigits(partial(bounds, numerator, place))
         return decide_words(threshold, size, keystream.words, machine_code)
 
@@ -179,7 +180,7 @@ def packed_width(bits: int) -> int:
     return -(-bits // 8)
 
 
-def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> PackedBits:
     """A mask of the flipped bits, packed: bit i of a row in byte i // 8 at place i % 8, padded with
     zeros. shape: (rows, bits).
 
@@ -192,7 +193,7 @@ def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> P
     return draw(numerator, shape, keystream)
 
 
-def dense_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+def dense_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> PackedBits:
     """`flip_mask` by deciding every bit; padding bits cost no randomness."""
     rows, bits = shape
     if bits % 8 == 0:
@@ -208,12 +209,12 @@ def dense_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> 
     return mask
 
 
-def _bernoulli_bytes(numerator: int, bits: int, keystream: Keystream) -> Packed:
+def _bernoulli_bytes(numerator: int, bits: int, keystream: Keystream) -> PackedBits:
     words = decide_words(fraction_digits(numerator), -(-bits // 64), keystream.words)
     return words.astype("<u8", copy=False).view(np.uint8)[: packed_width(bits)]
 
 
-def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> PackedBits:
     """`flip_mask` by drawing the gaps between flips."""
     rows, bits = shape
     mask = np.zeros((rows, packed_width(bits)), np.uint8)
@@ -221,7 +222,7 @@ def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) ->
     return mask
 
 
-def check_packed(packed: Packed, bits: int) -> None:
+def check_packed(packed: PackedBits, bits: int) -> None:
     """Raises AnswersError if packed records have another shape, or if a padding bit is set."""
     width = packed_width(bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:

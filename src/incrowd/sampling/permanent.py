@@ -24,7 +24,7 @@ from incrowd.errors import (
     unreadable,
 )
 from incrowd.files import PRIVATE, write_bytes
-from incrowd.plans import Cells, Message, Plan
+from incrowd.plans import CellsMessage, Message, Plan
 from incrowd.plans.ledger import series
 from incrowd.sampling.keystream import BLOCK_BYTES, Keystream
 
@@ -215,12 +215,12 @@ def _framed(text: bytes) -> bytes:
 # Devices that remember their permanent responses from round to round.
 
 
-Memory = Sequence[DeviceKey]  # the secrets of the devices, one for each row of the answers
+DeviceKeys = Sequence[DeviceKey]  # the secrets of the devices, one for each row of the answers
 
 
 def remembering(
     plan: Plan, rows: int, names: Sequence[str] | None, key: DeviceKey | None
-) -> Memory | None:
+) -> DeviceKeys | None:
     """Return the device keys that the plan's permanent responses need; None if it has none.
 
     rows: of the answers. names: of the devices, one for each row; None if they have none. Raises
@@ -240,7 +240,7 @@ def remembering(
     return [key.derive(name) for name in names]
 
 
-def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:
+def remembered(plan: Plan, message: Message, records: np.ndarray, memory: DeviceKeys) -> np.ndarray:
     """Replace answers in the records by their permanent responses.
 
     A response depends on the device, the survey's name, the noise, the questions it travels with,
@@ -260,10 +260,10 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
 
 def remembered_sets(
     plan: Plan,
-    message: Cells,
+    message: CellsMessage,
     rows: np.ndarray,
     places: np.ndarray,
-    memory: Memory,
+    memory: DeviceKeys,
     most: int | None = None,
 ) -> np.ndarray:
     """Return the numbers of the bits that are set in the permanent responses, person after person.

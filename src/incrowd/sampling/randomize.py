@@ -15,19 +15,19 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.encoding.amounts import NEGATIVE, Outside
-from incrowd.encoding.answers import Batches, load_answers, load_batches, texts
+from incrowd.encoding.answers import AnswerBatches, load_answers, load_batches, texts
 from incrowd.encoding.records import EncodedAnswers, one_row_each, pack, set_cells
-from incrowd.encoding.sources import Source, source_of
+from incrowd.encoding.sources import AnswersSource, source_of
 from incrowd.errors import AnswersError, IncrowdWarning, InWords, Problem
 from incrowd.guarantees import analysis_of
 from incrowd.plans import Message, Plan
-from incrowd.plans.strata import Group, Names
+from incrowd.plans.strata import StratumGroup, StratumNames
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.permanent import DeviceKey, Memory, remembering
+from incrowd.sampling.permanent import DeviceKey, DeviceKeys, remembering
 from incrowd.sampling.records import draw_cohorts, randomize_cells, randomize_records, repeat_cells
-from incrowd.sampling.shuffle import Draw, permutation
+from incrowd.sampling.shuffle import DrawReports, permutation
 from incrowd.sampling.strata import (
     crowds,
     people_of,
@@ -35,7 +35,14 @@ from incrowd.sampling.strata import (
     warn_of_fewer_people,
     warn_of_small_strata,
 )
-from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
+from incrowd.sampling.streaming import (
+    ProgressBar,
+    WrittenReports,
+    batch_rows,
+    header,
+    in_two_passes,
+    no_bar,
+)
 from incrowd.survey import Survey, WithEdges, takes_numbers
 
 # Random rounding of amounts. Proof: docs/mathematics.md#amounts.
@@ -158,7 +165,7 @@ def randomize_message(
     message: Message,
     people: EncodedAnswers,
     keystream: Keystream,
-    memory: Memory | None = None,
+    memory: DeviceKeys | None = None,
     most: int | None = None,
 ) -> np.ndarray:
     """Return the packed reports of one message, all its copies, not yet shuffled.
@@ -187,7 +194,7 @@ def randomize_message(
 
 def randomize_files(
     plan: Plan,
-    answers: str | Path | IO[bytes] | Source,
+    answers: str | Path | IO[bytes] | AnswersSource,
     output: str | Path,
     *,
     simulation_seed: int | None = None,
@@ -195,8 +202,8 @@ def randomize_files(
     device_key: DeviceKey | None = None,
     format: str | None = None,
     encoding: str | None = None,
-    progress: Progress = no_bar,
-) -> Written:
+    progress: ProgressBar = no_bar,
+) -> WrittenReports:
     """Encode, randomize and shuffle a file of answers of any size, in bounded memory.
 
     The collections have the same law as with `randomize`: each is one uniform permutation of all
@@ -238,12 +245,12 @@ def randomize_files(
         done(table.num_rows)
     files, reports = save_reports(collections, output), tuple(map(len, collections))
     strata = tuple(each.strata for each in collections if each.strata)
-    return Written(table.num_rows, files, reports, simulation_seed, strata)
+    return WrittenReports(table.num_rows, files, reports, simulation_seed, strata)
 
 
 def _counted(
-    plan: Plan, answers: Source
-) -> tuple[dict[Names, Group] | None, dict[Names, int] | None]:
+    plan: Plan, answers: AnswersSource
+) -> tuple[dict[StratumNames, StratumGroup] | None, dict[StratumNames, int] | None]:
     """Return the releases of a file and the number of people in each; reads the open answers first.
 
     None if no question is open. Raises AnswersError as `crowds`, or if there are more collections
@@ -265,20 +272,20 @@ def _counted(
     return groups, {names: sum(counts[n] for n in group) for names, group in groups.items()}
 
 
-def _batches(plan: Plan, answers: Source, id: str | None) -> Batches:
+def _batches(plan: Plan, answers: AnswersSource, id: str | None) -> AnswerBatches:
     """Return the answers in batches; with ids in a single one, however large."""
     if id is None:
         return load_batches(answers, plan.survey, batch_rows(plan))
     table = load_answers(answers, plan.survey, id=id)
-    return Batches(table.num_rows, "rows", iter([(table, table.num_rows)]))
+    return AnswerBatches(table.num_rows, "rows", iter([(table, table.num_rows)]))
 
 
 def _drawing(
     plan: Plan,
     key: DeviceKey | None,
-    groups: dict[Names, Group] | None,
+    groups: dict[StratumNames, StratumGroup] | None,
     beyond: list[dict[str, Outside]],
-) -> Draw:
+) -> DrawReports:
     """Return a function that draws the reports of each message and release from a table of answers.
 
     beyond: a list to which it appends the amounts outside the edges of each table.

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.accountant.channels.base import Channel, Codes, Packed
+from incrowd.accountant.channels.base import AnswerCodes, Channel, PackedBits
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.kernels.gaps import lane_bits
 from incrowd.kernels.lanes import decide_words
-from incrowd.plans import Cells, Message, Plan
+from incrowd.plans import CellsMessage, Message, Plan
 from incrowd.sampling.flips import (
     check_packed,
     dense_mask,
@@ -22,7 +22,7 @@ from incrowd.sampling.flips import (
     packed_width,
 )
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.permanent import Memory, remembered, remembered_sets
+from incrowd.sampling.permanent import DeviceKeys, remembered, remembered_sets
 
 # Cells: a person sends the number of each bit of her record that is set after flipping.
 #
@@ -90,11 +90,11 @@ class KeystreamCoins(NamedTuple):
 
     keystream: Keystream
 
-    def flips(self, numerator: int, shape: tuple[int, int]) -> Packed:
+    def flips(self, numerator: int, shape: tuple[int, int]) -> PackedBits:
         """Return packed bits, each 1 with probability numerator / 2^32; fast if that is small."""
         return flip_mask(numerator, shape, self.keystream)
 
-    def mask(self, numerator: int, shape: tuple[int, int]) -> Packed:
+    def mask(self, numerator: int, shape: tuple[int, int]) -> PackedBits:
         """Return packed bits, each 1 with probability numerator / 2^32 (0 and 1 included)."""
         if numerator < DENOMINATOR:
             return dense_mask(numerator, shape, self.keystream)
@@ -105,12 +105,14 @@ class KeystreamCoins(NamedTuple):
         words = decide_words(fraction_digits(numerator), -(-count // 64), self.keystream.words)
         return lane_bits(words, count).astype(np.bool_)
 
-    def below(self, size: int, count: int) -> Codes:
+    def below(self, size: int, count: int) -> AnswerCodes:
         """Return `count` independent integers, uniform on 0 .. size - 1."""
         return uniform_below(size, count, self.keystream)
 
 
-def respond(packed_records: Packed, bits: int, channel: Channel, keystream: Keystream) -> Packed:
+def respond(
+    packed_records: PackedBits, bits: int, channel: Channel, keystream: Keystream
+) -> PackedBits:
     """Return the reports of records: `channel` is applied to their bits, or to the answers they
     encode.
 
@@ -124,7 +126,7 @@ def respond(packed_records: Packed, bits: int, channel: Channel, keystream: Keys
     return channel.respond(packed_records, bits, KeystreamCoins(keystream))
 
 
-def uniform_below(size: int, count: int, keystream: Keystream) -> Codes:
+def uniform_below(size: int, count: int, keystream: Keystream) -> AnswerCodes:
     """Return `count` independent integers, exactly uniform on 0 .. size - 1; int64.
 
     Words in the incomplete last round of remainders are drawn again. 1 <= size <= 2^63.
@@ -145,7 +147,7 @@ def randomize_records(
     plan: Plan,
     message: Message,
     keystream: Keystream,
-    memory: Memory | None = None,
+    memory: DeviceKeys | None = None,
     copies: int | None = None,
 ) -> np.ndarray:
     """Return the reports of a message from its packed records.
@@ -177,8 +179,8 @@ def segments(message: Message, fresh: bool = True) -> list[Segment]:
 
 
 def respond_in_segments(
-    packed_records: Packed, bits: int, segments: Sequence[Segment], keystream: Keystream
-) -> Packed:
+    packed_records: PackedBits, bits: int, segments: Sequence[Segment], keystream: Keystream
+) -> PackedBits:
     """Return the reports of records: each segment goes through its channel, other bits are
     unchanged.
 
@@ -216,7 +218,7 @@ def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[st
 
 
 def randomize_cells(
-    rows: np.ndarray, places: np.ndarray, people: int, message: Cells, keystream: Keystream
+    rows: np.ndarray, places: np.ndarray, people: int, message: CellsMessage, keystream: Keystream
 ) -> np.ndarray:
     """Return the cells that are set after the noise, as reports. rows, places: as for
     `set_bits`."""
@@ -228,8 +230,8 @@ def repeat_cells(
     rows: np.ndarray,
     places: np.ndarray,
     plan: Plan,
-    message: Cells,
-    memory: Memory,
+    message: CellsMessage,
+    memory: DeviceKeys,
     most: int | None,
 ) -> np.ndarray:
     """Return the cells set in the permanent responses, as reports: at most `most` of each

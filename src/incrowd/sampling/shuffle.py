@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from incrowd.accountant.channels.base import Packed
+from incrowd.accountant.channels.base import PackedBits
 from incrowd.kernels.order import order_of
 from incrowd.kernels.threads import in_order
 from incrowd.reports.folder import Bucket
@@ -57,7 +57,7 @@ def branch(keystream: Keystream) -> Keystream:
     return Keystream.for_simulation(int.from_bytes(words.tobytes(), "little"))
 
 
-def spread(packed: Packed, buckets: int, keystream: Keystream) -> list[Packed]:
+def spread(packed: PackedBits, buckets: int, keystream: Keystream) -> list[PackedBits]:
     """Distribute reports over buckets; every report draws its bucket uniformly.
 
     packed: uint8, shape (reports, bytes). buckets: a power of two, at most 256, so that the low
@@ -81,9 +81,11 @@ FILES = 128  # for all messages in the first pass; spreading a bucket again take
 SHUFFLE_BYTES = 5 << 26  # for a bucket in memory: 8 million reports of 64 bits
 ORDER_BYTES = 24  # per report while shuffling: its key, its place, the key in its place
 
-Advance = Callable[[int], None]
-Tables = Iterable[tuple[pa.Table, int]]  # of answers, and by how much each advances
-Draw = Callable[[pa.Table, int, Keystream], list[np.ndarray]]  # answers, how many came before
+Advance = Callable[[int], object]  # by a number of people
+AnswerTables = Iterable[tuple[pa.Table, int]]  # of answers, and by how much each advances
+DrawReports = Callable[
+    [pa.Table, int, Keystream], list[np.ndarray]
+]  # answers, how many came before
 
 
 class Disk(NamedTuple):
@@ -106,9 +108,9 @@ class _Batch(NamedTuple):
 
 
 def spread_answers(
-    draw: Draw,
+    draw: DrawReports,
     widths: Sequence[int],
-    tables: Tables,
+    tables: AnswerTables,
     keystream: Keystream,
     disk: Disk,
     done: Advance,
@@ -130,14 +132,14 @@ def spread_answers(
     return rows, buckets
 
 
-def _batches(tables: Tables, keystream: Keystream) -> Iterator[_Batch]:
+def _batches(tables: AnswerTables, keystream: Keystream) -> Iterator[_Batch]:
     before = 0
     for table, read in tables:
         yield _Batch(table, before, read, branch(keystream))
         before += table.num_rows
 
 
-def _spread_batch(draw: Draw, number: int, batch: _Batch) -> tuple[_Batch, list[np.ndarray]]:
+def _spread_batch(draw: DrawReports, number: int, batch: _Batch) -> tuple[_Batch, list[np.ndarray]]:
     """Return the reports of one batch, for each message and each of its buckets."""
     parts = []
     for packed in draw(batch.answers, batch.before, batch.keystream):

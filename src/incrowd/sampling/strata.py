@@ -10,16 +10,16 @@ import numpy as np
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import AnswersError, IncrowdWarning, InWords, quantity
 from incrowd.plans import Plan
-from incrowd.plans.strata import Group, Names, grouped, label, left_out, strata
-from incrowd.sampling.permanent import Memory
+from incrowd.plans.strata import StratumGroup, StratumNames, grouped, label, left_out, strata
+from incrowd.sampling.permanent import DeviceKeys
 from incrowd.survey import Survey
 
 FEWER = "collect more reports, or make a plan for this crowd"
 
 
 def crowds(
-    plan: Plan, people: EncodedAnswers, memory: Memory | None = None
-) -> Iterator[tuple[Names, EncodedAnswers, Memory | None]]:
+    plan: Plan, people: EncodedAnswers, memory: DeviceKeys | None = None
+) -> Iterator[tuple[StratumNames, EncodedAnswers, DeviceKeys | None]]:
     """Yield the people of every release with their device keys; all people if no question is open.
 
     Warns about strata that are left out or merged. Raises AnswersError if none is large enough.
@@ -34,7 +34,7 @@ def crowds(
         yield names, people.take(rows), memory and [memory[row] for row in rows]
 
 
-def released(survey: Survey, numbers: np.ndarray) -> dict[Names, Group]:
+def released(survey: Survey, numbers: np.ndarray) -> dict[StratumNames, StratumGroup]:
     """Return the releases by the survey's rule. numbers: the stratum of each person. Raises as
     `crowds`."""
     labels = strata(survey)
@@ -47,7 +47,7 @@ def released(survey: Survey, numbers: np.ndarray) -> dict[Names, Group]:
 
 
 def warn_of_small_strata(
-    survey: Survey, numbers: np.ndarray, releases: Mapping[Names, Group]
+    survey: Survey, numbers: np.ndarray, releases: Mapping[StratumNames, StratumGroup]
 ) -> None:
     """Warn about strata that are left out or merged."""
     for line in release_lines(survey, numbers, releases):
@@ -55,7 +55,7 @@ def warn_of_small_strata(
 
 
 def release_lines(
-    survey: Survey, numbers: np.ndarray, releases: Mapping[Names, Group]
+    survey: Survey, numbers: np.ndarray, releases: Mapping[StratumNames, StratumGroup]
 ) -> Iterator[str]:
     """Yield a warning about the strata that are left out, and one about each merged release."""
     labels = strata(survey)
@@ -79,7 +79,7 @@ def warn_of_fewer_people(plan: Plan, people: int) -> None:
 
 
 def rows_of(
-    plan: Plan, people: EncodedAnswers, groups: Mapping[Names, Group]
+    plan: Plan, people: EncodedAnswers, groups: Mapping[StratumNames, StratumGroup]
 ) -> Iterator[np.ndarray]:
     """Return the rows of the people of every release."""
     numbers = people.strata(plan.survey)
@@ -87,7 +87,7 @@ def rows_of(
 
 
 def people_of(
-    plan: Plan, people: EncodedAnswers, groups: Mapping[Names, Group] | None
+    plan: Plan, people: EncodedAnswers, groups: Mapping[StratumNames, StratumGroup] | None
 ) -> Iterator[EncodedAnswers]:
     """Return the people of every release; all of them if groups is None."""
     if groups is None:

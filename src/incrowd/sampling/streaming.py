@@ -11,22 +11,22 @@ from pathlib import Path
 import numpy as np
 
 from incrowd.plans import Message, Plan
-from incrowd.plans.strata import Names
+from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import ID_BYTES, Collection, write_reports
 from incrowd.reports.folder import new_files
 from incrowd.sampling.flips import packed_width
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.shuffle import Disk, Draw, Tables, shuffled, spread_answers
+from incrowd.sampling.shuffle import AnswerTables, Disk, DrawReports, shuffled, spread_answers
 
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 1 << 26  # for a batch while it is randomized: a byte per bit
 NUMBER_BYTES = 32  # for the number of a cell while it is drawn
 
-Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+ProgressBar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenReports:
     """What was written: for each message its file, and the number of its reports.
 
     rows: of answers. seed: None for real reports, else that of the simulation. strata: those of
@@ -37,21 +37,21 @@ class Written:
     files: tuple[Path, ...]
     reports: tuple[int, ...]
     seed: int | None
-    strata: tuple[Names, ...] = ()
+    strata: tuple[StratumNames, ...] = ()
 
 
 def in_two_passes(
     plan: Plan,
-    tables: Tables,
-    draw: Draw,
+    tables: AnswerTables,
+    draw: DrawReports,
     output: Path,
     *,
     keystream: Keystream,
     size: int,
     unit: str,
-    bar: Progress,
-    people: Mapping[Names, int] | None = None,
-) -> Written:
+    bar: ProgressBar,
+    people: Mapping[StratumNames, int] | None = None,
+) -> WrittenReports:
     """Randomize and shuffle tables of answers into the files of `new_files`.
 
     draw: makes the reports of each message (and of each release, if questions are open) from a
@@ -75,7 +75,7 @@ def in_two_passes(
                 head = header(plan, number, (people or {}).get(crowd, rows), keystream)
                 write_reports(replace(head, strata=crowd), pieces, file)
     strata = tuple(crowd for crowd, _ in heads) if people else ()
-    return Written(rows, tuple(files), reports, keystream.seed, strata)
+    return WrittenReports(rows, tuple(files), reports, keystream.seed, strata)
 
 
 def no_bar(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:

@@ -48,7 +48,7 @@ HEADERS = {
 }
 
 
-class Keys:
+class SessionKeys:
     """The secrets of one run: the session's, and the token of the next address.
 
     print_address: called with a new address whenever the last one was used, so that the person at
@@ -88,7 +88,7 @@ class Keys:
 class Access:
     """Middleware that refuses every request that is not from the studio's own browser window."""
 
-    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+    def __init__(self, app: ASGIApp, keys: SessionKeys) -> None:
         self.app, self.keys = app, keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -26,7 +26,7 @@ from incrowd.studio import (
     results,
     watching,
 )
-from incrowd.studio.access import Access, Keys
+from incrowd.studio.access import Access, SessionKeys
 from incrowd.studio.language import LANGUAGES
 from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, render, route
 
@@ -43,7 +43,7 @@ AREAS = (
 )
 
 
-def application(studio: Studio, keys: Keys) -> Starlette:
+def application(studio: Studio, keys: SessionKeys) -> Starlette:
     """The application of one studio."""
 
     @asynccontextmanager

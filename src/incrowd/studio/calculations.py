@@ -49,7 +49,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class Order:
+class CalculationOrder:
     """A call on some files. margins: the path of the file of margins, or None."""
 
     plan: Path
@@ -64,7 +64,7 @@ class Order:
         return tuple(map(fingerprint, files)), self.call
 
 
-def computed(progress: Callable[[str], None], order: Order) -> Any:
+def computed(progress: Callable[[str], None], order: CalculationOrder) -> Any:
     """The result of an order: what the function of the library returns.
 
     Raises IncrowdError as the command does.

@@ -154,7 +154,7 @@ def _list(ids: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Choice:
+class CallChoice:
     """What a person chose, as the address says it. Every text may be wrong.
 
     source: the name of the reports. tables: each as ids with commas between them. others: another
@@ -273,14 +273,14 @@ _TEXTS = (
 _LISTS = ("tables", "among", "on")
 
 
-def _pairs(choice: Choice) -> Iterator[tuple[str, Any]]:
+def _pairs(choice: CallChoice) -> Iterator[tuple[str, Any]]:
     yield "view", choice.view
     yield from ((name, value) for name in _TEXTS if (value := getattr(choice, name)))
     yield from ((name, list(value)) for name in _LISTS if (value := getattr(choice, name)))
     yield from ((flag, "1") for flag in choice.flags)
 
 
-def choice_of(query: QueryParams) -> Choice:
+def choice_of(query: QueryParams) -> CallChoice:
     """The choice in the query of an address. Raises UsageError for an unknown view."""
     view = query.get("view") or "tables"
     if view not in VIEWS:
@@ -288,4 +288,4 @@ def choice_of(query: QueryParams) -> Choice:
     texts: Mapping[str, str] = {name: query.get(name, "") for name in _TEXTS}
     lists = {name: tuple(filter(None, query.getlist(name))) for name in _LISTS}
     flags = tuple(flag for flag in FLAGS if query.get(flag))
-    return Choice(view=view, flags=flags, **texts, **lists)  # type: ignore[arg-type]
+    return CallChoice(view=view, flags=flags, **texts, **lists)  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
 from hashlib import sha256
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from incrowd.accountant.analyses import analysis
 from incrowd.collection import page
+from incrowd.planner.groups import SearchProgress
 from incrowd.plans import Plan
 from incrowd.plans.plan import check_promised, is_promised
 from incrowd.presentation.number_text import bound, factor
@@ -22,11 +22,10 @@ from incrowd.studio.projects import Project
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
-Progress = Callable[[str], None]
 COUNTS = phrase("whoever counts the answers")
 
 
-def certified_plan(progress: Progress, survey: Survey) -> Plan:
+def certified_plan(progress: SearchProgress, survey: Survey) -> Plan:
     """The plan that the command `plan` makes of a survey.
 
     Raises UsageError if its analysis is not a guarantee.
@@ -37,7 +36,7 @@ def certified_plan(progress: Progress, survey: Survey) -> Plan:
     return make_plan(survey, (), progress)
 
 
-def certified_crowd(progress: Progress, survey: Survey, margin: float) -> Plan:
+def certified_crowd(progress: SearchProgress, survey: Survey, margin: float) -> Plan:
     """The plan with the smallest crowd that reaches a margin, a proportion. Raises as above."""
     from incrowd.planner.plan import solve
 
@@ -75,7 +74,7 @@ def certified(studio: Studio, project: Project, survey: Survey) -> Plan | None:
     return job.result if job and job.state == "done" else None
 
 
-class Promise(NamedTuple):
+class PlanPromise(NamedTuple):
     """The guarantee in words. respondents: the texts of the survey page, in the page's language.
 
     They are empty if the result of the analysis is not a guarantee. shuffler_fails: what is left if
@@ -92,7 +91,7 @@ class Promise(NamedTuple):
     experts: str = ""
 
 
-def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | None) -> Promise:
+def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | None) -> PlanPromise:
     """What respondents will read, from the texts of the survey page.
 
     local_epsilon: of everything that a person sends, rounded up. plan: once it is certified.
@@ -117,7 +116,7 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
     )
     if not shuffled:
         sentences = (texts["promise_local"].format(**values),)
-    return Promise(
+    return PlanPromise(
         respondents=sentences if is_promised(privacy.analysis) else (),
         shuffler_fails=texts[_fails(cells)].format(**left) if shuffled else "",
         epsilon=localized(bound(privacy.epsilon), language),

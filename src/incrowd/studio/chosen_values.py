@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from incrowd.errors import Problem, UsageError
-from incrowd.studio.edits import Change, Changes, SetQuestion, SetValue, questions
+from incrowd.studio.edits import Changes, SetQuestion, SetValue, SurveyChange, questions
 from incrowd.studio.survey_text import Raw
 
-Keys = tuple[str, ...]
+ValuePath = tuple[str, ...]
 Typed = Mapping[str, str]
 PERCENT = 100
 
@@ -23,7 +23,7 @@ class Field(NamedTuple):
     """One value: its name on the page, its keys in the file, and whether it is a whole number."""
 
     name: str
-    keys: Keys
+    keys: ValuePath
     whole: bool
     optional: bool = False
 
@@ -52,13 +52,13 @@ def share_name(question: int, answer: int) -> str:
     return f"share-{question}-{answer}"
 
 
-def typed_change(raw: Raw, typed: Typed) -> Change:
+def typed_change(raw: Raw, typed: Typed) -> SurveyChange:
     """The change that writes the typed values into a survey; equal values stay as they are.
 
     Raises UsageError for what is not a number.
     """
     values = _values(typed).items()
-    changes: list[Change] = [
+    changes: list[SurveyChange] = [
         SetValue(keys, value) for keys, value in values if value != _value(raw, keys)
     ]
     for asked, shares in zip(questions(raw), _shares(raw, typed), strict=True):
@@ -67,9 +67,9 @@ def typed_change(raw: Raw, typed: Typed) -> Change:
     return Changes(tuple(changes))
 
 
-def _values(typed: Typed) -> dict[Keys, float | int | None]:
+def _values(typed: Typed) -> dict[ValuePath, float | int | None]:
     """The typed values by their keys; None for one that is left empty. Raises UsageError."""
-    values: dict[Keys, float | int | None] = {}
+    values: dict[ValuePath, float | int | None] = {}
     problems: list[Problem] = []
     for field in FIELDS:
         if field.name not in typed:
@@ -122,7 +122,7 @@ def _answers(question: Any) -> tuple[str, ...]:
 MOST_SHARES = 12
 
 
-def _value(raw: Mapping[str, Any], keys: Keys) -> Any:
+def _value(raw: Mapping[str, Any], keys: ValuePath) -> Any:
     value: Any = raw
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None

@@ -19,7 +19,6 @@ from incrowd.errors import MISSING, Problem, SurveyError, UsageError
 from incrowd.studio import edits, imports
 from incrowd.studio.edits import (
     AddQuestion,
-    Change,
     Changes,
     MoveQuestion,
     RemoveQuestion,
@@ -27,6 +26,7 @@ from incrowd.studio.edits import (
     SetRegression,
     SetTables,
     SetValue,
+    SurveyChange,
 )
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, is_fragment, lines, render, route
@@ -116,7 +116,7 @@ class Fields(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Summary:
+class QuestionSummary:
     """A question of the list. number: its place, from 1. raw: its table in the file."""
 
     number: int
@@ -138,13 +138,13 @@ class Page:
 
     text: str
     raw: Raw
-    questions: tuple[Summary, ...]
+    questions: tuple[QuestionSummary, ...]
     languages: tuple[str, ...]
     problems: Mapping[str, tuple[Problem, ...]]
     moves: tuple[bool, bool]
     broken: str = ""
     notices: tuple[Phrase, ...] = ()
-    decisions: tuple[tuple[imports.Decision, ...], ...] = ()
+    decisions: tuple[tuple[imports.ImportDecision, ...], ...] = ()
     left_out: tuple[str, ...] = ()
     data: str = ""
     shown: str = ""
@@ -168,7 +168,7 @@ class Page:
         return tuple(each for each in listed if len(each) >= least)
 
     @property
-    def crossed(self) -> tuple[Summary, ...]:
+    def crossed(self) -> tuple[QuestionSummary, ...]:
         """The questions that can be crossed with others."""
         return tuple(each for each in self.questions if each.type != "text" and each.id)
 
@@ -200,7 +200,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
     main = _main_language(raw)
     asked = edits.questions(raw)
     summaries = tuple(
-        Summary(
+        QuestionSummary(
             number,
             str(each.get("id", "")),
             str(each.get("type", "")),
@@ -315,9 +315,9 @@ def checked_language(tag: str) -> None:
         raise UsageError.of("language", tag, str(error)) from None
 
 
-def _whole_survey(raw: Raw, form: FormData) -> Change:
+def _whole_survey(raw: Raw, form: FormData) -> SurveyChange:
     """Name, language, crowd and privacy."""
-    changes: list[Change] = []
+    changes: list[SurveyChange] = []
     name, language = text_of(form, "name"), text_of(form, "language") or LANGUAGE
     checked_language(language)
     if not name:
@@ -333,7 +333,7 @@ def _whole_survey(raw: Raw, form: FormData) -> Change:
     return Changes(tuple(changes))
 
 
-def _if_other(raw: Raw, keys: tuple[str, ...], value: Any) -> list[Change]:
+def _if_other(raw: Raw, keys: tuple[str, ...], value: Any) -> list[SurveyChange]:
     """A change of a value, if it is another one. 1.0 and 1 are the same here."""
     change = SetValue(keys, value)
     now = change.part(raw)[".".join(keys)]
@@ -342,7 +342,7 @@ def _if_other(raw: Raw, keys: tuple[str, ...], value: Any) -> list[Change]:
     return [] if same else [change]
 
 
-def _add(raw: Raw, form: FormData) -> Change:
+def _add(raw: Raw, form: FormData) -> SurveyChange:
     """A new question, with what its type needs."""
     kind, text = _kind(form), text_of(form, "text")
     id = text_of(form, "id") or new_id(text, edits.ids(raw))
@@ -390,7 +390,7 @@ def edges_of(written: str) -> list[float | int]:
     return numbers
 
 
-def _order(_: Raw, form: FormData) -> Change:
+def _order(_: Raw, form: FormData) -> SurveyChange:
     """What a button beside a question does to it."""
     for button, step in (("up", -1), ("down", 1)):
         if button in form:
@@ -398,7 +398,7 @@ def _order(_: Raw, form: FormData) -> Change:
     return RemoveQuestion(str(form.get("remove", "")))
 
 
-def _set(raw: Raw, form: FormData) -> Change:
+def _set(raw: Raw, form: FormData) -> SurveyChange:
     """Everything in the form of an open question that differs from what the page showed."""
     of = str(form.get("of", ""))
     before = edits.question(raw, of)
@@ -562,7 +562,7 @@ def _at_most(wanted: Raw, form: FormData) -> float | int:
     return number_of(form, "at_most", whole=True) or min(2, most)
 
 
-def _tables(raw: Raw, form: FormData) -> Change:
+def _tables(raw: Raw, form: FormData) -> SurveyChange:
     """The pairs of the matrix, and which tables are there without being listed."""
     there, names = edits.tables(raw), [str(each) for each in edits.ids(raw)]
     places = (tuple(map(_place, str(each).split("-"))) for each in form.getlist("pair"))
@@ -575,7 +575,7 @@ def _tables(raw: Raw, form: FormData) -> Change:
     listed = [edits.names(each) for each in there]
     before = [each for each in listed if len(each) == 2]
     before_sets = {frozenset(each) for each in before}
-    changes: list[Change] = []
+    changes: list[SurveyChange] = []
     if str(form.get("tables", "")) != "pairs" and raw.get("tables") != "pairs":
         added = tuple(each for each in chosen if frozenset(each) not in before_sets)
         removed = tuple(each for each in before if frozenset(each) not in sets)
@@ -584,7 +584,7 @@ def _tables(raw: Raw, form: FormData) -> Change:
     return Changes(tuple(changes))
 
 
-def _table(raw: Raw, form: FormData) -> Change:
+def _table(raw: Raw, form: FormData) -> SurveyChange:
     """A larger table."""
     names = tuple(str(each) for each in form.getlist("q"))
     if len(names) < 2:
@@ -592,11 +592,11 @@ def _table(raw: Raw, form: FormData) -> Change:
     return SetTables((names,))
 
 
-def _no_table(_: Raw, form: FormData) -> Change:
+def _no_table(_: Raw, form: FormData) -> SurveyChange:
     return SetTables((), (tuple(str(each) for each in form.getlist("q")),))
 
 
-def _regression(raw: Raw, form: FormData) -> Change:
+def _regression(raw: Raw, form: FormData) -> SurveyChange:
     """A regression from the builder; one that is changed keeps its other keys."""
     before = _regression_before(raw, form)
     outcome = text_of(form, "outcome")
@@ -609,7 +609,7 @@ def _regression(raw: Raw, form: FormData) -> Change:
     return SetRegression(before, after)
 
 
-def _no_regression(raw: Raw, form: FormData) -> Change:
+def _no_regression(raw: Raw, form: FormData) -> SurveyChange:
     return SetRegression(_regression_before(raw, form), None)
 
 
@@ -628,7 +628,7 @@ def _place(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
-ACTIONS: Mapping[str, Callable[[Raw, FormData], Change]] = {
+ACTIONS: Mapping[str, Callable[[Raw, FormData], SurveyChange]] = {
     "survey": _whole_survey,
     "add": _add,
     "order": _order,
@@ -682,7 +682,7 @@ def _with_ends(project: Project, text: str) -> str:
     return plain.replace("\n", "\r\n") if "\r\n" in project.text() else plain
 
 
-def consequences(change: Change, changed: Changed) -> Iterator[Phrase]:
+def consequences(change: SurveyChange, changed: Changed) -> Iterator[Phrase]:
     """What a change did, in sentences; first what was asked for, then what followed from it."""
     before, after = parsed(changed.before), parsed(changed.after)
     if isinstance(change, RemoveQuestion):

@@ -30,7 +30,7 @@ LISTS = ("question", "table", "regression", "message", "codes")  # written as [[
 YES_NO = ("yes", "no")
 
 
-class Change(Protocol):
+class SurveyChange(Protocol):
     """A change of a survey."""
 
     def on(self, raw: Raw) -> Raw:
@@ -223,7 +223,7 @@ class SetRegression:
 class Changes:
     """Several changes at once."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[SurveyChange, ...]
 
     def on(self, raw: Raw) -> Raw:
         """The parsed file after all of them."""
@@ -239,7 +239,7 @@ class Changes:
         return parts
 
 
-def conflicts(change: Change, seen: Raw, now: Raw) -> Iterator[tuple[str, Any, Any]]:
+def conflicts(change: SurveyChange, seen: Raw, now: Raw) -> Iterator[tuple[str, Any, Any]]:
     """Why a change of a page that is out of date cannot be made: each value that it replaces and
     that was changed since, as its name, its old and its new value.
 
@@ -545,7 +545,7 @@ def _marked_same(table: Raw, other: Raw) -> bool:
 # --- from the parsed file to the text -------------------------------------------------------------
 
 
-def edited(text: str, change: Change) -> str:
+def edited(text: str, change: SurveyChange) -> str:
     """The text after a change. Raises SurveyError if the text is not TOML, or is written in a way
     that the change cannot be written into; then the text has to be changed by hand."""
     if "\r\n" in text:

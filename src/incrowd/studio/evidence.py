@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.settings import FirstMixerSettings, SecondMixerSettings
 from incrowd.errors import IncrowdError, UsageError
@@ -22,15 +22,15 @@ from incrowd.studio.publication import (
     NAMES,
     TERMS,
     Publication,
-    Service,
+    ServiceRole,
     problems_of,
     terms_text,
 )
 from incrowd.survey import Survey
 
 PlanState = Literal["missing", "stale", "current", "unreadable"]
-State = Literal["done", "next", "waits", "later"]
-STATES: dict[State, Phrase] = {
+StepState = Literal["done", "next", "waits", "later"]
+STATES: dict[StepState, Phrase] = {
     "done": phrase("Done"),
     "next": phrase("Next"),
     "waits": phrase("Waiting for a colleague"),
@@ -41,7 +41,7 @@ PACKAGE = "for-"  # folders of files for colleagues
 
 
 @dataclass(frozen=True)
-class PlanFile:
+class PlanFileState:
     """The plan of a project. problem: why it cannot be read, if it cannot."""
 
     state: PlanState
@@ -49,16 +49,16 @@ class PlanFile:
     problem: str = ""
 
 
-def plan_file(project: Project, survey: Survey) -> PlanFile:
+def plan_file(project: Project, survey: Survey) -> PlanFileState:
     """The plan, and whether it was made from the present survey."""
     path = project.plan_path
     if not path.exists():
-        return PlanFile("missing")
+        return PlanFileState("missing")
     try:
         plan = _plan(path, path.stat().st_mtime_ns, path.stat().st_size)
     except IncrowdError as error:
-        return PlanFile("unreadable", problem=str(error))
-    return PlanFile("current" if plan.survey == survey else "stale", plan)
+        return PlanFileState("unreadable", problem=str(error))
+    return PlanFileState("current" if plan.survey == survey else "stale", plan)
 
 
 @lru_cache(maxsize=32)
@@ -88,13 +88,13 @@ def bundle_path(publication: Publication) -> str:
 def key_of(project: Project, publication: Publication) -> dict[str, str]:
     """The public keys of all services: those that were made here, and those that others sent."""
     keys = dict(publication.keys)
-    public = Places(project.path / FOLDERS["collector"]).public
+    public = CollectorPlaces(project.path / FOLDERS["collector"]).public
     if "collector" in publication.mine and public.exists():
         keys["collector"] = public.read_text(encoding="utf-8").strip()
     return keys
 
 
-def public_lines(project: Project, service: Service) -> str:
+def public_lines(project: Project, service: ServiceRole) -> str:
     """The lines with public keys that the inviter needs of a mixer that runs here."""
     folder = project.path / FOLDERS[service]
     if service == "second":
@@ -122,19 +122,19 @@ class Step:
     """
 
     id: str
-    who: tuple[Service, ...]
+    who: tuple[ServiceRole, ...]
     title: Phrase
     command: str
     done: bool
     needs: tuple[str, ...] = ()
     action: bool = False
     note: Phrase | None = None
-    state: State = "later"
+    state: StepState = "later"
     here: bool = False
 
 
 def steps(
-    project: Project, survey: Survey, publication: Publication, planned: PlanFile
+    project: Project, survey: Survey, publication: Publication, planned: PlanFileState
 ) -> tuple[Step, ...]:
     """The checklist, in order. Raises IncrowdError if the bundle cannot be read."""
     bundle = bundle_of(project, publication)
@@ -157,7 +157,7 @@ def steps(
 def _in_turn(step: Step, done: set[str], publication: Publication) -> Step:
     """A step with its state, once it is known which steps are done."""
     here = not step.who or bool({*step.who} & {*publication.mine})
-    state: State = "next" if here else "waits"
+    state: StepState = "next" if here else "waits"
     if step.done:
         state = "done"
     elif not {*step.needs} <= done:
@@ -169,7 +169,7 @@ def _before_bundle(
     project: Project,
     survey: Survey,
     publication: Publication,
-    planned: PlanFile,
+    planned: PlanFileState,
     bundle: Bundle | None,
 ) -> list[Step]:
     folder, agreed = project.path, bundle is not None
@@ -253,7 +253,7 @@ def _maker_command(publication: Publication) -> str:
     )
 
 
-def _has_keys(folder: Path, publication: Publication, service: Service) -> bool:
+def _has_keys(folder: Path, publication: Publication, service: ServiceRole) -> bool:
     """Whether the keys of a mixer exist here, or were sent."""
     place = folder / FOLDERS[service]
     if service == "first":
@@ -264,7 +264,9 @@ def _has_keys(folder: Path, publication: Publication, service: Service) -> bool:
     return bool(there or (keys.get("second") and keys.get("second_configuration")))
 
 
-def _packed(project: Project, survey: Survey, publication: Publication, planned: PlanFile) -> bool:
+def _packed(
+    project: Project, survey: Survey, publication: Publication, planned: PlanFileState
+) -> bool:
     """Whether the terms, and the copies for colleagues, are those of the present choices."""
     path = project.path / TERMS
     if not path.exists() or problems_of(publication, survey) or planned.state != "current":
@@ -279,13 +281,13 @@ def _packed(project: Project, survey: Survey, publication: Publication, planned:
     )
 
 
-def package(project: Project, service: Service) -> Path:
+def package(project: Project, service: ServiceRole) -> Path:
     """The folder with the files for the colleague who runs a service."""
     return project.path / f"{PACKAGE}{FOLDERS[service]}"
 
 
 def package_copies(
-    project: Project, publication: Publication, service: Service
+    project: Project, publication: Publication, service: ServiceRole
 ) -> tuple[Path, ...]:
     """The files of the project that the colleague gets a copy of."""
     names = ("plan.json", TERMS) if service == publication.maker else ()
@@ -367,7 +369,7 @@ def _invitations(project: Project, publication: Publication, opened: bool) -> St
     )
 
 
-_RUN: dict[Service, Phrase] = {
+_RUN: dict[ServiceRole, Phrase] = {
     "shuffler": phrase("Run the shuffler until the release is confirmed"),
     "inviter": phrase("Run the inviter until it has signed how many invitations were used"),
     "first": phrase("Run the first mixer until the batch is confirmed"),
@@ -381,12 +383,12 @@ def _pinned(path: Path, content: Bundle | Plan) -> bool:
     return path.exists() and digest in path.read_text(encoding="utf-8", errors="replace")
 
 
-def who(publication: Publication, service: Service) -> str | Phrase:
+def who(publication: Publication, service: ServiceRole) -> str | Phrase:
     """The organization that runs a service, or the service's name."""
     return publication.organizations.get(service) or NAMES[service]
 
 
-_RECEIVES: dict[int, Service] = {1: "shuffler", 2: "first"}  # the service that uploads go to
+_RECEIVES: dict[int, ServiceRole] = {1: "shuffler", 2: "first"}  # the service that uploads go to
 
 
 def check_bundle(project: Project, publication: Publication, data: bytes) -> Bundle:

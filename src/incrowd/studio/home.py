@@ -16,7 +16,7 @@ from incrowd.studio.projects import Project, Projects
 from incrowd.studio.survey_text import parsed
 
 
-class Summary(NamedTuple):
+class SurveySummary(NamedTuple):
     """One line of the list of surveys. problem: why the survey cannot be used, or ""."""
 
     name: str
@@ -48,31 +48,31 @@ async def create(studio: Studio, request: Request) -> Response:
     return RedirectResponse(f"/p/{project.name}/design", 303)
 
 
-def summaries(projects: Projects) -> list[Summary]:
+def summaries(projects: Projects) -> list[SurveySummary]:
     """The lines of all surveys."""
     return [summary(projects.open(name)) for name in projects.names()]
 
 
-def summary(project: Project) -> Summary:
+def summary(project: Project) -> SurveySummary:
     """The line of a survey."""
     try:
         survey = project.survey()
     except IncrowdError as error:
         return _unfinished(project, str(error).splitlines()[0])
-    return Summary(project.name, survey.name, len(survey.questions), survey.crowd, "")
+    return SurveySummary(project.name, survey.name, len(survey.questions), survey.crowd, "")
 
 
-def _unfinished(project: Project, problem: str) -> Summary:
+def _unfinished(project: Project, problem: str) -> SurveySummary:
     """The line of a survey with errors; not having a question yet is not an error."""
     try:
         raw = parsed(project.text())
     except IncrowdError:
-        return Summary(project.name, project.name, 0, 0, problem)
+        return SurveySummary(project.name, project.name, 0, 0, problem)
     name, crowd = raw.get("name"), raw.get("crowd")
     title = name if isinstance(name, str) and name else project.name
     if "question" not in raw and isinstance(crowd, int):
-        return Summary(project.name, title, 0, crowd, "")
-    return Summary(project.name, title, 0, 0, problem)
+        return SurveySummary(project.name, title, 0, crowd, "")
+    return SurveySummary(project.name, title, 0, 0, problem)
 
 
 def empty(title: str) -> str:

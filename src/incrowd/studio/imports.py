@@ -28,8 +28,8 @@ from incrowd.encoding.answers import load_data
 from incrowd.encoding.sources import codec, source_of
 from incrowd.errors import MISSING, IncrowdError, InWords, Problem, SurveyError, UsageError
 from incrowd.files import PRIVATE, write_text
-from incrowd.sampling.check import AnswersCheck, Finding, check
-from incrowd.studio.edits import Change, Changes, SetQuestion, question
+from incrowd.sampling.check import AnswersCheck, AnswersFinding, check
+from incrowd.studio.edits import Changes, SetQuestion, SurveyChange, question
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, chosen_file, is_fragment, render, route
 from incrowd.studio.projects import STUDIO, Project, Projects, version
@@ -195,7 +195,7 @@ _MISSING = re.compile(r'add missing = \["(.*)"\] to the question')
 _LEFT_OUT = "# Columns that were left out:"
 
 
-class Answer(NamedTuple):
+class DecisionAnswer(NamedTuple):
     """A button below a decision: its label, and what it does to the question."""
 
     label: Phrase
@@ -203,7 +203,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Decision:
+class ImportDecision:
     """Something that the data do not show. comment: what it is marked with in the file. id: the
     question that it is about, or "". code: a code that it is about, or ""."""
 
@@ -211,15 +211,15 @@ class Decision:
     text: str
     id: str
     code: str
-    answers: tuple[Answer, ...]
+    answers: tuple[DecisionAnswer, ...]
 
     @property
-    def kind(self) -> tuple[str, tuple[Answer, ...]]:
+    def kind(self) -> tuple[str, tuple[DecisionAnswer, ...]]:
         """The same for decisions that can be made together."""
         return self.code or self.text, self.answers
 
 
-def decisions(text: str) -> tuple[Decision, ...]:
+def decisions(text: str) -> tuple[ImportDecision, ...]:
     """The open decisions that are marked in a survey file."""
     try:
         marked = [(each, _DECIDE.search(each.text)) for each in comments(text)]
@@ -228,30 +228,30 @@ def decisions(text: str) -> tuple[Decision, ...]:
     return tuple(_decision(each, mark[0], mark[1]) for each, mark in marked if mark)
 
 
-def _decision(comment: Comment, mark: str, text: str) -> Decision:
+def _decision(comment: Comment, mark: str, text: str) -> ImportDecision:
     shown, id = comment.text if comment.text == f"# {mark}" else mark, comment.id
     text = text.removesuffix(".")
-    done = Answer(phrase("Done"), "done")
+    done = DecisionAnswer(phrase("Done"), "done")
     if taken := _TAKEN.fullmatch(text):
         answers = (
-            Answer(phrase("Yes, no answer"), "done"),
-            Answer(phrase("No, it is an answer"), "answer"),
+            DecisionAnswer(phrase("Yes, no answer"), "done"),
+            DecisionAnswer(phrase("No, it is an answer"), "answer"),
         )
-        return Decision(shown, text, id, taken[1], answers)
+        return ImportDecision(shown, text, id, taken[1], answers)
     if spike := _SPIKE.match(text):
         answers = (
-            Answer(phrase("It means no answer"), "missing"),
-            Answer(phrase("It is a number"), "done"),
+            DecisionAnswer(phrase("It means no answer"), "missing"),
+            DecisionAnswer(phrase("It is a number"), "done"),
         )
-        return Decision(shown, text, id, spike[1], answers)
+        return ImportDecision(shown, text, id, spike[1], answers)
     if _FEW.match(text):
         answers = (
-            Answer(phrase("They are amounts"), "amounts"),
-            Answer(phrase("They are answers"), "done"),
+            DecisionAnswer(phrase("They are amounts"), "amounts"),
+            DecisionAnswer(phrase("They are answers"), "done"),
         )
-        return Decision(shown, text, id, "", answers)
+        return ImportDecision(shown, text, id, "", answers)
     beside = f"{comment.beside}: " if comment.beside else ""
-    return Decision(shown, f"{beside}{text}", id, "", (done,))
+    return ImportDecision(shown, f"{beside}{text}", id, "", (done,))
 
 
 def left_out(text: str) -> tuple[str, ...]:
@@ -261,15 +261,15 @@ def left_out(text: str) -> tuple[str, ...]:
     return tuple(line.removeprefix("# ") for line in lines)
 
 
-def grouped(every: Sequence[Decision]) -> tuple[tuple[Decision, ...], ...]:
+def grouped(every: Sequence[ImportDecision]) -> tuple[tuple[ImportDecision, ...], ...]:
     """The decisions in groups that can be made together, in the order of their first ones."""
-    groups: dict[Any, list[Decision]] = {}
+    groups: dict[Any, list[ImportDecision]] = {}
     for each in every:
         groups.setdefault(each.kind, []).append(each)
     return tuple(map(tuple, groups.values()))
 
 
-def decisions_in(text: str, form: FormData) -> tuple[Decision, ...]:
+def decisions_in(text: str, form: FormData) -> tuple[ImportDecision, ...]:
     """The decisions that a form makes: the one that it names; or all that are like it, in the text
     that the page showed."""
     id, code, comment = (str(form.get(key, "")) for key in ("id", "code", "comment"))
@@ -280,17 +280,17 @@ def decisions_in(text: str, form: FormData) -> tuple[Decision, ...]:
         if not alike:
             raise UsageError.of("decision", comment, "it is no longer open; reload the page")
         return alike
-    return (Decision(comment, "", id, code, ()),)
+    return (ImportDecision(comment, "", id, code, ()),)
 
 
-def decided(raw: Raw, form: FormData, every: Sequence[Decision]) -> Change:
+def decided(raw: Raw, form: FormData, every: Sequence[ImportDecision]) -> SurveyChange:
     """What decisions change in the survey; their comments go as well."""
     answer = str(form.get("answer", ""))
     changes = [_decided(raw, each.id, each.code, answer) for each in every]
     return changes[0] if len(changes) == 1 else Changes(tuple(changes))
 
 
-def _decided(raw: Raw, id: str, code: str, answer: str) -> Change:
+def _decided(raw: Raw, id: str, code: str, answer: str) -> SurveyChange:
     if answer == "done":
         return Changes(())
     asked = question(raw, id)
@@ -322,19 +322,19 @@ def _amounts(asked: Raw) -> Raw:
 # --- what the data show ---------------------------------------------------------------------------
 
 
-class Checked(NamedTuple):
+class CheckedAnswers(NamedTuple):
     """The result of a check, and the version of the survey that was checked."""
 
     version: str
     check: AnswersCheck
 
 
-def check_work(progress: Any, survey_path: Path, data: Path, id: str) -> Checked:
+def check_work(progress: Any, survey_path: Path, data: Path, id: str) -> CheckedAnswers:
     """Check the data of a project against its survey."""
     text = survey_path.read_bytes().decode()
     progress("reading the data")
     survey = Survey.load(survey_path)
-    return Checked(version(text), check(survey, data, id=id or None, **reading(data)))
+    return CheckedAnswers(version(text), check(survey, data, id=id or None, **reading(data)))
 
 
 def check_of(studio: Studio, project: Project) -> Job | None:
@@ -369,7 +369,7 @@ async def show_check(studio: Studio, request: Request) -> Response:
     )
 
 
-def missing_code(finding: Finding) -> str:
+def missing_code(finding: AnswersFinding) -> str:
     """The code that a finding proposes to take for no answer, or ""."""
     proposed = _MISSING.search(finding.allowed)
     return proposed[1] if proposed else ""

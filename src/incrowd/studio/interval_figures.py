@@ -29,14 +29,14 @@ PRECISE = 0.1  # margins below this many points are shown with two decimals
 SIGNIFICANT = 3  # digits of an effective sample
 
 
-class Interval(NamedTuple):
+class PictureInterval(NamedTuple):
     """An interval in a picture: where it begins, and how wide it is, in percent of the width."""
 
     start: float
     width: float
 
 
-class Axis(NamedTuple):
+class PictureAxis(NamedTuple):
     """The two ends of a picture."""
 
     low: float
@@ -46,13 +46,15 @@ class Axis(NamedTuple):
         """Where a value is, in percent of the width."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
-    def interval(self, middle: float, reach: float) -> Interval:
+    def interval(self, middle: float, reach: float) -> PictureInterval:
         """The part of an interval that is between the ends."""
         start = self.place(max(middle - reach, self.low))
-        return Interval(start, round(max(self.place(min(middle + reach, self.high)) - start, 0), 2))
+        return PictureInterval(
+            start, round(max(self.place(min(middle + reach, self.high)) - start, 0), 2)
+        )
 
 
-class Row(NamedTuple):
+class PictureRow(NamedTuple):
     """One line: an answer or a coefficient, its figures as text, and its two intervals.
 
     point: the place of the share, in percent of the width.
@@ -63,8 +65,8 @@ class Row(NamedTuple):
     margin: str
     sampling: str
     point: float
-    with_noise: Interval
-    without_noise: Interval | None
+    with_noise: PictureInterval
+    without_noise: PictureInterval | None
 
 
 class IntervalFigure(NamedTuple):
@@ -76,7 +78,7 @@ class IntervalFigure(NamedTuple):
 
     name: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[PictureRow, ...]
     ends: tuple[str, str]
     margin: str = ""
     effective: int | None = None
@@ -137,23 +139,27 @@ def _table(survey: Survey, table: TableOutlook, language: str) -> IntervalFigure
     )
 
 
-def _axis(cells: Sequence[CellOutlook]) -> Axis:
+def _axis(cells: Sequence[CellOutlook]) -> PictureAxis:
     """The axis of a table: around all intervals, from and to a multiple of five points."""
     if not cells:
-        return Axis(0.0, 1.0)
+        return PictureAxis(0.0, 1.0)
     reaches = [HALF_WIDTH * cell.standard_error for cell in cells]
     low = min(cell.share - reach for cell, reach in zip(cells, reaches, strict=True)) - MARGIN
     high = max(cell.share + reach for cell, reach in zip(cells, reaches, strict=True)) + MARGIN
-    return Axis(max(math.floor(low / TICK) * TICK, 0.0), min(math.ceil(high / TICK) * TICK, 1.0))
+    return PictureAxis(
+        max(math.floor(low / TICK) * TICK, 0.0), min(math.ceil(high / TICK) * TICK, 1.0)
+    )
 
 
-def _row(survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: Axis, language: str) -> Row:
+def _row(
+    survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: PictureAxis, language: str
+) -> PictureRow:
     labels = [
         survey.label_of(id, answer, language) if answer else "…"
         for id, answer in zip(ids, cell.answers, strict=True)
     ]
     reach, sampling = HALF_WIDTH * cell.standard_error, HALF_WIDTH * cell.sampling_error
-    return Row(
+    return PictureRow(
         label=" × ".join(labels),
         value=percent(cell.share, 0 if cell.share >= PRECISE else 1, language),
         margin=points(reach, language),
@@ -183,14 +189,14 @@ def _regression(regression: RegressionOutlook, language: str) -> IntervalFigure:
             "In {percent}% of surveys like this one, the regression could not be fitted.",
             percent=decimal(100 * regression.refusal, 0, language),
         )
-    rows = tuple(_term(each, Axis(-end, end), odds, language) for each in regression.terms)
+    rows = tuple(_term(each, PictureAxis(-end, end), odds, language) for each in regression.terms)
     return IntervalFigure(name, "", rows, ends, odds=odds, advice=refused)
 
 
 OFTEN = 0.05
 
 
-def _term(term: Term, axis: Axis, odds: bool, language: str) -> Row:
+def _term(term: Term, axis: PictureAxis, odds: bool, language: str) -> PictureRow:
     reach = HALF_WIDTH * term.standard_error
     without = None if term.sampling_error is None else HALF_WIDTH * term.sampling_error
 
@@ -200,7 +206,7 @@ def _term(term: Term, axis: Axis, odds: bool, language: str) -> Row:
         low, high = math.exp(max(-reach, -LARGE)), math.exp(min(reach, LARGE))
         return f"{decimal(low, 2, language)} – {decimal(high, 2, language)}"
 
-    return Row(
+    return PictureRow(
         label=term.term,
         value="1" if odds else "0",
         margin=shown(reach),

@@ -44,10 +44,10 @@ class Studio:
         return self.projects.open(request.path_params["name"])
 
 
-Handler = Callable[[Studio, Request], Awaitable[Response]]
+StudioHandler = Callable[[Studio, Request], Awaitable[Response]]
 
 
-def route(studio: Studio, path: str, handler: Handler, *, methods: tuple[str, ...]) -> Route:
+def route(studio: Studio, path: str, handler: StudioHandler, *, methods: tuple[str, ...]) -> Route:
     """A route whose errors are shown as text, never as a traceback."""
 
     async def handling(request: Request) -> Response:

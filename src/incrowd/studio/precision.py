@@ -25,7 +25,7 @@ from incrowd.studio.chosen_values import (
     typed_change,
     typed_values,
 )
-from incrowd.studio.edits import Change, Changes
+from incrowd.studio.edits import Changes, SurveyChange
 from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.studio.pages import (
     Studio,
@@ -43,7 +43,7 @@ from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
 
-Parts = dict[str, Any]
+PageParts = dict[str, Any]
 PATH = "/p/{name}/precision"
 WAIT = 30.0  # seconds for a certificate, if the page has no script
 MOST_MARGIN = 50.0  # points
@@ -78,14 +78,14 @@ class Screen(NamedTuple):
     typed: dict[str, str]
     seen: str
 
-    def change(self, kind: str = "", chosen: Sequence[str] = ()) -> Change:
+    def change(self, kind: str = "", chosen: Sequence[str] = ()) -> SurveyChange:
         """The change to the typed values, and then another one. Raises UsageError."""
         typed = typed_change(self.raw, self.typed)
         if not kind:
             return typed
         return Changes((typed, change_of(typed.on(self.raw), kind, chosen)))
 
-    def survey(self, change: Change | None = None) -> Survey:
+    def survey(self, change: SurveyChange | None = None) -> Survey:
         """The survey in the file after a change, or with the typed values.
 
         Raises SurveyError or UsageError.
@@ -125,7 +125,7 @@ async def show(studio: Studio, request: Request) -> Response:
 def _mistaken(request: Request, project: Project, error: IncrowdError) -> Response:
     """The response if the file has mistakes: they take the place of everything."""
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
-    parts: Parts = {"project": project, "problems": lines(error), "digest": "", "job": None}
+    parts: PageParts = {"project": project, "problems": lines(error), "digest": "", "job": None}
     return render(request, template, status=422, **parts)
 
 
@@ -148,14 +148,14 @@ async def _figures(studio: Studio, request: Request, shown: Screen) -> Response:
     return render(request, "precision_figures.html", status=status, **parts)
 
 
-def _parts(studio: Studio, shown: Screen, language: str) -> Parts:
+def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
     """The parts of the fragment of all pictures. A mistake takes the place of the pictures."""
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
     from incrowd.studio.certifying import certificate, digest, promise
     from incrowd.studio.interval_figures import figures
 
-    parts: Parts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
+    parts: PageParts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
     try:
         survey = shown.survey()
         parts["digest"] = digest(survey)
@@ -271,7 +271,12 @@ async def begin(studio: Studio, request: Request) -> Response:
     if not is_fragment(request):
         await asyncio.to_thread(job.ended.wait, WAIT)
         return await _page(studio, request, shown)
-    parts: Parts = {"project": shown.project, "digest": digest(survey), "job": job, "polling": True}
+    parts: PageParts = {
+        "project": shown.project,
+        "digest": digest(survey),
+        "job": job,
+        "polling": True,
+    }
     return render(request, "precision_certificate.html", **parts)
 
 
@@ -286,7 +291,7 @@ async def poll(studio: Studio, request: Request) -> Response:
     if job and job.state == "done":
         shown = screen(project, request.query_params)
         return await _figures(studio, request, shown)
-    parts: Parts = {"project": project, "digest": of, "job": job}
+    parts: PageParts = {"project": project, "digest": of, "job": job}
     response = render(request, "precision_certificate.html", **parts)
     response.headers["HX-Retarget"] = "#certificate"
     return response

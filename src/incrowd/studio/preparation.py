@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.cards import card_of
 from incrowd.collection.collector.keeper import keep_bundle
-from incrowd.collection.collector.places import Places, new_key
+from incrowd.collection.collector.places import CollectorPlaces, new_key
 from incrowd.collection.invitations import write_invitations
 from incrowd.collection.inviter import setup as inviter_setup
 from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
@@ -63,7 +63,7 @@ from incrowd.studio.publication import (
     NAMES,
     TERMS,
     Publication,
-    Service,
+    ServiceRole,
     load_publication,
     terms_text,
 )
@@ -124,7 +124,7 @@ def checked_plan(project: Project) -> Plan:
 
 def _collector_key(project: Project, publication: Publication, language: str) -> None:
     del publication, language
-    places = Places(_folder(project, "collector", PRIVATE_FOLDER))
+    places = CollectorPlaces(_folder(project, "collector", PRIVATE_FOLDER))
     if not places.public.exists():
         _begin_again(places.private)
         new_key(places)
@@ -161,7 +161,7 @@ def _package(project: Project, publication: Publication, language: str) -> None:
 
 
 def sheet_of(
-    publication: Publication, survey: Survey, certified: Plan, service: Service, language: str
+    publication: Publication, survey: Survey, certified: Plan, service: ServiceRole, language: str
 ) -> str:
     """The page for the colleague who runs a service: what to promise, what to do."""
     parts: dict[str, Any] = {
@@ -200,7 +200,7 @@ def _bundle(project: Project, publication: Publication, language: str) -> None:
             _begin_again(shuffler.signing_file, shuffler.secret_file, _store(shuffler))
             mixer_setup.install(shuffler, new.bundle, new.private)
         if publication.local_only:  # both services run here
-            places = Places(_folder(project, "collector", PRIVATE_FOLDER))
+            places = CollectorPlaces(_folder(project, "collector", PRIVATE_FOLDER))
             keep_bundle(places, shuffler.bundle_file)
         return
     inviter = load_inviter_settings(project.path / FOLDERS["inviter"])
@@ -249,7 +249,7 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
         elif service == "second":
             keep_second_bundle(load_second_mixer_settings(folder), file, system())
         else:
-            keep_bundle(Places(folder), file)
+            keep_bundle(CollectorPlaces(folder), file)
 
 
 def _invitations(project: Project, publication: Publication, language: str) -> None:

@@ -30,7 +30,7 @@ from incrowd.files import (
     write_bytes,
 )
 from incrowd.reports.locking import locked
-from incrowd.studio.edits import Change, conflicts, edited
+from incrowd.studio.edits import SurveyChange, conflicts, edited
 from incrowd.studio.survey_text import in_toml, parsed, without_comment
 from incrowd.survey import Survey
 from incrowd.survey.toml import MOST_BYTES
@@ -117,7 +117,7 @@ class Project:
             self._save(text)
 
     def change(
-        self, change: Change, *, seen: str, marks: Sequence[Mark] = (), insist: bool = False
+        self, change: SurveyChange, *, seen: str, marks: Sequence[Mark] = (), insist: bool = False
     ) -> Changed:
         """Make a change, and return the texts before and after it.
 
@@ -136,7 +136,7 @@ class Project:
             self._save(result)
             return Changed(text, result)
 
-    def _check_unchanged(self, change: Change, text: str, seen: str) -> None:
+    def _check_unchanged(self, change: SurveyChange, text: str, seen: str) -> None:
         """Check that what a change replaces is as it was in the version that the page showed."""
         before = self.seen(seen)
         if before is None:

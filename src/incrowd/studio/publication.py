@@ -33,28 +33,28 @@ FILE, TERMS = "publication.toml", "collection.toml"
 PUBLICATION_MODE = 0o644
 DISPOSED_AFTER = timedelta(days=30)
 
-Service = Literal["shuffler", "inviter", "first", "second", "collector"]
+ServiceRole = Literal["shuffler", "inviter", "first", "second", "collector"]
 Here = Literal["collector", "shuffler", "both", "inviter", "first", "second"]
-SERVICES: dict[int, tuple[Service, ...]] = {
+SERVICES: dict[int, tuple[ServiceRole, ...]] = {
     1: ("shuffler", "collector"),
     2: ("inviter", "first", "second", "collector"),
 }
 # The folders of the services, which are also the names of their commands.
-FOLDERS: dict[Service, str] = {
+FOLDERS: dict[ServiceRole, str] = {
     "shuffler": "shuffler",
     "inviter": "inviter",
     "first": "first-mixer",
     "second": "second-mixer",
     "collector": "collector",
 }
-NAMES: dict[Service, Phrase] = {
+NAMES: dict[ServiceRole, Phrase] = {
     "shuffler": phrase("Shuffler"),
     "inviter": phrase("Inviter"),
     "first": phrase("First mixer"),
     "second": phrase("Second mixer"),
     "collector": phrase("Collector"),
 }
-_NAMED: dict[Service, NamedService] = {
+_NAMED: dict[ServiceRole, NamedService] = {
     "inviter": "inviter",
     "first": "first mixer",
     "second": "second mixer",
@@ -72,8 +72,8 @@ def _time(text: str) -> str:
     return text
 
 
-Address = Annotated[str, AfterValidator(_address)]
-Time = Annotated[str, AfterValidator(_time)]
+FormAddress = Annotated[str, AfterValidator(_address)]
+FormTime = Annotated[str, AfterValidator(_time)]
 
 
 class Publication(Frozen):
@@ -87,16 +87,16 @@ class Publication(Frozen):
 
     mixers: Literal[1, 2] = 1
     here: Here = "collector"
-    organizations: dict[Service, str] = Field(default_factory=dict)
-    addresses: dict[Service, Address] = Field(default_factory=dict)
+    organizations: dict[ServiceRole, str] = Field(default_factory=dict)
+    addresses: dict[ServiceRole, FormAddress] = Field(default_factory=dict)
     keys: dict[str, str] = Field(default_factory=dict)
-    survey_page: Address = ""
+    survey_page: FormAddress = ""
     language: str = ""
     introduction: str = ""
     period: str = ""
-    opens: Time = ""
-    closes: Time = ""
-    disposes: Time = ""
+    opens: FormTime = ""
+    closes: FormTime = ""
+    disposes: FormTime = ""
     invitations: int = 0
 
     @field_validator("invitations")
@@ -107,19 +107,19 @@ class Publication(Frozen):
         return number
 
     @property
-    def services(self) -> tuple[Service, ...]:
+    def services(self) -> tuple[ServiceRole, ...]:
         """All services of the collection."""
         return SERVICES[self.mixers]
 
     @property
-    def mine(self) -> tuple[Service, ...]:
+    def mine(self) -> tuple[ServiceRole, ...]:
         """The services that run here; the collector if the choice does not fit the mixers."""
         if self.here == "both" and self.mixers == 1:
             return self.services
         return tuple(each for each in self.services if each == self.here) or ("collector",)
 
     @property
-    def theirs(self) -> tuple[Service, ...]:
+    def theirs(self) -> tuple[ServiceRole, ...]:
         """The services that others run."""
         return tuple(each for each in self.services if each not in self.mine)
 
@@ -129,7 +129,7 @@ class Publication(Frozen):
         return self.mine == SERVICES[1]
 
     @property
-    def maker(self) -> Service:
+    def maker(self) -> ServiceRole:
         """The service that makes the bundle."""
         return self.services[0]
 

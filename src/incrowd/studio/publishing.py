@@ -24,7 +24,7 @@ from incrowd.studio.certifying import certified
 from incrowd.studio.evidence import (
     PACKAGE,
     STATES,
-    PlanFile,
+    PlanFileState,
     bundle_of,
     plan_file,
     public_lines,
@@ -56,7 +56,7 @@ KEYS = ("collector", "first", "second", "second_configuration")
 TIMES = ("opens", "closes", "disposes")
 
 
-class Choice(NamedTuple):
+class WorkDivision(NamedTuple):
     """One way to divide the work. values: of the fields `mixers` and `here`."""
 
     id: str
@@ -67,7 +67,7 @@ class Choice(NamedTuple):
 
 
 CHOICES = (
-    Choice(
+    WorkDivision(
         "shuffler",
         phrase("One shuffler: a colleague elsewhere"),
         phrase(
@@ -77,7 +77,7 @@ CHOICES = (
         1,
         "collector",
     ),
-    Choice(
+    WorkDivision(
         "mixers",
         phrase("Two mixers and an inviter"),
         phrase(
@@ -86,7 +86,7 @@ CHOICES = (
         2,
         "collector",
     ),
-    Choice(
+    WorkDivision(
         "both",
         phrase("Everything in one organization"),
         phrase(
@@ -182,7 +182,9 @@ def page_parts(project: Project) -> dict[str, Any]:
     return parts | _checklist(project, publication, planned)
 
 
-def _checklist(project: Project, publication: Publication, planned: PlanFile) -> dict[str, Any]:
+def _checklist(
+    project: Project, publication: Publication, planned: PlanFileState
+) -> dict[str, Any]:
     """The steps, and what is known of the bundle; a broken bundle is a problem of the page."""
     survey = project.survey()
     try:
@@ -220,7 +222,7 @@ def _checklist(project: Project, publication: Publication, planned: PlanFile) ->
     }
 
 
-class Promise(NamedTuple):
+class DivisionPromise(NamedTuple):
     """What a choice promises, in words: the promise, and who could learn more."""
 
     sentence: str
@@ -228,23 +230,23 @@ class Promise(NamedTuple):
     epsilon: str
 
 
-def _promises(planned: PlanFile, publication: Publication) -> dict[str, Promise]:
+def _promises(planned: PlanFileState, publication: Publication) -> dict[str, DivisionPromise]:
     """The promise of each choice; none without a plan, or if its analysis is not a guarantee."""
     if planned.plan is None or not is_promised(planned.plan.guarantee.analysis):
         return {}
     return {each.id: _promise(planned.plan, publication, each) for each in CHOICES}
 
 
-def _promise(plan: Plan, publication: Publication, choice: Choice) -> Promise:
+def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> DivisionPromise:
     update = {"mixers": choice.mixers, "here": choice.here}
     imagined = publication.model_copy(update=update)
     guarantee = promise_of(plan, imagined)
     named = organizations(imagined) if choice.mixers == 2 else None
     against = against_sentence(guarantee, named)
-    return Promise(promise_sentence(guarantee), against, bound(guarantee.epsilon))
+    return DivisionPromise(promise_sentence(guarantee), against, bound(guarantee.epsilon))
 
 
-def choice_of(publication: Publication) -> Choice:
+def choice_of(publication: Publication) -> WorkDivision:
     """The choice that a publication states."""
     if publication.mixers == 2:
         return CHOICES[1]

@@ -33,8 +33,8 @@ from incrowd.presentation.pictures import Picture
 from incrowd.presentation.write import Document, content
 from incrowd.reports.folder import ENDING
 from incrowd.reports.tally_files import ENDING as TALLY
-from incrowd.studio.calculations import Cache, Order, computed, document_of
-from incrowd.studio.calls import Call, Choice, choice_of
+from incrowd.studio.calculations import Cache, CalculationOrder, computed, document_of
+from incrowd.studio.calls import Call, CallChoice, choice_of
 from incrowd.studio.exports import FORMATS, attachment, formats_of, pictures_of
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, chosen_file, language_of, lines, render, route
@@ -87,7 +87,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-class Desk(NamedTuple):
+class ResultFiles(NamedTuple):
     """The plan, with merged answers, and the files of a choice. reports: the path of its source."""
 
     plan: Plan
@@ -95,7 +95,7 @@ class Desk(NamedTuple):
     reports: Path
 
 
-class Outcome(NamedTuple):
+class ShownResult(NamedTuple):
     """A result, how it is written, and its pictures. parts: of the template that shows it."""
 
     result: Any
@@ -160,8 +160,8 @@ def _answered(
     studio: Studio,
     project: Project,
     chosen: ReportSource,
-    desk: Desk,
-    choice: Choice,
+    desk: ResultFiles,
+    choice: CallChoice,
     call: Call,
     language: str,
 ) -> dict[str, Any]:
@@ -187,26 +187,28 @@ def _chosen(every: Sequence[ReportSource], name: str) -> ReportSource | None:
     return usable[0] if len(usable) == 1 else None
 
 
-def _desk(project: Project, chosen: ReportSource, choice: Choice) -> Desk:
+def _desk(project: Project, chosen: ReportSource, choice: CallChoice) -> ResultFiles:
     if chosen.problem:
         raise UsageError(chosen.problem)
     path = plan_path(project, chosen)
     plan = Plan.load(path)
     merge = parsed_merges(plan.survey.questions, choice.merges)
-    return Desk(with_merged(plan, merge), path, project.path / chosen.name)
+    return ResultFiles(with_merged(plan, merge), path, project.path / chosen.name)
 
 
-def _order(project: Project, desk: Desk, call: Call) -> Order:
+def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
     """The order of a call. Raises UsageError if there is no such file of margins."""
     if call.margins and call.margins not in margins_files(project):
         there = ", ".join(margins_files(project))
         allowed = f"use one of {there}" if there else "add a file of known margins first"
         raise UsageError.of("margins", call.margins, allowed)
     margins = project.path / call.margins if call.margins else None
-    return Order(desk.plan_path, desk.reports, margins, call)
+    return CalculationOrder(desk.plan_path, desk.reports, margins, call)
 
 
-def _result(cache: Cache, studio: Studio, project: Project, order: Order) -> tuple[Job | None, Any]:
+def _result(
+    cache: Cache, studio: Studio, project: Project, order: CalculationOrder
+) -> tuple[Job | None, Any]:
     """The job that is going on, or the result. Raises the error of the work."""
     key, job_key = order.key, _job_key(project)
     if (result := cache.get(key)) is not None:
@@ -229,13 +231,15 @@ def _job_key(project: Project) -> tuple[Path, str]:
     return project.path, "results"
 
 
-def _outcome(cache: Cache, order: Order, plan: Plan, result: Any, language: str) -> Outcome:
+def _outcome(
+    cache: Cache, order: CalculationOrder, plan: Plan, result: Any, language: str
+) -> ShownResult:
     """How a result is shown; drawn once for each language."""
     key = (order.key, "outcome", language)
     return cache.computed(key, lambda: _drawn(plan, result, language))  # type: ignore[no-any-return]
 
 
-def _drawn(plan: Plan, result: Any, language: str) -> Outcome:
+def _drawn(plan: Plan, result: Any, language: str) -> ShownResult:
     """A result on the page, in the wording of its language; its files are those of the command."""
     from incrowd.presentation import page, regression_page  # drawing is slow to import
 
@@ -252,7 +256,9 @@ def _drawn(plan: Plan, result: Any, language: str) -> Outcome:
         parts, template = {"view": document_of(shown, seen).view}, "results_view.html"
     guarantee = result[0].guarantee if isinstance(result, tuple) else result.guarantee
     parts |= {"promise": guarantee, "simulated": _simulated(result), "survey": seen.survey}
-    return Outcome(result, document_of(result, plan), template, parts, pictures_of(shown, parts))
+    return ShownResult(
+        result, document_of(result, plan), template, parts, pictures_of(shown, parts)
+    )
 
 
 def worded(plan: Plan, language: str) -> Plan:
@@ -309,7 +315,7 @@ class Options(NamedTuple):
     regressions: tuple[Option, ...] = ()
 
 
-def _options(plan: Plan, choice: Choice) -> Options:
+def _options(plan: Plan, choice: CallChoice) -> Options:
     """The options of a view, given what is chosen already."""
     survey = plan.survey
     questions = [each for each in survey.questions if not each.one_way_only]
@@ -346,7 +352,7 @@ def _options(plan: Plan, choice: Choice) -> Options:
     )
 
 
-def _requested(plan: Plan, choice: Choice, formula: Formula) -> Option:
+def _requested(plan: Plan, choice: CallChoice, formula: Formula) -> Option:
     """A regression that the survey requests, as one click."""
     written = f"{formula.outcome} ~ {' + '.join(formula.on)}"
     if beyond := [name for name in _ONLY_COMMAND if getattr(formula, name)]:
@@ -411,7 +417,7 @@ def _outcomes(
                 yield Option(f"{question.id}={answer}", label)
 
 
-def _predictors(plan: Plan, choice: Choice, named: Sequence[Option]) -> Iterator[Option]:
+def _predictors(plan: Plan, choice: CallChoice, named: Sequence[Option]) -> Iterator[Option]:
     """The predictors, with the reason why one does not go with the outcome."""
     ids = [each.value for each in named]
     outcome = choice.outcome
@@ -466,7 +472,7 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
 
 def _called(
     cache: Cache, studio: Studio, request: Request, covariance: bool = False
-) -> tuple[Project, Choice, Outcome]:
+) -> tuple[Project, CallChoice, ShownResult]:
     """The result that an address names. Raises UsageError if something has to be chosen first."""
     project, choice = studio.project(request), choice_of(request.query_params)
     chosen, call = _chosen(sources(project), choice.source), choice.call
@@ -495,7 +501,7 @@ async def add_reports(studio: Studio, request: Request) -> Response:
             raise UsageError(replace(problem, value=name))
         return file
 
-    query = Choice(source=await asyncio.to_thread(added)).query()
+    query = CallChoice(source=await asyncio.to_thread(added)).query()
     return RedirectResponse(f"/p/{project.name}/results?{query}", 303)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import uvicorn
 
 from incrowd.collection.service import listening
-from incrowd.studio.access import Keys
+from incrowd.studio.access import SessionKeys
 from incrowd.studio.app import application
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
@@ -31,7 +31,9 @@ def run(
     UsageError if the port is taken.
     """
     door = listening("studio", LOOPBACK, port)
-    keys = Keys(door.getsockname()[1], lambda address: print_line(f"another window: {address}"))
+    keys = SessionKeys(
+        door.getsockname()[1], lambda address: print_line(f"another window: {address}")
+    )
     print_line(keys.address)
     # What plans takes a second to load: it does so while a browser opens.
     threading.Thread(target=import_module, args=(PLANNING,), daemon=True).start()
@@ -42,7 +44,7 @@ def run(
     serve(Studio(projects, Jobs()), keys, door)
 
 
-def serve(studio: Studio, keys: Keys, door: socket.socket) -> None:
+def serve(studio: Studio, keys: SessionKeys, door: socket.socket) -> None:
     """Serve until the process is interrupted."""
     config = uvicorn.Config(
         application(studio, keys),

@@ -22,13 +22,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.collection.collector.dashboard import PATH as DASHBOARD
-from incrowd.collection.collector.places import BUNDLE, Places
-from incrowd.collection.collector.progress import Gate, PeopleCount, Progress, Uncounted
+from incrowd.collection.collector.places import BUNDLE, CollectorPlaces
+from incrowd.collection.collector.progress import CollectorProgress, Gate, PeopleCount, Uncounted
 from incrowd.collection.device.connection import HEADERS
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, UsageError
+from incrowd.plans.digests import FileCount
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, lines, render, route, texts
 from incrowd.studio.projects import Project
@@ -38,8 +39,7 @@ from incrowd.studio.rehearsal import FOLDER as REHEARSAL
 SECONDS = 5.0  # for a response of a dashboard
 MOST_BYTES = 1 << 22
 Phase = Literal["not-open", "collecting", "closed", "opening", "opened", "disposed"]
-Count = Annotated[int, Field(ge=0, le=1 << 53)]
-Text = Annotated[str, Field(max_length=20_000)]
+FactText = Annotated[str, Field(max_length=20_000)]
 
 
 class _Facts(BaseModel):
@@ -49,9 +49,9 @@ class _Facts(BaseModel):
 class StratumFacts(_Facts):
     """One stratum: its people as last counted, or None."""
 
-    name: Text
-    people: Count | None
-    missing: Count
+    name: FactText
+    people: FileCount | None
+    missing: FileCount
     released: bool
     too_few: bool
 
@@ -59,34 +59,37 @@ class StratumFacts(_Facts):
 class Promised(_Facts):
     """The guarantee for the smallest release, in words."""
 
-    heading: Text
-    sentence: Text
-    symbols: Text
+    heading: FactText
+    sentence: FactText
+    symbols: FactText
 
 
 class Facts(_Facts):
-    """The facts of a dashboard (`Progress.facts`), checked: they may come from elsewhere."""
+    """The facts of a dashboard, checked, since they may come from another computer.
 
-    title: Text
-    period: Text
+    See `CollectorProgress.facts`.
+    """
+
+    title: FactText
+    period: FactText
     phase: Phase
-    opens: Text
-    closes: Text
-    disposes: Text
-    as_of: Text | None
-    next_count: Text | None
-    counted_by: Text
+    opens: FactText
+    closes: FactText
+    disposes: FactText
+    as_of: FactText | None
+    next_count: FactText | None
+    counted_by: FactText
     counter_away: bool
-    crowd: Count
-    least_people: Count
+    crowd: FileCount
+    least_people: FileCount
     strata: list[StratumFacts] = Field(max_length=1000)
-    more_strata: Count
-    opened_people: Count
-    sealed_reports: Count
-    rejected: dict[str, Count]
-    cheating: Text | None
+    more_strata: FileCount
+    opened_people: FileCount
+    sealed_reports: FileCount
+    rejected: dict[str, FileCount]
+    cheating: FactText | None
     guarantee: Promised | None
-    estimates: Text | None
+    estimates: FactText | None
 
     @property
     def people(self) -> int | None:
@@ -116,7 +119,9 @@ class Followed:
     address: str = ""
     token: str = field(default="", repr=False)
     counting: bool = False
-    folders: dict[tuple[Path, bytes, bool], Progress] = field(default_factory=dict, repr=False)
+    folders: dict[tuple[Path, bytes, bool], CollectorProgress] = field(
+        default_factory=dict, repr=False
+    )
 
 
 Follow = Callable[[Project], Followed]
@@ -221,10 +226,10 @@ def state_parts(project: Project, followed: Followed) -> dict[str, Any]:
     }
 
 
-Collection = tuple[str, Facts | None, str]  # its kind, and its facts or why there are none
+CollectionFacts = tuple[str, Facts | None, str]  # its kind, and its facts or why there are none
 
 
-def _collection(kind: str, facts: Callable[[], Facts]) -> Collection:
+def _collection(kind: str, facts: Callable[[], Facts]) -> CollectionFacts:
     try:
         return kind, facts(), ""
     except IncrowdError as error:
@@ -243,7 +248,9 @@ def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
     if key not in followed.folders:
         bundle = Bundle.parse(encoded)
         counted = (PeopleCount if counting else Uncounted)(bundle, system)
-        followed.folders[key] = Progress(bundle, Gate(bundle, Places(folder)), counted, system)
+        followed.folders[key] = CollectorProgress(
+            bundle, Gate(bundle, CollectorPlaces(folder)), counted, system
+        )
     return checked(followed.folders[key].facts())
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.errors import UsageError
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.studio.edits import (
-    Change,
     RemoveQuestion,
     SetQuestion,
     SetTables,
+    SurveyChange,
     names,
     question,
     questions,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KINDS = ("drop", "table", "merge")
 
 
-class Comparison(NamedTuple):
+class MarginComparison(NamedTuple):
     """One wanted table before and after a change: margins as text, "" if it is not wanted.
 
     gain: by how many percent the margin gets smaller; None if it is new or gone. people: the
@@ -42,14 +42,14 @@ class Comparison(NamedTuple):
     people: tuple[int, int]
 
 
-def compared(before: Outlook, after: Outlook, language: str) -> tuple[Comparison, ...]:
+def compared(before: Outlook, after: Outlook, language: str) -> tuple[MarginComparison, ...]:
     """All tables of two outlooks, in the order of the first one, then those that are new.
 
     Regressions are compared by their largest error, in log odds or in units of the outcome.
     """
     old, new = _margins(before), _margins(after)
     return tuple(
-        Comparison(
+        MarginComparison(
             name,
             _shown(old.get(name), language),
             _shown(new.get(name), language),
@@ -60,28 +60,28 @@ def compared(before: Outlook, after: Outlook, language: str) -> tuple[Comparison
     )
 
 
-class _Margin(NamedTuple):
+class _TableError(NamedTuple):
     error: float
     people: float
     regression: bool = False
 
 
-def _margins(outlook: Outlook) -> dict[str, _Margin]:
+def _margins(outlook: Outlook) -> dict[str, _TableError]:
     tables = {
-        table_name(each.questions): _Margin(
+        table_name(each.questions): _TableError(
             each.forecast.standard_error, each.forecast.effective_sample_size
         )
         for each in outlook.tables
     }
     regressions = {
-        str(each.formula): _Margin(max(term.standard_error for term in each.terms), 0.0, True)
+        str(each.formula): _TableError(max(term.standard_error for term in each.terms), 0.0, True)
         for each in outlook.regressions
         if each.terms
     }
     return tables | regressions
 
 
-def _shown(margin: _Margin | None, language: str) -> str:
+def _shown(margin: _TableError | None, language: str) -> str:
     if margin is None:
         return ""
     if margin.regression:
@@ -89,11 +89,11 @@ def _shown(margin: _Margin | None, language: str) -> str:
     return points(HALF_WIDTH * margin.error, language)
 
 
-def _people(margins: Mapping[str, _Margin], name: str) -> int:
+def _people(margins: Mapping[str, _TableError], name: str) -> int:
     return rounded(margins[name].people) if name in margins else 0
 
 
-def change_of(raw: Raw, kind: str, chosen: Sequence[str]) -> Change:
+def change_of(raw: Raw, kind: str, chosen: Sequence[str]) -> SurveyChange:
     """The change of a survey, raw, that a person asks about.
 
     kind: "drop" (a question, by its id), "table" (some questions are requested together), or
@@ -112,14 +112,14 @@ def _question(raw: Raw, chosen: Sequence[str]) -> Raw:
     return asked
 
 
-def _drop(raw: Raw, chosen: Sequence[str]) -> Change:
+def _drop(raw: Raw, chosen: Sequence[str]) -> SurveyChange:
     id = _question(raw, chosen)["id"]
     if len(questions(raw)) == 1:
         raise UsageError.of("question", id, "it is the only question; a survey needs one")
     return RemoveQuestion(id)
 
 
-def _request(raw: Raw, chosen: Sequence[str]) -> Change:
+def _request(raw: Raw, chosen: Sequence[str]) -> SurveyChange:
     """Ask for the table of some questions."""
     ids = tuple(dict.fromkeys(id for id in chosen if id))
     if len(ids) < 2:
@@ -130,7 +130,7 @@ def _request(raw: Raw, chosen: Sequence[str]) -> Change:
     return SetTables((ids,))
 
 
-def _merge(raw: Raw, chosen: Sequence[str]) -> Change:
+def _merge(raw: Raw, chosen: Sequence[str]) -> SurveyChange:
     """Offer some answers as one: fewer answers are sent, so each has less noise.
 
     A reader of the results can also merge answers later, but that does not reduce the noise.

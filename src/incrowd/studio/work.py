@@ -12,10 +12,10 @@ from typing import Any, Literal
 from incrowd.collection.parallel import copies_with, end_with_parent
 from incrowd.errors import FaultError, IncrowdError, InWords, Problem
 
-State = Literal["running", "done", "failed", "stopped"]
+JobState = Literal["running", "done", "failed", "stopped"]
 # Modules that a process would otherwise import each time: a second, most of it for scipy.
 PRELOADED = ("incrowd.planner.plan", "incrowd.planner.forecast")
-Work = Callable[..., Any]  # work(progress, *arguments), at the top of a module
+JobWork = Callable[..., Any]  # work(progress, *arguments), at the top of a module
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Job:
     """One piece of work, with its arguments. progress: its last message. result: what it returned;
     error: its error."""
 
-    state: State = "running"
+    state: JobState = "running"
     progress: str = ""
     result: Any = None
     error: Exception | None = None
@@ -52,7 +52,7 @@ class Jobs:
         self._lock = threading.Lock()
         self._context = copies_with(*PRELOADED)
 
-    def start(self, key: Any, work: Work, *arguments: Any) -> Job:
+    def start(self, key: Any, work: JobWork, *arguments: Any) -> Job:
         """Start work in a process. It receives a function that reports progress, then arguments."""
         with self._lock:
             if before := self._jobs.get(key):
@@ -76,7 +76,7 @@ class Jobs:
             job.stop()
 
 
-def _run(sender: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
+def _run(sender: Connection, work: JobWork, arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the studio, which ends this
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:

@@ -7,21 +7,18 @@ slope over all its answers, `age:smoker` the interaction of two predictors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from pydantic import Field
 
 from incrowd.errors import MISSING, Problem, likely
+from incrowd.methods import FAMILIES, PENALTIES
 from incrowd.survey.merging import merge_problems, merged_questions
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.toml import Frozen, Real
 
-Family = Literal["logistic", "linear"]
-Penalty = Literal["firth"]
-Questions = Mapping[str, AnyQuestion]
+QuestionsById = Mapping[str, AnyQuestion]
 
-FAMILIES: tuple[Family, ...] = get_args(Family)
-PENALTIES: tuple[Penalty, ...] = get_args(Penalty)
 BETWEEN = ":"  # variables of an interaction
 IS = "="  # a question and its answer
 OTHERS = "any other"  # all answers but one
@@ -67,7 +64,7 @@ class Formula(Frozen):
         return f"{self.outcome} on {', '.join(self.on)}"
 
 
-class Named(NamedTuple):
+class NamedAnswers(NamedTuple):
     """A question of a regression, one answer to it against all others, or its score."""
 
     question: AnyQuestion
@@ -93,8 +90,8 @@ class Named(NamedTuple):
 class Meant(NamedTuple):
     """A parsed formula. singles: the predictors that are not interactions, by their text."""
 
-    outcome: Named
-    singles: Mapping[str, Named]
+    outcome: NamedAnswers
+    singles: Mapping[str, NamedAnswers]
     interactions: tuple[tuple[str, ...], ...]
     family: str
 
@@ -104,27 +101,27 @@ class Meant(NamedTuple):
         return tuple(each.question for each in (self.outcome, *self.singles.values()))
 
 
-def named(text: str, questions: Questions) -> Named | None:
+def named(text: str, questions: QuestionsById) -> NamedAnswers | None:
     """Parse the name of a question, of one of its answers, or of its score; None if it has none."""
     if question := questions.get(text):
-        return Named(question)
+        return NamedAnswers(question)
     for question in questions.values():
         if text == scored(question.id):
-            return Named(question, scored=True)
+            return NamedAnswers(question, scored=True)
     for place in (at for at, letter in enumerate(text) if letter == IS):
         if question := questions.get(text[:place]):
-            return Named(question, text[place + 1 :])
+            return NamedAnswers(question, text[place + 1 :])
     return None
 
 
-def parts(text: str, questions: Questions) -> tuple[str, ...]:
+def parts(text: str, questions: QuestionsById) -> tuple[str, ...]:
     """The variables of an interaction; empty if the text names one variable."""
     variable = named(text, questions)
     alone = variable and (variable.answer is None or variable.answer in variable.question.answers)
     return () if alone or BETWEEN not in text else tuple(map(str.strip, text.split(BETWEEN)))
 
 
-def meant(formula: Formula, questions: Questions) -> Meant:
+def meant(formula: Formula, questions: QuestionsById) -> Meant:
     """What a formula without problems says."""
     questions = merged_questions(tuple(questions.values()), formula.merge)
     outcome = named(formula.outcome, questions)
@@ -136,7 +133,7 @@ def meant(formula: Formula, questions: Questions) -> Meant:
     return Meant(outcome, singles, crossed, family)
 
 
-def _single(text: str, questions: Questions) -> Named | None:
+def _single(text: str, questions: QuestionsById) -> NamedAnswers | None:
     return None if parts(text, questions) else named(text, questions)
 
 
@@ -145,7 +142,7 @@ def _single(text: str, questions: Questions) -> Named | None:
 CLOSE = 1e-6  # tolerance of a sum of shares that should be 1
 
 
-def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem]:
+def formula_problems(formula: Formula, questions: QuestionsById) -> Iterator[Problem]:
     """The mistakes in a formula. If it has unknown names, only those."""
     if unmerged := tuple(merge_problems(questions, formula.merge)):
         yield from unmerged
@@ -169,7 +166,7 @@ def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem
     yield from _outcome_problems(formula, model)
 
 
-def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Problem]:
+def _name_problems(field: str, text: str, questions: QuestionsById) -> Iterator[Problem]:
     variable = named(text, questions)
     if variable is None:
         close = likely(text.partition(IS)[0], questions)
@@ -243,7 +240,7 @@ def _penalty_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
 
 
 def _interaction_problems(
-    text: str, crossed: Sequence[str], singles: Mapping[str, Named]
+    text: str, crossed: Sequence[str], singles: Mapping[str, NamedAnswers]
 ) -> Iterator[Problem]:
     for part in dict.fromkeys(crossed):
         if part not in singles:
@@ -281,7 +278,7 @@ def _amount_problems(model: Meant) -> Iterator[Problem]:
             yield Problem(field, each.question.id, allowed)
 
 
-def _logistic_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
+def _logistic_problems(formula: Formula, outcome: NamedAnswers) -> Iterator[Problem]:
     """Check that a logistic outcome has two levels, and no scores."""
     if formula.scores:
         allowed = "a logistic model uses no scores; leave them out, or make it linear"
@@ -292,7 +289,7 @@ def _logistic_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
         yield Problem("outcome", id, allowed)
 
 
-def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
+def _linear_problems(formula: Formula, outcome: NamedAnswers) -> Iterator[Problem]:
     """Check that each level has a value; bins have their midpoint, and two levels are 0 and 1."""
     valued = outcome.is_number or len(outcome.levels) == 2
     if len(formula.scores) != len(outcome.levels) and (formula.scores or not valued):
@@ -301,7 +298,7 @@ def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
 
 
 def share_problems(
-    shares: Mapping[str, Sequence[float]], formula: Formula, questions: Questions
+    shares: Mapping[str, Sequence[float]], formula: Formula, questions: QuestionsById
 ) -> Iterator[Problem]:
     """Check the expected shares for a forecast against a valid formula."""
     model = meant(formula, questions)

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from incrowd.errors import InWords, Problem, UsageError, likely
 from incrowd.survey.question import MERGED, AnyQuestion, Merged
 
-Groups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
-Merge = Mapping[str, Groups]  # of questions, by id
+AnswerGroups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
+Merge = Mapping[str, AnswerGroups]  # of questions, by id
 
 
-def merged_answers(groups: Groups) -> tuple[Merged, ...]:
+def merged_answers(groups: AnswerGroups) -> tuple[Merged, ...]:
     """The merged answers, with the given names or with names composed of the answers."""
     if isinstance(groups, Mapping):
         return tuple(Merged(name, tuple(answers)) for name, answers in groups.items())
@@ -81,7 +81,9 @@ def _group_problems(question: AnyQuestion, groups: Sequence[Merged]) -> Iterator
         yield Problem(field, value, "only one answer would be left; leave at least two answers")
 
 
-def parsed_merges(questions: Sequence[AnyQuestion], texts: Sequence[str]) -> dict[str, Groups]:
+def parsed_merges(
+    questions: Sequence[AnyQuestion], texts: Sequence[str]
+) -> dict[str, AnswerGroups]:
     """Parse merges written as "QUESTION: a + b" or "QUESTION: NAME = a + b".
 
     Raises UsageError for a text without a question.

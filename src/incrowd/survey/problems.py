@@ -25,12 +25,12 @@ from incrowd.survey.randomizers import fields
 from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import word_problems
-from incrowd.survey.written import MOST_PEOPLE, Group, Written, without_margin
+from incrowd.survey.written import MOST_PEOPLE, Group, WrittenSurvey, without_margin
 
-Named = tuple[str, tuple[str, ...]]  # a field that names questions, and their ids
+NamingField = tuple[str, tuple[str, ...]]  # a field that names questions, and their ids
 
 
-class LeftOut(NamedTuple):
+class InvalidParts(NamedTuple):
     """Invalid parts, which are left out of the survey that is checked.
 
     ids: of the questions left out. numbers: of the parts that remain, by the name of their list.
@@ -47,12 +47,12 @@ class LeftOut(NamedTuple):
         return [(f"{name}[{number}]", part) for number, part in zip(numbers, parts, strict=True)]
 
 
-NOTHING = LeftOut()
+NOTHING = InvalidParts()
 
 
 def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Problem]:
     """Mistakes between those parts of a raw survey that are valid by themselves."""
-    aliases = {name: field.alias or name for name, field in Written.model_fields.items()}
+    aliases = {name: field.alias or name for name, field in WrittenSurvey.model_fields.items()}
     raw = {aliases.get(key, key): value for key, value in raw.items()}
     wrong = {
         each["loc"][:2] if isinstance(raw.get(_key(each)), list | tuple) else each["loc"][:1]
@@ -70,12 +70,14 @@ def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Probl
             value = [value[place] for place in places]
         right[key] = value
     try:
-        survey = Written.model_validate(right)
+        survey = WrittenSurvey.model_validate(right)
     except ValidationError:  # no question is valid
         return []
     questions = raw["question"]
     ids = [_id_of(questions[place]) for key, *rest in wrong if key == "question" for place in rest]
-    left_out = LeftOut(tuple(filter(None, ids)), numbers, frozenset(str(key) for key, *_ in wrong))
+    left_out = InvalidParts(
+        tuple(filter(None, ids)), numbers, frozenset(str(key) for key, *_ in wrong)
+    )
     return list(cross_problems(survey, left_out))
 
 
@@ -88,7 +90,7 @@ def _id_of(question: Any) -> str:
     return id if isinstance(id, str) else ""
 
 
-def cross_problems(survey: Written, left_out: LeftOut = NOTHING) -> Iterator[Problem]:
+def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> Iterator[Problem]:
     """Mistakes between the parts of a survey."""
     questions = {question.id: question for question in survey.questions}
     ids = Counter([*(question.id for question in survey.questions), *left_out.ids])
@@ -132,7 +134,7 @@ def _alone_problems(
 
 
 def _regression_problems(
-    survey: Written, questions: Mapping[str, AnyQuestion], left_out: LeftOut
+    survey: WrittenSurvey, questions: Mapping[str, AnyQuestion], left_out: InvalidParts
 ) -> Iterator[Problem]:
     """Mistakes in regressions, and regressions that no message can serve."""
     for field, formula in left_out.numbered("regression", survey.regressions):
@@ -151,7 +153,7 @@ def _names(formula: Formula, ids: Sequence[str]) -> bool:
     return any(text.split(IS)[0] in ids for text in (formula.outcome, *texts))
 
 
-def _crowd_problems(survey: Written) -> Iterator[Problem]:
+def _crowd_problems(survey: WrittenSurvey) -> Iterator[Problem]:
     """Check that at least two honest people are left in the crowd."""
     if survey.crowd // survey.rows_per_person - survey.colluding < 2:
         field = "colluding" if survey.colluding else "rows_per_person"
@@ -181,7 +183,9 @@ def _memory_problems(
         yield Problem(field, memoized_ids[0], allowed)
 
 
-def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> Iterator[Problem]:
+def _copies_problems(
+    survey: WrittenSurvey, groups: Sequence[tuple[str, Group]]
+) -> Iterator[Problem]:
     """Memoized questions in several copies or rows.
 
     A memoized response is the same in all copies. It is also the same in all rows of one device
@@ -214,7 +218,7 @@ def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> It
         yield Problem("rows_per_person", survey.rows_per_person, allowed)
 
 
-def _planning_problems(survey: Written, ids: Counter[str]) -> Iterator[Problem]:
+def _planning_problems(survey: WrittenSurvey, ids: Counter[str]) -> Iterator[Problem]:
     """Keys that direct the planner where the survey leaves it no choice."""
     ways = {
         "message": bool(survey.messages),
@@ -239,7 +243,7 @@ def _planning_problems(survey: Written, ids: Counter[str]) -> Iterator[Problem]:
             yield Problem("weights", question.id, allowed)
 
 
-def _message_problems(survey: Written) -> Iterator[Problem]:
+def _message_problems(survey: WrittenSurvey) -> Iterator[Problem]:
     """Mistakes in the messages that the survey fixes."""
     for number, group in enumerate(survey.messages, 1):
         field, questions = f"message[{number}]", [survey.question(id) for id in group.questions]

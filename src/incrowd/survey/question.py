@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from incrowd.accountant.schema import Domain
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.toml import Frozen, Mistake, Real
-from incrowd.survey.words import Words
+from incrowd.survey.words import Wordings
 
 NO_ANSWER = "no answer"
 NONE = "none"  # a `multi` answer without any option, in a file of answers
@@ -23,10 +23,11 @@ MOST_TOGETHER = 1000  # options of a question in a joint report; with more it is
 CLOSE = 0.01  # to 1, for a sum of rounded shares, such as three times 0.33
 MOST_LISTED = 12  # answers to a question, for people
 
+QuestionIds = tuple[str, ...]
 Read = TypeVar("Read", covariant=True)
 
 
-class Column(Protocol[Read]):
+class AnswerColumn(Protocol[Read]):
     """A column of a file of answers, and the ways to read it."""
 
     def one_of(self, answers: Sequence[str]) -> Read:
@@ -107,9 +108,9 @@ class AnyQuestion(Frozen):
         alias="memoized", default=False, strict=True, exclude_if=lambda set: not set
     )
     open: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
-    text: Words | None = Field(default=None, exclude_if=_is_none)
-    help: Words | None = Field(default=None, exclude_if=_is_none)
-    labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
+    text: Wordings | None = Field(default=None, exclude_if=_is_none)
+    help: Wordings | None = Field(default=None, exclude_if=_is_none)
+    labels: dict[str, Wordings] | None = Field(default=None, exclude_if=_is_none)
     shares: dict[str, Real] | None = Field(default=None, exclude_if=_is_none)
     _merged: tuple[Merged, ...] = PrivateAttr(default=())  # of an analysis: no part of any file
 
@@ -237,7 +238,7 @@ class AnyQuestion(Frozen):
         """Advice to read before planning with this question, or ""."""
         return ""
 
-    def read(self, column: Column[Read]) -> Read:
+    def read(self, column: AnswerColumn[Read]) -> Read:
         """The answers in a column of a file."""
         return column.one_of(self.choices)
 

@@ -17,13 +17,13 @@ from incrowd.survey.problems import cross_problems, mistakes, right_problems
 from incrowd.survey.question import MERGED
 from incrowd.survey.toml import Frozen, read_toml
 from incrowd.survey.words import hidden_problems, in_language, languages
-from incrowd.survey.written import Group, Privacy, Table, Written
+from incrowd.survey.written import Group, Privacy, Table, WrittenSurvey
 
 SHOWN = 8  # questions, in one line
 
 
-class Survey(views.Notebook, Written):
-    """A survey whose parts are consistent. For its fields see `Written`."""
+class Survey(views.Notebook, WrittenSurvey):
+    """A survey whose parts are consistent. For its fields see `WrittenSurvey`."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Survey:

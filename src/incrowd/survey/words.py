@@ -38,7 +38,7 @@ def _checked(words: Any) -> Any:
 
 
 Tag = Annotated[str, BeforeValidator(checked_tag)]
-Words = Annotated[str | dict[str, str], BeforeValidator(_checked)]
+Wordings = Annotated[str | dict[str, str], BeforeValidator(_checked)]
 
 
 class Readable(Protocol):

@@ -71,7 +71,7 @@ def without_margin(group: Group, groups: Iterable[Group]) -> Iterator[str]:
     yield from (id for id in group.questions if group.parities and id not in alone)
 
 
-class Written(Frozen):
+class WrittenSurvey(Frozen):
     """The questions, the crowd, the requested guarantee and the requested tables.
 
     crowd: the number of people who take part; with open questions, the number of people in the

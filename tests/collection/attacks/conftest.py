@@ -16,7 +16,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.collector.keeper import open_waiting
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.progress import Gate
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.mixer.second.keeper import SecondKeeper
@@ -199,7 +199,7 @@ def take(data, shelf, of):
 
 def opened(folder, of, *releases):
     """What a collector opens: its places."""
-    places = Places(private_folder(folder))
+    places = CollectorPlaces(private_folder(folder))
     for data in releases:
         take(data, places.releases(of), of)
     open_waiting(places, of, RECEIVER if of is ONE else mixers.COLLECTOR_KEY, 1)

@@ -13,7 +13,7 @@ import pytest
 
 from incrowd.collection.collector import keeper as collector_keeper
 from incrowd.collection.collector.keeper import forget
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.inviter import keeper as inviter_keeper
 from incrowd.collection.mixer import keeper
 from incrowd.collection.mixer.second import keeper as second_keeper
@@ -82,7 +82,7 @@ def of_second_mixer(folder, people):
 
 def of_collector(folder, people):
     """After the release came, after it was opened, after everything was."""
-    places = Places(private_folder(folder))
+    places = CollectorPlaces(private_folder(folder))
     write_private(places.private, mixers.COLLECTOR_KEY.secret)
     yield [mixers.COLLECTOR_KEY.secret]
     uploads = [each.upload for each in people]

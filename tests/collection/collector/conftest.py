@@ -5,7 +5,7 @@ import os
 import pytest
 
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
 from tests.oracles.make_vectors import INVITED, OPEN, PEOPLE, PLAN, RECEIVER, SHUFFLER
@@ -38,7 +38,7 @@ def opened(tmp_path):
 
 @pytest.fixture
 def places(tmp_path):
-    return Places(tmp_path / "collector")
+    return CollectorPlaces(tmp_path / "collector")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from unittest import mock
 import httpx
 import pytest
 
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.signed import Signed
@@ -134,7 +134,7 @@ def test_what_cannot_be_opened(tmp_path, sealed, change, code, said):
 def test_a_key_is_made(tmp_path):
     done = command("collector", "init", tmp_path / "c", "--key-id", 9)
     assert done.returncode == 0, done.stderr
-    places = Places(tmp_path / "c")
+    places = CollectorPlaces(tmp_path / "c")
     assert places.public.read_text().startswith("090020")
     assert command("collector", "init", tmp_path / "c").returncode == 2
 
@@ -144,7 +144,10 @@ def test_a_release_is_opened_with_a_post_quantum_key(tmp_path):
     done = command("collector", "init", tmp_path, "--post-quantum", "--json")
     assert done.returncode == 0, done.stderr
     configuration = json.loads(done.stdout)["key_configuration"]
-    assert configuration.startswith("01647a") and Places(tmp_path).private.stat().st_size == 32
+    assert (
+        configuration.startswith("01647a")
+        and CollectorPlaces(tmp_path).private.stat().st_size == 32
+    )
     bundle = make_vectors.bundle(key_configuration=configuration)
     plain = plaintexts(PEOPLE, bundle)
     sealed = [seal(each, bundle.key, bundle.digest) for each in plain]

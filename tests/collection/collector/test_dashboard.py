@@ -11,7 +11,7 @@ import pytest
 import incrowd
 from incrowd.collection.collector import dashboard
 from incrowd.collection.collector.keeper import GRACE
-from incrowd.collection.collector.progress import Progress, main_part
+from incrowd.collection.collector.progress import CollectorProgress, main_part
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import load_collector_settings
@@ -239,7 +239,7 @@ class TestPeople:
         """With two mixers there is no shuffler, and either mixer can contradict itself."""
         facts = served(keyed, asking(STATE), bundle=bundle).json()
         assert facts["counted_by"] == counting and facts["cheating"] is None
-        monkeypatch.setattr(Progress, "_contradicted", True)
+        monkeypatch.setattr(CollectorProgress, "_contradicted", True)
         facts = served(keyed, asking(STATE), bundle=bundle).json()
         assert facts["cheating"].startswith(cheat)
 

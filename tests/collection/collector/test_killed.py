@@ -14,7 +14,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.collector.keeper import forget, open_waiting
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.folders import exclusive, unfinished
 from incrowd.collection.protocol.bundle import as_time
@@ -68,7 +68,7 @@ def send(collector, releases, acknowledged):
 
 def run(folder, kills, seed, port):
     """Kill it so many times while releases come; everything has to be open in the end."""
-    places, moments = Places(folder / "collector"), random.Random(seed)
+    places, moments = CollectorPlaces(folder / "collector"), random.Random(seed)
     places.root.mkdir(parents=True)
     places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(BUNDLE.encoded)
@@ -150,7 +150,7 @@ def opening(places, after=None):
 
 def taken(folder, data):
     """A collector's folder with a release that was taken."""
-    places = Places(folder / "collector")
+    places = CollectorPlaces(folder / "collector")
     places.root.mkdir(parents=True)
     places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(ONE.encoded)

@@ -15,7 +15,7 @@ import pytest
 import incrowd
 from incrowd.collection.collector import on_spark
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.on_spark import Rows, Sealed
+from incrowd.collection.collector.on_spark import RowRange, SealedRelease
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import release_kind
 from incrowd.collection.protocol.release import Header
@@ -43,7 +43,7 @@ def told(keyed, mixed, tmp_path):
     path = tmp_path / "0.release"
     path.write_bytes(release(mixed))
     _, start = Signed.parse(Header, path.read_bytes())
-    return Sealed(str(path), start, INVITED.encoded, str(keyed.private), 0)
+    return SealedRelease(str(path), start, INVITED.encoded, str(keyed.private), 0)
 
 
 def opened(told, folder, **engine):
@@ -66,7 +66,7 @@ def told_of_two_mixers(tmp_path):
     path, key = tmp_path / "1.release", tmp_path / "collector.key"
     path.write_bytes(header.encoded + body)
     key.write_bytes(mixers.COLLECTOR_KEY.secret)
-    return Sealed(str(path), len(header.encoded), bundle.encoded, str(key), 1)
+    return SealedRelease(str(path), len(header.encoded), bundle.encoded, str(key), 1)
 
 
 def reports(folder):
@@ -119,7 +119,7 @@ def in_arrow(monkeypatch):
 def test_ranges_cover_a_release_once_and_leave_out_what_is_repeated(monkeypatch):
     monkeypatch.setattr(on_spark, "ROWS_EACH", 4)
     cut = list(on_spark._cut(10, np.array([0, 3, 4, 9])))
-    assert cut == [Rows(0, 4, (0, 3)), Rows(4, 8, (0,)), Rows(8, 10, (1,))]
+    assert cut == [RowRange(0, 4, (0, 3)), RowRange(4, 8, (0,)), RowRange(8, 10, (1,))]
 
 
 def test_tasks_give_the_collections_and_the_receipt_of_one_machine(told, in_arrow, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, save_receipt
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
@@ -131,7 +131,7 @@ def test_a_bundle_beside_reports_that_came_over_no_network_is_nothing(opened, se
 
 def test_what_proves_cheating_is_found_in_the_collectors_folder(sealed, tmp_path):
     """Though `contradictions` of the receipt were emptied."""
-    places = Places(tmp_path / "collector")
+    places = CollectorPlaces(tmp_path / "collector")
     data, other = release(sealed), release(sealed, issued=99)
     signed, start = Signed.parse(Header, data)
     (tmp_path / "r").write_bytes(data)

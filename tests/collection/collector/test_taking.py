@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.protocol.signed import prove_cheating
 from incrowd.collection.taking import Taking
 from incrowd.errors import ProtocolError
@@ -33,7 +33,7 @@ def files(places):
 @examples(25)
 @given(cuts=st.lists(st.integers(0, 30_000), max_size=6))
 def test_a_release_in_any_pieces_is_kept_as_it_came(sealed, tmp_path_factory, cuts):
-    places, data = Places(tmp_path_factory.mktemp("c")), release(sealed)
+    places, data = CollectorPlaces(tmp_path_factory.mktemp("c")), release(sealed)
     ends = [0, *sorted(cuts), len(data)]
     signed = take((data[a:b] for a, b in pairwise(ends)), INVITED, places)
     assert signed.encoded + places.releases(INVITED).body(signed).read_bytes() == data

@@ -21,8 +21,8 @@ from incrowd.collection.collector.keeper import (
     note_later,
     open_waiting,
 )
-from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
+from incrowd.collection.collector.places import CollectorPlaces
+from incrowd.collection.collector.progress import CollectorProgress, Gate, PeopleCount
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, save_receipt
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.sealed import seal
@@ -83,7 +83,7 @@ def southern(uploads):
 
 @pytest.fixture
 def places(tmp_path):
-    places = Places(tmp_path / "collector")
+    places = CollectorPlaces(tmp_path / "collector")
     places.root.mkdir()
     places.private.write_bytes(mixers.COLLECTOR_KEY.secret)
     places.bundle.write_bytes(OF.encoded)
@@ -376,7 +376,7 @@ def test_a_stratum_with_too_few_tokens_is_final(places, reports, batch):
     assert "too few tokens" in findings["release 1"].text
     assert len(receipts_of(PLAN, [places.opened_ones])) == 1
     gate = Gate(OF, places)
-    facts = Progress(OF, gate, PeopleCount(OF, lambda: NOW), lambda: NOW).facts()
+    facts = CollectorProgress(OF, gate, PeopleCount(OF, lambda: NOW), lambda: NOW).facts()
     assert [each["too_few"] for each in facts["strata"]] == [False, True]
     assert facts["phase"] == "opened" and facts["opened_people"] == PEOPLE
     assert len(gate.passed()) == 1
@@ -502,7 +502,7 @@ def test_the_inviter_states_what_was_issued_and_used(places, reports, batch):
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory, reports, batch):
     """A folder with reports, and the inviter's statement in their receipt."""
-    places = Places(tmp_path_factory.mktemp("opened"))
+    places = CollectorPlaces(tmp_path_factory.mktemp("opened"))
     with Taking(OF, places.invitations) as taking:
         taking.add(mixers.invitations(OF, 60, 50).encoded)
         taking.done()

@@ -13,7 +13,7 @@ import pytest
 import incrowd
 from incrowd.accountant.certificates import redrawn
 from incrowd.collection.device.device import Device
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.device.sending import fetch
 from incrowd.collection.page.files import PageContent, page_files, shipped
@@ -185,7 +185,7 @@ def test_permanent_responses_promise_the_local_guarantee_from_the_second_round_o
     for found in (promised(bundle_of(second)), promised(bundle_of(first), repeated=True)):
         assert (found.guarantee.analysis, found.guarantee.delta) == ("local", 0.0)
         assert found.guarantee.epsilon >= math.log(3)
-    bundle, memory = bundle_of(first), Memory(home)
+    bundle, memory = bundle_of(first), DeviceMemory(home)
     memory.note(bundle)
     assert not memory.has_round(bundle), "sending again is the same round"
     assert memory.has_round(bundle_of(first, period="next week"))

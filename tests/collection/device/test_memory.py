@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans import EarlierPlan
@@ -144,7 +144,7 @@ def test_earlier_rounds_that_the_plan_does_not_cover_are_warned_of(home, answers
 
 
 def test_earlier_rounds_that_the_plan_covers_are_not(home):
-    first, memory = OPEN.plan, Memory(home)
+    first, memory = OPEN.plan, DeviceMemory(home)
     memory.note(OPEN)
     asked = EarlierPlan(digest=first.digest, crowd=2, survey=first.survey, messages=first.messages)
     covering = first.model_copy(update={"earlier": (asked,)})
@@ -156,7 +156,7 @@ def test_earlier_rounds_that_the_plan_covers_are_not(home):
 @pytest.mark.parametrize(("rounds", "most"), [(1, 0), (3, 2)])
 def test_the_rounds_that_a_plan_covers_are_not_warned_of(home, rounds, most):
     """Of three rounds two may have been before; two of a plan for one are one too many."""
-    memory, survey = Memory(home), OPEN.plan.survey.model_copy(update={"rounds": rounds})
+    memory, survey = DeviceMemory(home), OPEN.plan.survey.model_copy(update={"rounds": rounds})
     plan = OPEN.plan.model_copy(update={"survey": survey})
     for number in range(5):
         bundle = SimpleNamespace(digest=bytes([number]) * 32, plan=plan)
@@ -213,8 +213,8 @@ class Paused:
     """A process that stops at a step, until another one has done everything."""
 
     def __init__(self, monkeypatch, step, meanwhile):
-        self.act, self.meanwhile = getattr(Memory, step), [meanwhile]
-        monkeypatch.setattr(Memory, step, lambda memory, *given: self(memory, *given))
+        self.act, self.meanwhile = getattr(DeviceMemory, step), [meanwhile]
+        monkeypatch.setattr(DeviceMemory, step, lambda memory, *given: self(memory, *given))
 
     def __call__(self, memory, *given):
         if self.meanwhile:
@@ -259,21 +259,21 @@ def test_whoever_is_killed_while_storing_has_one_draw_at_most(home, step, after)
     shuffler = Shuffler(OPEN)
     child = os.fork()
     if child == 0:
-        act = getattr(Memory, step)
+        act = getattr(DeviceMemory, step)
 
         def killed(*given):
             if after:
                 act(*given)
             os._exit(9)
 
-        setattr(Memory, step, killed)
+        setattr(DeviceMemory, step, killed)
         device(shuffler, home).send(ANSWERS[0])
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     is_stored = (step, after) != ("keep", False)
     assert bool(list(home.glob("*.upload"))) == is_stored
     assert device(shuffler, home).send(ANSWERS[1]).resumed == is_stored
-    assert len(set(shuffler.bodies)) == 1 and Memory(home).has(OPEN)
+    assert len(set(shuffler.bodies)) == 1 and DeviceMemory(home).has(OPEN)
 
 
 def test_everything_is_on_disk_before_the_first_byte_leaves(home, answers):
@@ -282,7 +282,9 @@ def test_everything_is_on_disk_before_the_first_byte_leaves(home, answers):
 
     def watched(request):
         if request.method == "POST":
-            seen.append((Memory(home).stored(OPEN) == request.read(), Memory(home).has(OPEN)))
+            seen.append(
+                (DeviceMemory(home).stored(OPEN) == request.read(), DeviceMemory(home).has(OPEN))
+            )
         return handled(request)
 
     shuffler.handled = watched

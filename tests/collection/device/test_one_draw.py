@@ -12,7 +12,7 @@ import pytest
 
 from incrowd.collection.device import sending
 from incrowd.collection.device.device import Device
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.errors import IncrowdError
 from tests.oracles.draws import Coins, delta, law, of_draws, one_question, opened, paths
@@ -140,7 +140,7 @@ def test_two_windows_have_one_draw(home, step):
 
     def both(one, shuffler, answer):
         other = device(shuffler, one.memory.folder, code=CODE)
-        act, first = getattr(Memory, step), [True]
+        act, first = getattr(DeviceMemory, step), [True]
 
         def meanwhile(memory, *given):
             if first:
@@ -148,7 +148,7 @@ def test_two_windows_have_one_draw(home, step):
                 other.send({"smokes": answer})
             return act(memory, *given)
 
-        with mock.patch.object(Memory, step, meanwhile), suppress(IncrowdError):
+        with mock.patch.object(DeviceMemory, step, meanwhile), suppress(IncrowdError):
             one.send({"smokes": answer})
 
     assert exact_delta(home, both) == 0.0

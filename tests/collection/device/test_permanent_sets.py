@@ -5,7 +5,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.device import sending
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.device.sending import pending_answers, plaintexts
 from incrowd.collection.protocol.tokens import TokenRequest, has_entry
@@ -111,7 +111,7 @@ def weekly(**changes):
 def test_from_the_second_round_on_the_local_guarantee_alone_is_promised(tmp_path, bundle_of):
     """Whoever sees who sends in which weeks can match that with what is repeated."""
     once, planned = weekly(), weekly(rounds=3)
-    bundle, memory = bundle_of(once), Memory(tmp_path)
+    bundle, memory = bundle_of(once), DeviceMemory(tmp_path)
     assert promised(bundle).guarantee.analysis == "blanket"
     assert "Permanent responses" in dict(terms(bundle, promised(bundle)))
     memory.note(bundle)

@@ -10,7 +10,7 @@ import pytest
 
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
-from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.protocol import tokens
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.sealed import unseal
@@ -55,7 +55,7 @@ def test_one_upload_has_a_token_for_each_slot(home, answers):
         reports = [plain for slot, plain in found if slot == number and plain.message is not None]
         assert all(plain.message == number for plain in reports)
         assert message.cells or len(reports) == message.copies
-    assert not list(home.glob("*.*")) and Memory(home).has(bundle())
+    assert not list(home.glob("*.*")) and DeviceMemory(home).has(bundle())
 
 
 def test_envelopes_are_in_a_new_order(home, answers):
@@ -126,7 +126,12 @@ def test_an_upload_with_fewer_envelopes_is_refused(home, answers):
 
 # --- a kill at every step ------------------------------------------------------------------------
 
-STEPS = ((Memory, "keep"), (Memory, "_note"), (Memory, "drop"), (Connection, "ask"))
+STEPS = (
+    (DeviceMemory, "keep"),
+    (DeviceMemory, "_note"),
+    (DeviceMemory, "drop"),
+    (Connection, "ask"),
+)
 
 
 class Killed(BaseException):
@@ -161,7 +166,7 @@ def run(home, number, after):
             one.send(ANSWERS[0])
         except Killed:
             killed = True
-    if (killed and not Memory(home).has(bundle())) or kept(home):
+    if (killed and not DeviceMemory(home).has(bundle())) or kept(home):
         device(services, home, code=CODE).send(ANSWERS[1])
     return services, killed
 
@@ -176,20 +181,20 @@ def test_a_device_that_is_killed_goes_on_with_the_same_bytes(home, number, after
     assert killed == (number < KILLS - 1)
     assert len(set(services.sent_to("/tokens"))) == 1
     assert len(set(services.sent_to("/upload"))) == len(services.stored) == 1
-    assert kept(home) == [] and Memory(home).has(bundle())
+    assert kept(home) == [] and DeviceMemory(home).has(bundle())
 
 
 def test_a_device_that_stores_too_late_would_blind_anew(home):
     """The wrong order: what it stores after the request is lost, and its code with it."""
-    keep = Memory.keep
+    keep = DeviceMemory.keep
 
     def too_late(self, of, upload):
         if not isinstance(upload, Pending):
             keep(self, of, upload)
 
     with (
-        mock.patch.object(Memory, "keep", too_late),
-        mock.patch.object(Memory, "_note"),
+        mock.patch.object(DeviceMemory, "keep", too_late),
+        mock.patch.object(DeviceMemory, "_note"),
         pytest.raises(ProtocolError, match="invitation was already used"),
     ):
         run(home, 2, after=True)
@@ -214,7 +219,7 @@ def test_an_unknown_code_may_be_typed_again(home, answers):
     services = Services(CODES[1:])
     with pytest.raises(ProtocolError, match="check each character"):
         device(services, home, code=CODE).send(answers)
-    assert kept(home) == [".pending"] and Memory(home).has(bundle())
+    assert kept(home) == [".pending"] and DeviceMemory(home).has(bundle())
     assert device(services, home, code=CODES[1].decode()).send(ANSWERS[1]).resumed
     requests = services.sent_to("/tokens")
     assert [each[32:48] for each in requests] == [CODES[0], CODES[0], CODES[1]]

@@ -5,7 +5,7 @@ from unittest import mock
 import pytest
 
 from incrowd.collection.inviter import keeper, setup
-from incrowd.collection.inviter.store import Decision, InviterStore
+from incrowd.collection.inviter.store import InviterStore, SigningDecision
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol.mixing import Invitations
 from incrowd.collection.protocol.signed import Signed
@@ -143,7 +143,7 @@ def test_a_request_that_waits_while_it_closes_is_not_counted_later(inviter):
     """The decision is made in the transaction: after the statement, no code gets tokens."""
     prepared = inviter.store.prepare(TokenRequest.parse(pending().request, bundle()))
     inviter.keeper._close()
-    assert inviter.store.take([prepared]) == [Decision.CLOSED]
+    assert inviter.store.take([prepared]) == [SigningDecision.CLOSED]
 
 
 def test_everything_is_gone_after_disposal(inviter):

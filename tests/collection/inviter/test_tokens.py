@@ -12,9 +12,9 @@ from incrowd.collection.inviter import app, signing
 from incrowd.collection.inviter.store import (
     MOST_ANSWERS,
     CodeState,
-    Decision,
     InviterStore,
     PreparedRequest,
+    SigningDecision,
     decide,
 )
 from incrowd.collection.mixer.store.keys import FullError
@@ -129,7 +129,7 @@ def test_a_kill_between_commit_and_answer_changes_nothing(inviter):
 def test_signing_before_the_commit_would_answer_two_requests(inviter):
     """The wrong order: a process that is killed after the answer forgets it."""
     one, other = pending(), pending()
-    with mock.patch.object(InviterStore, "take", lambda *_: [Decision.SIGN]):
+    with mock.patch.object(InviterStore, "take", lambda *_: [SigningDecision.SIGN]):
         inviter.start()
         assert inviter.post(one.request)[0] == 200
     inviter.start()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-from incrowd.collection.mixer.app import Counted
+from incrowd.collection.mixer.app import StrataCounts
 from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import StoreError
@@ -273,7 +273,7 @@ def test_no_count_tells_of_one_person_however_small_the_crowd(merging):
 def test_counts_are_multiples_of_the_reserve(merging, reserve, shown):
     bundle = MERGED.model_copy(update={"reserve": reserve})
     store = SimpleNamespace(bundle=bundle, strata=lambda: (StratumState(0, "open", None, 250),))
-    assert Counted(store, lambda: merging.now).people() == {0: shown}
+    assert StrataCounts(store, lambda: merging.now).people() == {0: shown}
 
 
 @pytest.mark.parametrize("name", ["application/octet-stream", "Application/OCTET-Stream"])

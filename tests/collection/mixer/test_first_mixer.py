@@ -24,7 +24,7 @@ from incrowd.collection.mixer import keeper, setup
 from incrowd.collection.mixer.store import tables, writing
 from incrowd.collection.mixer.store.keys import Secrets, StoreError
 from incrowd.collection.mixer.store.store import Store
-from incrowd.collection.mixer.store.writing import Outcome
+from incrowd.collection.mixer.store.writing import UploadOutcome
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import FirstMixerSettings, ShufflerSettings
@@ -143,7 +143,7 @@ def test_two_processes_do_not_admit_a_nonce_twice(site):
         return dict.fromkeys(known, False) if next(stale, False) else known
 
     with mock.patch.object(writing, "_codes", too_early):
-        assert site.store.take([other]) == [Outcome.CODE_USED]
+        assert site.store.take([other]) == [UploadOutcome.CODE_USED]
     assert next(stale, None) is None and site.store.strata()[0].people == 1
 
 
@@ -248,7 +248,7 @@ def test_an_upload_in_flight_is_refused_after_closing(site):
     site.collector.away = True
     site.look_at("closes")
     for stratum in range(3):
-        assert late(site, upload(MIXERS, 999, stratum, 999)) is Outcome.CLOSED
+        assert late(site, upload(MIXERS, 999, stratum, 999)) is UploadOutcome.CLOSED
 
 
 def test_a_mixer_that_keeps_small_strata_signs_a_second_batch(site):
@@ -267,7 +267,7 @@ def test_what_arrives_while_it_is_decided_is_decided_again(site):
             decided = decide(strata)
             if waiting and decided[0]:
                 waiting.clear()
-                assert late(site, last) is Outcome.STORED
+                assert late(site, last) is UploadOutcome.STORED
             return decided
 
         return close(store, slowly)

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.store import tables
-from incrowd.collection.mixer.store.writing import Outcome
+from incrowd.collection.mixer.store.writing import UploadOutcome
 from incrowd.collection.protocol.upload import Upload
 from tests.collection.mixer.conftest import INVITED, MERGED, Site, sealed, upload
 
@@ -64,8 +64,8 @@ def test_processes_that_share_a_database_store_everybody_once(tmp_path, postgres
 
     with ThreadPoolExecutor(4) as pool:
         outcomes = [one for found in pool.map(process, range(4)) for one in found]
-    assert outcomes.count(Outcome.STORED) == PEOPLE
-    assert outcomes.count(Outcome.REPEATED) == 3 * PEOPLE
+    assert outcomes.count(UploadOutcome.STORED) == PEOPLE
+    assert outcomes.count(UploadOutcome.REPEATED) == 3 * PEOPLE
     assert [s.people for s in site.store.strata()] == [PEOPLE // 2] * 2
     site.look_at("closes")
     came = [each for _, reports in site.collector.releases().values() for each in reports]
@@ -86,9 +86,9 @@ def test_closing_waits_for_uploads_in_flight_and_shuts_out_the_next(tmp_path, po
             mine = upload(MERGED, f"{seed} {number}")
             [outcome] = store.take([mine])
             outcomes.add(outcome)
-            if outcome is Outcome.CLOSED:
+            if outcome is UploadOutcome.CLOSED:
                 break
-            stored += [mine] if outcome is Outcome.STORED else []
+            stored += [mine] if outcome is UploadOutcome.STORED else []
             time.sleep(0.002)  # on a busy machine, senders without pauses would hold up the closing
         store.engine.dispose()
         return stored, outcomes
@@ -103,7 +103,7 @@ def test_closing_waits_for_uploads_in_flight_and_shuts_out_the_next(tmp_path, po
     [(_, (signed, reports))] = site.collector.releases().items()
     assert signed.header.people == len(kept)
     assert sorted(reports) == sorted(each for one in kept for each in one.sealed)
-    assert all(Outcome.CLOSED in outcomes for _, outcomes in found), "nobody came too late"
+    assert all(UploadOutcome.CLOSED in outcomes for _, outcomes in found), "nobody came too late"
     site.close()
 
 
@@ -114,7 +114,7 @@ def send_until_closed(settings, seed, pipe):
         outcomes[number] = store.take(at_once(seed, number))
         if number == 9:
             pipe.send("ready")
-        if Outcome.CLOSED in outcomes[number]:
+        if UploadOutcome.CLOSED in outcomes[number]:
             break
     store.engine.dispose()
     pipe.send(outcomes)
@@ -137,13 +137,13 @@ def test_two_processes_and_a_closing_lose_nobody_and_count_nobody_twice(tmp_path
     assert [pipe.recv() for pipe in pipes] == ["ready"] * 2
     site.look_at("closes")
     told = [pipe.recv() for pipe in pipes]
-    assert all(Outcome.CLOSED in found[max(found)] for found in told), "nobody came too late"
+    assert all(UploadOutcome.CLOSED in found[max(found)] for found in told), "nobody came too late"
     stored = Counter(
         one
         for seed, found in enumerate(told)
         for number, outcomes in found.items()
         for one, outcome in zip(at_once(seed, number), outcomes, strict=True)
-        if outcome is Outcome.STORED
+        if outcome is UploadOutcome.STORED
     )
     assert set(stored.values()) == {1}, "an upload of both is stored by one of them"
     released = site.collector.releases().values()

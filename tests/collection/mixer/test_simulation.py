@@ -15,7 +15,7 @@ from sqlalchemy import update
 from incrowd.collection.mixer.store import tables, writing
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store
-from incrowd.collection.mixer.store.writing import Outcome
+from incrowd.collection.mixer.store.writing import UploadOutcome
 from tests.conftest import slowly
 from tests.oracles.mixing import MERGED, two_mixers
 from tests.oracles.simulation import Simulation
@@ -89,7 +89,7 @@ def counter_outside():
             found = accept(store, uploads, thorough)
         c = tables.counts.c
         for upload_, outcome in zip(uploads, found or (), strict=False):
-            if outcome is Outcome.STORED:
+            if outcome is UploadOutcome.STORED:
                 with store._writing() as connection:
                     change = update(tables.counts).where(c.stratum == upload_.stratum)
                     connection.execute(change.values(people=c.people + 1))
@@ -106,7 +106,7 @@ def answered_before_commit():
         try:
             return accept(store, uploads, thorough)
         except StoreError:
-            return [Outcome.STORED] * len(uploads)
+            return [UploadOutcome.STORED] * len(uploads)
 
     return mock.patch.object(Store, "_accept", wrong)
 

@@ -9,7 +9,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.places import Places, load_private
+from incrowd.collection.collector.places import CollectorPlaces, load_private
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.page.files import asked_in, page_files, shipped
@@ -115,11 +115,13 @@ def visit(folder, shots=None):
         given |= {"quantum": quantum.link}
         found = in_browser("survey_page.mjs", given)
     signed, start = read_start(folder / "0.release", Header)
-    private = load_private(Places(folder / "collector").private, bundle)
+    private = load_private(CollectorPlaces(folder / "collector").private, bundle)
     release = (folder / "0.release", start, signed, bundle, private, folder / "opened")
     open_release(*release, workers=1)
     about = {"bundle": bundle, "host": host, "opened": folder / "opened"}
-    private = load_private(Places(folder / "post-quantum" / "collector").private, quantum.bundle)
+    private = load_private(
+        CollectorPlaces(folder / "post-quantum" / "collector").private, quantum.bundle
+    )
     about |= {"quantum_bundle": quantum.bundle, "quantum_private": private}
     return SimpleNamespace(**found, **about, shuffler=shuffler)
 

@@ -6,12 +6,12 @@ import pytest
 
 from incrowd.accountant.channels.registry import CHANNELS
 from incrowd.accountant.codes import WorstPair
-from incrowd.plans.message import Cells, JointReport
+from incrowd.plans.message import CellsMessage, JointReport
 from incrowd.plans.plan import Assumption, Collected, EarlierPlan, Guarantee, Plan
 from incrowd.survey.codes import Codes
 from incrowd.survey.formulas import Formula
 from incrowd.survey.questions import TYPES
-from incrowd.survey.written import Group, Privacy, Table, Written
+from incrowd.survey.written import Group, Privacy, Table, WrittenSurvey
 from tests.oracles.recorded import VECTORS
 
 PAGE = (VECTORS.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -41,9 +41,9 @@ def fields(*kinds):
 
 TABLES = {
     "plan": [Plan],
-    "survey": [Written],
+    "survey": [WrittenSurvey],
     "question": list(TYPES.values()),
-    "message": [JointReport, Cells],
+    "message": [JointReport, CellsMessage],
     "guarantee": [Guarantee],
     "earlier": [EarlierPlan],
 }

@@ -18,7 +18,7 @@ from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, Private
 from incrowd.collection.protocol.signed import Signed, prove_cheating
 from incrowd.collection.protocol.upload import check_code, new_code, parse_upload, upload_length
 from incrowd.errors import ProtocolError
-from incrowd.plans import Cells, Plan
+from incrowd.plans import CellsMessage, Plan
 from incrowd.survey import Amount
 from tests.collection.protocol.conftest import INVITED, OPEN, vectors
 from tests.oracles import make_vectors, wire
@@ -107,7 +107,7 @@ def test_reports_are_the_records_with_their_flips(person):
     plan = Plan.load(make_vectors.VECTORS / "plan.json")
     for message, given in zip(plan.messages, person["messages"], strict=True):
         reports = [int.from_bytes(hexed(each), "little") for each in given["reports"]]
-        if isinstance(message, Cells):
+        if isinstance(message, CellsMessage):
             assert set(reports) == set(given["chosen"]) ^ set(given["flipped"])
             continue
         record = int.from_bytes(hexed(given["record"]), "little")

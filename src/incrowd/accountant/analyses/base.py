@@ -11,14 +11,14 @@ import numpy as np
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.curves import STEPS
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import LEAST_DELTA
 from incrowd.accountant.schema import Contribution, as_contribution, check_promise
 from incrowd.accountant.search import (
     CLOSE,
     MIDDLE,
-    Bound,
-    Family,
+    BoundFunction,
+    NoiseFamily,
     first_epsilon,
     gaussian_signal,
     smallest,
@@ -30,14 +30,14 @@ CLOSE_COMPOSED = 0.996  # as `CLOSE`, for compositions, whose bounds are looser
 LARGEST_EPSILON = 699.0  # in a crowd, so that e^epsilon is finite
 
 
-class Result(NamedTuple):
+class AnalysisResult(NamedTuple):
     """delta at some epsilon, and the pair of records (and the crowd) that attains it.
 
     worst: one pair for each kind of report, if several were composed. by: the analysis that gave
     the bound, if it is not the one that was called.
     """
 
-    delta: Bounds
+    delta: DeltaBounds
     worst: tuple[WorstPair, ...]
     by: str = ""
 
@@ -63,7 +63,7 @@ class Analysis(ABC):
     below_limit: float = 1.0
 
     @abstractmethod
-    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
         """Return delta at epsilon; the upper bound is certified."""
 
     def bound(self, sent: Contribution, crowd: int, epsilon: float, steps: int = STEPS) -> float:
@@ -93,7 +93,9 @@ class Analysis(ABC):
         bounds = self.bounds(sent, crowd, list(tries)) / -np.expm1(tries - epsilon)
         return min(float(bounds.min()), 1.0)
 
-    def figures(self, sent: Contribution, crowd: int, epsilon: float) -> tuple[Result, float]:
+    def figures(
+        self, sent: Contribution, crowd: int, epsilon: float
+    ) -> tuple[AnalysisResult, float]:
         """Return the certificate and eta; subclasses may compute both at once."""
         return self.certificate(sent, crowd, epsilon), self.eta(sent, crowd, epsilon)
 
@@ -109,7 +111,7 @@ class Analysis(ABC):
         highest = min(sent.local_epsilon, LARGEST_EPSILON) if self.shuffled else sent.local_epsilon
         return first_epsilon(bound, delta, highest)
 
-    def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
+    def noise(self, family: NoiseFamily, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """Return the smallest noise for which what is sent has (epsilon, delta), certified.
 
         Raises PrivacyError if no noise is enough, or if a value is out of range.
@@ -124,7 +126,7 @@ class Analysis(ABC):
         phases = [(quick, ROUGH), (sharp, close), (certified, close)]
         return smallest(family, crowd, epsilon, delta, phases)
 
-    def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
+    def search_bounds(self, crowd: int, epsilon: float) -> tuple[BoundFunction, BoundFunction]:
         """Return a quick and a sharp bound of delta, both for searching only."""
         return (
             lambda sent: self.bound(sent, crowd, epsilon, QUICK),

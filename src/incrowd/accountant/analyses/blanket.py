@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from incrowd.accountant.analyses.composing import CrowdPairs
-from incrowd.accountant.pairs import Candidate, blanket_candidates
+from incrowd.accountant.pairs import PairRatios, blanket_candidates
 from incrowd.accountant.schema import Schema
 
 FEW_CLASSES = 40  # classes of pairs of records
@@ -15,11 +15,11 @@ class Blanket(CrowdPairs):
     name = "blanket"
     assumption = "whole-crowd"
 
-    def candidates(self, schema: Schema) -> list[Candidate]:
+    def candidates(self, schema: Schema) -> list[PairRatios]:
         """Every class of pairs of records, in either order."""
         return blanket_candidates(schema)
 
-    def few(self, schema: Schema) -> list[Candidate]:
+    def few(self, schema: Schema) -> list[PairRatios]:
         """If there are many, a few pairs that cover all of them."""
         return blanket_candidates(schema, FEW_CLASSES)
 

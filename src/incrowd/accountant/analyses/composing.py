@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.accountant.analyses.base import LARGEST_EPSILON, QUICK, Analysis, Result
+from incrowd.accountant.analyses.base import LARGEST_EPSILON, QUICK, Analysis, AnalysisResult
 from incrowd.accountant.analyses.local import LOCAL
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.codes import WorstPair
-from incrowd.accountant.composition import Delta, PrivacyCurve
+from incrowd.accountant.composition import DeltaFunction, PrivacyCurve
 from incrowd.accountant.curves import STEPS, Orders, composed_curve, composed_delta
 from incrowd.accountant.numerics.precision import LEAST_COMPOSED, LEAST_PER_REPORT
-from incrowd.accountant.pairs import Candidate
+from incrowd.accountant.pairs import PairRatios
 from incrowd.accountant.schema import Contribution, Schema
-from incrowd.accountant.search import Bound, first_epsilon
+from incrowd.accountant.search import BoundFunction, first_epsilon
 from incrowd.accountant.worst import largest_bound, likely_worst, worst_delta
 
 SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi) if the loss is normal
@@ -26,7 +26,7 @@ class Composing(Analysis):
     """An analysis of one report; the privacy curves of several reports are composed."""
 
     @abstractmethod
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
         """delta of one report at epsilon; the upper bound is certified."""
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
@@ -64,12 +64,12 @@ class Composing(Analysis):
         """The privacy curve of everything one person sends."""
         return composed_curve(self, sent, crowd, steps)
 
-    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
         """delta of one report, or of the composition of several."""
         if not sent.reports:
             return LOCAL.certificate(sent, crowd, epsilon)
         if sent.single is None:
-            return Result(*composed_delta(self, sent, crowd, epsilon))
+            return AnalysisResult(*composed_delta(self, sent, crowd, epsilon))
         return self.one(sent.single, crowd, epsilon)
 
     def bound(self, sent: Contribution, crowd: int, epsilon: float, steps: int = STEPS) -> float:
@@ -111,7 +111,7 @@ class Composing(Analysis):
             return max(LEAST_COMPOSED, LEAST_PER_REPORT * sent.copies)
         return super().least_delta(sent)
 
-    def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
+    def search_bounds(self, crowd: int, epsilon: float) -> tuple[BoundFunction, BoundFunction]:
         """For several reports, compositions of estimates; the quick one is coarser.
 
         The estimates of bits use homogeneous crowds. These need nearly as much noise as the worst
@@ -134,10 +134,10 @@ class CrowdPairs(Composing):
     """An analysis that tries pairs of records, each in a crowd, for one report."""
 
     @abstractmethod
-    def candidates(self, schema: Schema) -> list[Candidate]:
+    def candidates(self, schema: Schema) -> list[PairRatios]:
         """The pairs that can be the worst for one report. Raises PrivacyError for too many."""
 
-    def few(self, schema: Schema) -> list[Candidate]:
+    def few(self, schema: Schema) -> list[PairRatios]:
         """So few pairs that all of them can be tried at every dot of a curve."""
         return self.candidates(schema)
 
@@ -154,10 +154,10 @@ class CrowdPairs(Composing):
         likely = [likely_worst(self.few(schema), crowd, 0.0)]
         return SPREAD_OF_LOSS * roughly(likely, crowd)(0.0)
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
         """delta of the worst pair."""
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
-        return Result(largest.delta, (largest.candidate.pair,))
+        return AnalysisResult(largest.delta, (largest.candidate.pair,))
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """A quick certified upper bound of delta for one report."""
@@ -175,12 +175,12 @@ class CrowdPairs(Composing):
                 return epsilon
             tried.append(worst)
 
-    def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
+    def search_bounds(self, crowd: int, epsilon: float) -> tuple[BoundFunction, BoundFunction]:
         """For one report, both use only the pair that is worst at the quick bound's first call."""
         coarse, fine = super().search_bounds(crowd, epsilon)
         place: int | None = None
 
-        def likely(schema: Schema) -> list[Candidate]:
+        def likely(schema: Schema) -> list[PairRatios]:
             candidates = self.candidates(schema)
             return candidates if place is None else candidates[place : place + 1] or candidates
 
@@ -201,6 +201,6 @@ class CrowdPairs(Composing):
         return quick, sharp
 
 
-def roughly(candidates: list[Candidate], crowd: int) -> Delta:
+def roughly(candidates: list[PairRatios], crowd: int) -> DeltaFunction:
     """The largest bound of the candidates at any epsilon, for the dots of a curve."""
     return lambda epsilon: largest_bound(candidates, crowd, epsilon, sharp=False)[0]

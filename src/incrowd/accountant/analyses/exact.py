@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from incrowd.accountant import enumeration, one_bit
-from incrowd.accountant.analyses.base import Result
+from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.channels.base import ROUNDING
 from incrowd.accountant.channels.bit import Bit, as_bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import Held, WorstPair
 from incrowd.accountant.enumeration import Case
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import ENUMERATED
 from incrowd.accountant.one_bit import WORST_TOLERANCE, typical_spread, worst_crowd
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema, as_flip, flip_of
@@ -33,7 +33,7 @@ class Exact(Composing):
     assumption = "every-crowd-tried"
     scalable = False
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
         """The largest delta over all collections, and the collection that attains it.
 
         Raises PrivacyError if there are several kinds of questions, a channel of several bits is
@@ -46,7 +46,7 @@ class Exact(Composing):
         largest = worst_crowd(channel, crowd, epsilon, tolerance)
         held = ((0, crowd - 1 - largest.ones), (1, largest.ones))
         worst = _worst_pair((largest.x, 1 - largest.x), held, 1)
-        return Result(Bounds(largest.lower, largest.lower, largest.upper), (worst,))
+        return AnalysisResult(DeltaBounds(largest.lower, largest.lower, largest.upper), (worst,))
 
     def bit(self, schema: Schema) -> Bit:
         """The channel of the bit. Raises PrivacyError unless the report is one bit."""
@@ -64,7 +64,9 @@ class Exact(Composing):
         """P[privacy ratio > e^epsilon], from `figures`."""
         return self.figures(sent, crowd, epsilon)[1]
 
-    def figures(self, sent: Contribution, crowd: int, epsilon: float) -> tuple[Result, float]:
+    def figures(
+        self, sent: Contribution, crowd: int, epsilon: float
+    ) -> tuple[AnalysisResult, float]:
         """The largest delta and eta over all collections.
 
         For several reports, or one bit in a crowd of more than a million, eta is only a bound.
@@ -89,7 +91,7 @@ def _too_many(channel: Bit | None, crowd: int) -> bool:
     return channel is not None and (crowd > MOST_PEOPLE or not channel.symmetric)
 
 
-def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Result, float]:
+def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[AnalysisResult, float]:
     domain, channel = _single(schema)
     if domain == FREE_BIT:
         cases = one_bit.one_bit(channel, crowd, epsilon)
@@ -100,9 +102,9 @@ def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Resul
         eta = eta_case.value
     exact, slack = largest.value, ENUMERATED
     lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
-    bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
+    bounds = DeltaBounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
     worst = _worst_pair(largest.pair, largest.others, domain.bits)
-    return Result(bounds, (worst,)), eta
+    return AnalysisResult(bounds, (worst,)), eta
 
 
 def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
@@ -115,7 +117,7 @@ def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
     return case._replace(doubt=case.value - value)
 
 
-def _worst_pair(pair: enumeration.Pair, held: enumeration.Others, bits: int) -> WorstPair:
+def _worst_pair(pair: enumeration.RecordPair, held: enumeration.Others, bits: int) -> WorstPair:
     x, other = (f"{record:0{bits}b}" for record in pair)
     others = (Held(record=f"{record:0{bits}b}", people=n) for record, n in sorted(held) if n)
     return WorstPair(code="collection", records=(x, other), others=tuple(others))

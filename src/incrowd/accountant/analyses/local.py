@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from incrowd.accountant import local_ratios
-from incrowd.accountant.analyses.base import Analysis, Result
+from incrowd.accountant.analyses.base import Analysis, AnalysisResult
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import grown
 from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.schema import Contribution, check_promise
-from incrowd.accountant.search import Family, smallest_local
+from incrowd.accountant.search import NoiseFamily, smallest_local
 
 LARGEST = 300.0  # an epsilon whose exponential can still be multiplied
 
@@ -23,7 +23,7 @@ class Local(Analysis):
     assumption = "nobody-trusted"
     shuffled = False
 
-    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
         """delta at epsilon; it does not depend on the crowd, and includes one person's redraws."""
         candidates = local_candidates(sent)
         low = high = 0.0
@@ -38,15 +38,15 @@ class Local(Analysis):
                 for side in (-1, 1)
             )
             high = grown(high, sent.redraws)
-        bounds = Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
-        return Result(bounds, (candidates[0].pair,))
+        bounds = DeltaBounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
+        return AnalysisResult(bounds, (candidates[0].pair,))
 
     def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
         """The exact P[ratio > e^epsilon], at most 1."""
         candidates = local_candidates(sent)
         return min(max(local_ratios.eta(one.ratios, epsilon) for one in candidates), 1.0)
 
-    def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
+    def noise(self, family: NoiseFamily, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """The smallest noise with that local epsilon; delta is 0 and the crowd does not matter."""
         check_promise(2, epsilon, delta)
         return smallest_local(family, epsilon)

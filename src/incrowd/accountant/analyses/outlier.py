@@ -7,10 +7,10 @@ to both orders.
 
 from __future__ import annotations
 
-from incrowd.accountant.analyses.base import Result
+from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.analyses.composing import CrowdPairs, roughly
 from incrowd.accountant.curves import Orders, symmetric
-from incrowd.accountant.pairs import Candidate, largest_eta, outlier_candidates
+from incrowd.accountant.pairs import PairRatios, largest_eta, outlier_candidates
 from incrowd.accountant.schema import Contribution, Schema
 from incrowd.accountant.worst import likely_worst, worst_delta
 
@@ -22,7 +22,7 @@ class Outlier(CrowdPairs):
     assumption = "crowd-alike"
     proved = False
 
-    def candidates(self, schema: Schema) -> list[Candidate]:
+    def candidates(self, schema: Schema) -> list[PairRatios]:
         """The largest relations of x, x', and z."""
         return outlier_candidates(schema)
 
@@ -41,7 +41,9 @@ class Outlier(CrowdPairs):
         """
         return self.figures(sent, crowd, epsilon)[1]
 
-    def figures(self, sent: Contribution, crowd: int, epsilon: float) -> tuple[Result, float]:
+    def figures(
+        self, sent: Contribution, crowd: int, epsilon: float
+    ) -> tuple[AnalysisResult, float]:
         """The certificate, and eta of the same relation."""
         schema = sent.single
         if schema is None:
@@ -49,7 +51,7 @@ class Outlier(CrowdPairs):
             return certificate, self.eta_bound(sent, crowd, epsilon)
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
         chance = largest_eta(largest.candidate.ratios, schema, crowd, epsilon)
-        return Result(largest.delta, (largest.candidate.pair,)), chance
+        return AnalysisResult(largest.delta, (largest.candidate.pair,)), chance
 
 
 OUTLIER = Outlier()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from incrowd.accountant import seat
-from incrowd.accountant.analyses.base import Result
+from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.analyses.exact import one_bit_channel
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.curves import Orders
-from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.schema import Schema
 
 SEARCHED = 6  # classes of records that a search uses
@@ -21,10 +21,10 @@ class Seat(Composing):
     assumption = "whole-crowd"
     below_limit = 0.97  # by experiment: 0.985 for copies of two bits
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
         """delta of the worst class of records; the bound is a closed formula, so not refined."""
         bound = seat.bound(schema, crowd, epsilon)
-        return Result(Bounds(*[bound.delta] * 3), (bound.worst,))
+        return AnalysisResult(DeltaBounds(*[bound.delta] * 3), (bound.worst,))
 
     def bit(self, schema: Schema) -> Bit | None:
         """Reports of one bit are composed as in `exact`, whose bounds are the smallest."""

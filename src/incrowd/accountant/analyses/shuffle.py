@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from incrowd.accountant.analyses.base import Analysis, Result
+from incrowd.accountant.analyses.base import Analysis, AnalysisResult
 from incrowd.accountant.analyses.blanket import BLANKET
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.analyses.exact import EXACT, one_bit_channel
@@ -14,10 +14,10 @@ from incrowd.accountant.analyses.seat import SEAT
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import WorstPair
-from incrowd.accountant.composition import Delta
+from incrowd.accountant.composition import DeltaFunction
 from incrowd.accountant.curves import Orders
 from incrowd.accountant.schema import Contribution, Schema, as_contribution
-from incrowd.accountant.search import Family
+from incrowd.accountant.search import NoiseFamily
 from incrowd.errors import PrivacyError
 
 PROBES = (0.0, 3.0)  # in spreads of all losses together: where bounds are compared
@@ -35,7 +35,7 @@ class Shuffle(Composing):
     assumption = "whole-crowd"
     below_limit = 0.97  # by experiment: 0.985 for copies of two bits
 
-    def one(self, schema: Schema, crowd: int, epsilon: float) -> Result:
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
         """The smallest certificate of one report. Raises PrivacyError if no analysis has one."""
         first, _ = _of_one(schema)
         certificate = None
@@ -56,7 +56,7 @@ class Shuffle(Composing):
         )
         return min(*tried, *others)
 
-    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> Result:
+    def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
         """For several reports their composition, unless the local bound is smaller."""
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
@@ -73,7 +73,7 @@ class Shuffle(Composing):
         each of them is valid, and the others would cost as much and gain nothing. For searching,
         the bound that is the smallest at the spread is enough.
         """
-        tried: dict[str, tuple[Delta, WorstPair]] = {}
+        tried: dict[str, tuple[DeltaFunction, WorstPair]] = {}
         for by in _of_one(schema):
             with suppress(PrivacyError):
                 forward, _, worst = by.orders(schema, crowd, spread, search)
@@ -99,7 +99,7 @@ class Shuffle(Composing):
                 return last.spread(schema, crowd)
         return first.spread(schema, crowd)
 
-    def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
+    def noise(self, family: NoiseFamily, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """The smallest noise; for one report never larger than the result for `blanket`."""
         flip = super().noise(family, crowd, epsilon, delta)
         sent = as_contribution(family(flip))
@@ -114,7 +114,7 @@ def _of_one(schema: Schema) -> tuple[Composing, Composing]:
     return (SEAT if one_bit_channel(schema) is None else EXACT), BLANKET
 
 
-def _or_one(delta: Delta, epsilon: float) -> float:
+def _or_one(delta: DeltaFunction, epsilon: float) -> float:
     """The bound, or 1 if it cannot be computed."""
     try:
         return delta(epsilon)
@@ -127,17 +127,19 @@ def _quick(by: Analysis, sent: Contribution, crowd: int, epsilon: float) -> floa
     return _or_one(lambda e: by.bound(sent, crowd, e), epsilon)
 
 
-def _named(by: Analysis, result: Result) -> Result:
-    return Result(result.delta, tuple(pair.named(by.name) for pair in result.worst), by.name)
+def _named(by: Analysis, result: AnalysisResult) -> AnalysisResult:
+    return AnalysisResult(
+        result.delta, tuple(pair.named(by.name) for pair in result.worst), by.name
+    )
 
 
 def _least(
-    best: Result | None,
+    best: AnalysisResult | None,
     sent: Contribution,
     crowd: int,
     epsilon: float,
     others: tuple[Analysis, ...] = (BLANKET, LOCAL),
-) -> Result:
+) -> AnalysisResult:
     """The best result, or that of another analysis if its delta is smaller.
 
     Raises PrivacyError if there is no best result and no other analysis has one.

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.accountant.channels.base import (
+    AnswerCodes,
     Channel,
-    Codes,
+    ChannelMatrix,
     Coins,
-    Integers,
-    Matrix,
-    Packed,
+    ExactIntegers,
+    PackedBits,
     rounded_up,
 )
 from incrowd.arguments import checked_class
@@ -26,7 +26,7 @@ from incrowd.errors import AnswersError, InWords, PrivacyError
 
 MOST_RELATIONS = 1 << 13  # of three answers; each is listed with the probabilities of all reports
 
-Answers = tuple[int, ...]
+AnswerNumbers = tuple[int, ...]
 
 
 class Laws(NamedTuple):
@@ -36,8 +36,8 @@ class Laws(NamedTuple):
     equivalent reports a row represents. Both have shape (reports,).
     """
 
-    numerators: Integers
-    least: Integers
+    numerators: ExactIntegers
+    least: ExactIntegers
     ways: npt.NDArray[np.int64]
 
 
@@ -55,16 +55,16 @@ class AnswerChannel(Channel):
 
     @property
     @abstractmethod
-    def numerators(self) -> Integers:
+    def numerators(self) -> ExactIntegers:
         """P(report r | answer x) times `denominator`: Python integers, shape (options, options)."""
 
     @cached_property
-    def pairs(self) -> tuple[Answers, ...]:
+    def pairs(self) -> tuple[AnswerNumbers, ...]:
         """Two different answers (x, x'); of pairs with equal laws of reports only the first."""
         return self._different(permutations(range(self.options), 2))
 
     @cached_property
-    def equal_or_not(self) -> tuple[Answers, ...]:
+    def equal_or_not(self) -> tuple[AnswerNumbers, ...]:
         """Any two answers (x, x'), like `pairs`.
 
         If x and x' also differ in another question, equal answers to this one may reveal the most.
@@ -72,7 +72,7 @@ class AnswerChannel(Channel):
         return self._different(product(range(self.options), repeat=2))
 
     @cached_property
-    def threes(self) -> tuple[Answers, ...]:
+    def threes(self) -> tuple[AnswerNumbers, ...]:
         """Any answers (x, x', z) that are not all equal, like `pairs`.
 
         Raises PrivacyError if there are too many to list.
@@ -87,8 +87,8 @@ class AnswerChannel(Channel):
         every = product(range(self.options), repeat=3)
         return self._different(answers for answers in every if len(set(answers)) > 1)
 
-    def _different(self, relations: Iterable[Answers]) -> tuple[Answers, ...]:
-        first: dict[object, Answers] = {}
+    def _different(self, relations: Iterable[AnswerNumbers]) -> tuple[AnswerNumbers, ...]:
+        first: dict[object, AnswerNumbers] = {}
         numerators, least = self.numerators.tolist(), self._least.tolist()
         for answers in relations:
             rows = zip(numerators, least, strict=True)
@@ -97,10 +97,10 @@ class AnswerChannel(Channel):
         return tuple(first.values())
 
     @cached_property
-    def _least(self) -> Integers:
+    def _least(self) -> ExactIntegers:
         return np.asarray(self.numerators.min(axis=1))
 
-    def laws(self, answers: Answers) -> Laws:
+    def laws(self, answers: AnswerNumbers) -> Laws:
         """The laws of the reports of these answers, one row per report."""
         ways = np.ones(self.options, np.int64)
         return Laws(self.numerators[:, list(answers)], self._least, ways)
@@ -117,11 +117,11 @@ class AnswerChannel(Channel):
         return math.log1p(float(((x - other) ** 2 / other).sum(axis=0).max())), 0.0
 
     @property
-    def set_rates(self) -> Matrix:
+    def set_rates(self) -> ChannelMatrix:
         """The probability that a bit of the report is set, for each possible answer."""
         return self.matrix
 
-    def reported(self, bits: int) -> Matrix:
+    def reported(self, bits: int) -> ChannelMatrix:
         """E[(1, the report's bits) | record], linear in (1, the record's bits).
 
         Raises PrivacyError unless there is a bit for each option.
@@ -133,7 +133,7 @@ class AnswerChannel(Channel):
         return matrix
 
     @cached_property
-    def inverse(self) -> Matrix:
+    def inverse(self) -> ChannelMatrix:
         """The inverse matrix, as for any channel."""
         return super().inverse
 
@@ -143,14 +143,14 @@ class AnswerChannel(Channel):
         sent = rounded_up(float(self.matrix.diagonal().max()))
         return f"the answer itself is sent with probability {sent} at most, else another one"
 
-    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+    def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
         """Return the reports of records; in both, each row has one set bit."""
         answers = np.unpackbits(packed, axis=1, count=bits, bitorder="little").argmax(axis=1)
         reports = self.chosen(answers.astype(np.int64), coins)
         rows = np.asarray(reports[:, None] == np.arange(bits), np.uint8)
         return np.packbits(rows, axis=1, bitorder="little")
 
-    def chosen(self, answers: Codes, coins: Coins) -> Codes:
+    def chosen(self, answers: AnswerCodes, coins: Coins) -> AnswerCodes:
         """Return a report for each answer, drawn with the exact probabilities.
 
         answers: numbers of options, in an array of any shape. Raises AnswersError if a number is

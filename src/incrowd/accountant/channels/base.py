@@ -46,10 +46,10 @@ def _rounded(value: float, significant: int, rounding: str, whole: bool = False)
     return f"{digits:,f}" if whole else f"{float(digits):.{significant}g}"
 
 
-Matrix = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.object_]  # Python integers: products of stages can exceed 64 bits
-Packed = npt.NDArray[np.uint8]  # rows of bits, bit i of a row in byte i // 8 at place i % 8
-Codes = npt.NDArray[np.int64]  # numbers of answers
+ChannelMatrix = npt.NDArray[np.float64]
+ExactIntegers = npt.NDArray[np.object_]  # Python integers: products of stages can exceed 64 bits
+PackedBits = npt.NDArray[np.uint8]  # rows of bits, bit i of a row in byte i // 8 at place i % 8
+AnswerCodes = npt.NDArray[np.int64]  # numbers of answers
 
 ROUNDING = OPERATIONS  # the relative error of a logarithm of a ratio
 
@@ -68,16 +68,16 @@ Makers = Mapping[tuple[str, ...], Callable[..., "Channel"]]
 class Coins(Protocol):
     """Exact randomness, which is all that a channel needs to draw reports."""
 
-    def flips(self, numerator: int, shape: tuple[int, int]) -> Packed:
+    def flips(self, numerator: int, shape: tuple[int, int]) -> PackedBits:
         """Packed bits, each 1 with probability numerator / 2^32; fast if that is small."""
 
-    def mask(self, numerator: int, shape: tuple[int, int]) -> Packed:
+    def mask(self, numerator: int, shape: tuple[int, int]) -> PackedBits:
         """Packed bits, each 1 with probability numerator / 2^32, which may be 0 or 1."""
 
     def heads(self, numerator: int, count: int) -> npt.NDArray[np.bool_]:
         """`count` booleans, each True with probability numerator / 2^32."""
 
-    def below(self, size: int, count: int) -> Codes:
+    def below(self, size: int, count: int) -> AnswerCodes:
         """`count` independent integers, uniform on 0 .. size - 1."""
 
 
@@ -108,7 +108,7 @@ class Channel(ABC):
 
     @property
     @abstractmethod
-    def numerators(self) -> Integers:
+    def numerators(self) -> ExactIntegers:
         """P(report r | answer x) times `denominator`, exactly: Python integers, shape (r, x)."""
 
     @property
@@ -122,7 +122,7 @@ class Channel(ABC):
         return (self,)
 
     @abstractmethod
-    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+    def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
         """Return the reports of records; every bit and every stage is drawn independently.
 
         packed: shape (rows, ceil(bits / 8)), padded with zeros, as are the reports.
@@ -161,12 +161,12 @@ class Channel(ABC):
         return f"a 0 is sent as 1 with probability {shown[0]}, a 1 as 1 with {shown[1]}"
 
     @property
-    def matrix(self) -> Matrix:
+    def matrix(self) -> ChannelMatrix:
         """The column-stochastic matrix C[r, x] = P(report r | answer x); Vinterbo, section 3.2."""
         return np.asarray(self.numerators / self.denominator, np.float64)
 
     @property
-    def inverse(self) -> Matrix:
+    def inverse(self) -> ChannelMatrix:
         """The inverse matrix, every entry correctly rounded; Vinterbo, section 3.2.
 
         It gives unbiased estimates. Raises PrivacyError if different answers have the same reports.
@@ -211,11 +211,11 @@ class Channel(ABC):
         return math.log1p(square / (p10 * p00)), math.log1p(square / (p11 * p01))
 
     @property
-    def set_rates(self) -> Matrix:
+    def set_rates(self) -> ChannelMatrix:
         """The probability that a bit of the report is set, for every possible input."""
         return np.asarray(self.matrix[1])
 
-    def reported(self, bits: int) -> Matrix:
+    def reported(self, bits: int) -> ChannelMatrix:
         """E[(1, the report's bits) | record], linear in (1, the record's bits).
 
         Shape (1 + bits, 1 + bits): its action on joint counts of set bits, along an axis. Raises
@@ -246,14 +246,14 @@ def _log_ratio(larger: int, smaller: int) -> float:
     return math.log1p((larger - smaller) / smaller) * (1 + ROUNDING)
 
 
-def exact_inverse(integers: Integers) -> Integers | None:
+def exact_inverse(integers: ExactIntegers) -> ExactIntegers | None:
     """The inverse of a square matrix of integers as fractions, or None if there is none.
 
     Gauss-Jordan elimination without rounding, so that a singular matrix is recognized with
     certainty, and noise near 1/2 costs no digits.
     """
     size = len(integers)
-    rows: Integers = np.hstack([integers, np.eye(size, dtype=int)]) * Fraction(1)
+    rows: ExactIntegers = np.hstack([integers, np.eye(size, dtype=int)]) * Fraction(1)
     for step in range(size):
         pivots = np.flatnonzero(rows[step:, step])
         if not pivots.size:

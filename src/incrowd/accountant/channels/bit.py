@@ -12,9 +12,9 @@ import numpy as np
 from incrowd.accountant.channels.base import (
     Channel,
     Coins,
-    Integers,
+    ExactIntegers,
     Makers,
-    Packed,
+    PackedBits,
     Range,
     rounded_down,
     rounded_up,
@@ -22,7 +22,7 @@ from incrowd.accountant.channels.base import (
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
     BitFlip,
-    Numerator,
+    ProbabilityNumerator,
     check_numerator,
     scaled,
 )
@@ -36,16 +36,16 @@ class BitDevice(Channel):
     def as_bit(self) -> Bit:
         """The bit channel that this device is equivalent to."""
 
-    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+    def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
         """Return the reports of records: zeros may be raised, and ones lowered."""
         channel, shape = self.as_bit(), (len(packed), bits)
         raised = coins.mask(channel.one_if_zero, shape)
         lowered = coins.mask(DENOMINATOR - channel.one_if_one, shape)
-        reports: Packed = packed ^ (packed & lowered | ~packed & raised)
+        reports: PackedBits = packed ^ (packed & lowered | ~packed & raised)
         return reports
 
     @property
-    def numerators(self) -> Integers:
+    def numerators(self) -> ExactIntegers:
         """P(report r | answer x) times 2^32, shape (2, 2)."""
         channel = self.as_bit()
         ones = [channel.one_if_zero, channel.one_if_one]
@@ -78,8 +78,8 @@ class Bit(BitDevice):
     with n = 1. Raises PrivacyError for anything else.
     """
 
-    one_if_zero: Numerator
-    one_if_one: Numerator
+    one_if_zero: ProbabilityNumerator
+    one_if_one: ProbabilityNumerator
 
     kind = "bit"
     parameters: ClassVar = {"one_if_zero": Range(0, 1, True), "one_if_one": Range(0, 1, True)}

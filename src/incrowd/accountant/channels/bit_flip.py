@@ -12,11 +12,11 @@ import numpy as np
 from incrowd.accountant.channels.base import (
     ROUNDING,
     Channel,
+    ChannelMatrix,
     Coins,
-    Integers,
+    ExactIntegers,
     Makers,
-    Matrix,
-    Packed,
+    PackedBits,
     Range,
     rounded_down,
 )
@@ -24,7 +24,7 @@ from incrowd.arguments import checked_class, shown
 from incrowd.errors import PrivacyError
 
 DENOMINATOR = 2**32
-Numerator = int  # of a probability n / 2^32; each class checks it, and says what it is
+ProbabilityNumerator = int  # of a probability n / 2^32; each class checks it, and says what it is
 
 
 @checked_class
@@ -32,7 +32,7 @@ Numerator = int  # of a probability n / 2^32; each class checks it, and says wha
 class BitFlip(Channel):
     """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
 
-    numerator: Numerator
+    numerator: ProbabilityNumerator
 
     kind = "bit flip"
     is_flip = True
@@ -60,7 +60,7 @@ class BitFlip(Channel):
         """A sentence on what happens to a bit; q is rounded down."""
         return f"each bit is flipped with probability {rounded_down(self.q)}"
 
-    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+    def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
         """Return the reports of records."""
         return packed ^ coins.flips(self.numerator, (len(packed), bits))
 
@@ -149,7 +149,7 @@ class BitFlip(Channel):
         return (self.p - self.q) ** 2 / (self.p * self.q)
 
     @property
-    def numerators(self) -> Integers:
+    def numerators(self) -> ExactIntegers:
         """P(report r | answer x) times 2^32."""
         same = DENOMINATOR - self.numerator
         return np.array([[same, self.numerator], [self.numerator, same]], dtype=object)
@@ -160,12 +160,12 @@ class BitFlip(Channel):
         return DENOMINATOR
 
     @property
-    def matrix(self) -> Matrix:
+    def matrix(self) -> ChannelMatrix:
         """The 2 x 2 column-stochastic matrix P(report r | answer x)."""
         return np.array([[self.p, self.q], [self.q, self.p]])
 
     @property
-    def inverse(self) -> Matrix:
+    def inverse(self) -> ChannelMatrix:
         """The inverse matrix, Vinterbo (theorem 4.4); much faster than the general method."""
         return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)
 

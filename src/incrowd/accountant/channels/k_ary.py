@@ -9,20 +9,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.accountant.channels.answers import AnswerChannel, Answers, Laws
+from incrowd.accountant.channels.answers import AnswerChannel, AnswerNumbers, Laws
 from incrowd.accountant.channels.base import (
-    Codes,
+    AnswerCodes,
+    ChannelMatrix,
     Coins,
-    Integers,
+    ExactIntegers,
     Makers,
-    Matrix,
     Range,
     rounded_down,
     rounded_up,
 )
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
-    Numerator,
+    ProbabilityNumerator,
     check_numerator,
     first_within,
     scaled,
@@ -40,7 +40,7 @@ class KAry(AnswerChannel):
     Raises PrivacyError unless options >= 2 and 1 / options <= keep / 2^32 < 1.
     """
 
-    keep: Numerator
+    keep: ProbabilityNumerator
     options: int
 
     kind = "k-ary"
@@ -101,22 +101,22 @@ class KAry(AnswerChannel):
         return self.keep * (self.options - 1), DENOMINATOR - self.keep
 
     @property
-    def pairs(self) -> tuple[Answers, ...]:
+    def pairs(self) -> tuple[AnswerNumbers, ...]:
         """All pairs of options are equivalent."""
         return ((0, 1),)
 
     @property
-    def equal_or_not(self) -> tuple[Answers, ...]:
+    def equal_or_not(self) -> tuple[AnswerNumbers, ...]:
         """Two different answers reveal the most: docs/mathematics.md#the-worst-pairs."""
         return self.pairs
 
     @property
-    def threes(self) -> tuple[Answers, ...]:
+    def threes(self) -> tuple[AnswerNumbers, ...]:
         """It matters only which of the answers are equal."""
         named = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 2, 0))
         return named if self.options > 2 else named[:3]
 
-    def laws(self, answers: Answers) -> Laws:
+    def laws(self, answers: AnswerNumbers) -> Laws:
         """One row for each report that equals one of the answers, and one for all other reports.
 
         answers: integers from 0 to the number of answers minus 1, possibly equal ones.
@@ -142,7 +142,7 @@ class KAry(AnswerChannel):
         return math.log1p(excess), 0.0
 
     @property
-    def set_rates(self) -> Matrix:
+    def set_rates(self) -> ChannelMatrix:
         """The probability that a bit of the report is set, for each possible answer."""
         return np.asarray(self.matrix[0])
 
@@ -153,7 +153,7 @@ class KAry(AnswerChannel):
         sent, others = rounded_up(same), rounded_down(other)
         return f"the answer is sent with probability {sent}, each other one with {others}"
 
-    def chosen(self, answers: Codes, coins: Coins) -> Codes:
+    def chosen(self, answers: AnswerCodes, coins: Coins) -> AnswerCodes:
         """Return the answer, or move 1 to options - 1 places from it, all equally likely.
 
         Raises AnswersError if a number is out of range.
@@ -164,7 +164,7 @@ class KAry(AnswerChannel):
         return np.where(stays, answers, (answers + steps) % self.options)
 
     @property
-    def numerators(self) -> Integers:
+    def numerators(self) -> ExactIntegers:
         """P(report r | answer x) times `denominator`, shape (options, options)."""
         same, other = self.weights
         result = np.full((self.options, self.options), other, dtype=object)
@@ -177,7 +177,7 @@ class KAry(AnswerChannel):
         return DENOMINATOR * (self.options - 1)
 
     @cached_property
-    def inverse(self) -> Matrix:
+    def inverse(self) -> ChannelMatrix:
         """The inverse matrix: C = u I + v J with u + v options = 1 has (I - v J) / u.
 
         Raises PrivacyError if all options are equally likely whatever the answer.

@@ -10,7 +10,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.accountant.channels.base import Channel, Coins, Integers, Makers, Matrix, Packed, Range
+from incrowd.accountant.channels.base import (
+    Channel,
+    ChannelMatrix,
+    Coins,
+    ExactIntegers,
+    Makers,
+    PackedBits,
+    Range,
+)
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.arguments import checked_class
@@ -28,14 +36,14 @@ class Staged(Channel):
     def stages(self) -> tuple[Channel, ...]:
         """The channels that are applied one after the other."""
 
-    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+    def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
         """Return the reports of records, stage by stage."""
         for stage in self.stages:
             packed = stage.respond(packed, bits, coins)
         return packed
 
     @property
-    def numerators(self) -> Integers:
+    def numerators(self) -> ExactIntegers:
         """P(report r | answer x) times `denominator`: the product of the stages, last one first."""
         last_first = [stage.numerators for stage in reversed(self.stages)]
         return np.asarray(reduce(np.matmul, last_first))
@@ -73,9 +81,9 @@ class TwoStage(Staged):
         return self.first.stages + self.second.stages
 
     @property
-    def inverse(self) -> Matrix:
+    def inverse(self) -> ChannelMatrix:
         """The product of the inverses. Raises PrivacyError if a channel is not invertible."""
-        inverse: Matrix = self.first.inverse @ self.second.inverse
+        inverse: ChannelMatrix = self.first.inverse @ self.second.inverse
         return inverse
 
 

@@ -10,7 +10,7 @@ from incrowd.accountant.channels.base import Makers, Range, rounded_down
 from incrowd.accountant.channels.bit import Bit, BitDevice
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
-    Numerator,
+    ProbabilityNumerator,
     check_numerator,
     first_within,
     scaled,
@@ -31,8 +31,8 @@ class Simmons(BitDevice):
     not symmetric. Raises PrivacyError unless both numerators lie between 0 and 2^32.
     """
 
-    unrelated: Numerator
-    prevalence: Numerator = COIN
+    unrelated: ProbabilityNumerator
+    prevalence: ProbabilityNumerator = COIN
 
     kind = "simmons"
     parameters: ClassVar = {

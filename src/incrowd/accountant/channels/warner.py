@@ -10,7 +10,7 @@ from incrowd.accountant.channels.bit import Bit, BitDevice
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
     BitFlip,
-    Numerator,
+    ProbabilityNumerator,
     check_numerator,
     scaled,
     towards_half,
@@ -28,7 +28,7 @@ class Warner(BitDevice):
     unless 0 < numerator < 2^32.
     """
 
-    numerator: Numerator
+    numerator: ProbabilityNumerator
 
     kind = "warner"
     parameters: ClassVar = {"spinner": Range(0, 1), "epsilon": Range(0)}

@@ -61,7 +61,7 @@ class OrdinaryLaw(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Crowd:
+class ContourBound:
     """Everything that the bound depends on.
 
     laws: the complete law of G_z for each class z (its masses add up to 1). common: gamma, or a
@@ -167,7 +167,7 @@ class Contour:
         return 2 * math.pi / (PERIOD * self.spread)
 
 
-def certified(crowd: Crowd, eta: float, log_term: float) -> float:
+def certified(crowd: ContourBound, eta: float, log_term: float) -> float:
     """The bound of delta, given ln max T_z.
 
     Rounded up by a relative allowance that grows with n, since the n-th power multiplies the error
@@ -178,7 +178,9 @@ def certified(crowd: Crowd, eta: float, log_term: float) -> float:
     return min(max(total * slack, SMALLEST), crowd.local)
 
 
-def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tuple[float, int]:
+def largest_term(
+    crowd: ContourBound, contour: Contour, enough: float = math.inf
+) -> tuple[float, int]:
     """ln of the largest T_z, and its index; or of the first that exceeds `enough`.
 
     |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are computed in the
@@ -196,7 +198,7 @@ def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tu
     return largest, worst
 
 
-def log_ceilings(crowd: Crowd, contour: Contour) -> np.ndarray:
+def log_ceilings(crowd: ContourBound, contour: Contour) -> np.ndarray:
     """ln of a quick bound of every T_z without H_z, since int dt/(theta^2 + t^2) = pi/theta."""
     with np.errstate(over="ignore"):
         raised = np.expm1(contour.theta * crowd.value)
@@ -205,7 +207,9 @@ def log_ceilings(crowd: Crowd, contour: Contour) -> np.ndarray:
     return _log_over_labels(crowd, contour.eta, excess) + smoothed - math.log(2 * contour.theta)
 
 
-def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math.inf) -> float:
+def log_term(
+    crowd: ContourBound, contour: Contour, place: int, decisive: float = -math.inf
+) -> float:
     """ln T_z of one class; decisive: ln H_z.
 
     Why the sum over t is an upper bound: with phi = |M(theta + it)| / M(theta), the power is a sum
@@ -237,7 +241,7 @@ def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math
     return float(np.logaddexp(log_integral, decisive))
 
 
-def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray:
+def _log_over_labels(crowd: ContourBound, eta: float, excess: np.ndarray) -> np.ndarray:
     """ln of gamma int_0^eta du/(1-u) [u (1 - gamma) + (1-u) M]^n, for M - 1 = `excess`.
 
     The integrand is convex in u, so the trapezoidal sum is an upper bound: with [a + bu]^n,
@@ -260,7 +264,7 @@ def _labels(eta: float) -> np.ndarray:
     return np.asarray(eta * GROWN / GROWN[-1])
 
 
-def log_decisive(crowd: Crowd, contour: Contour) -> np.ndarray:
+def log_decisive(crowd: ContourBound, contour: Contour) -> np.ndarray:
     """ln H_z of each class, which accounts for values above the cut.
 
     E[max(0, S); somebody's value v is decisive] <= E(v + R), where R is the sum of the others, plus
@@ -276,7 +280,7 @@ def log_decisive(crowd: Crowd, contour: Contour) -> np.ndarray:
         return np.asarray(np.log(crowd.means(np.where(crowd.value > contour.cut, net, 0.0))))
 
 
-def missing(crowd: Crowd, cut: float) -> float:
+def missing(crowd: ContourBound, cut: float) -> float:
     """A bound of E max(0, v + R) - v - E R for v > cut and the sum R of any n - 1 of the classes.
 
     Values below -K are raised to -K, which raises max(0, v + R) and the mean. Then
@@ -303,7 +307,7 @@ ROUNDS = 5
 HIGHEST = 1e100  # in place of infinity
 
 
-def least_bound(crowd: Crowd, sharp: bool = True) -> tuple[float, int]:
+def least_bound(crowd: ContourBound, sharp: bool = True) -> tuple[float, int]:
     """The certified bound of delta with a good contour, and the index of the worst class.
 
     sharp: search theta with the sums over t, and try every cut. If False, choose theta by M(theta)
@@ -321,7 +325,7 @@ def least_bound(crowd: Crowd, sharp: bool = True) -> tuple[float, int]:
     return best
 
 
-def cuts(crowd: Crowd) -> list[float]:
+def cuts(crowd: ContourBound) -> list[float]:
     """Cuts to try: infinity, and levels above which one value decides the sum, if there are any."""
     level = crowd.others * crowd.gain
     if float(crowd.value.max()) <= CUTS[0] * level:
@@ -337,7 +341,7 @@ class _Chosen:
     active: tuple[int, ...]
 
     @classmethod
-    def at(cls, crowd: Crowd, cut: float, active: tuple[int, ...] = ()) -> _Chosen:
+    def at(cls, crowd: ContourBound, cut: float, active: tuple[int, ...] = ()) -> _Chosen:
         """The contour with the smallest quick bound, for the classes that are then the worst."""
         if not active:
             active = (int(np.argmax(crowd.means(np.minimum(crowd.value, cut) ** 2))),)
@@ -349,12 +353,12 @@ class _Chosen:
             active = (*active, worst)
         return cls(contour, active)
 
-    def ceiling(self, crowd: Crowd) -> float:
+    def ceiling(self, crowd: ContourBound) -> float:
         """ln of the quick bound of every T_z."""
         decisive = log_decisive(crowd, self.contour)
         return float(np.logaddexp(log_ceilings(crowd, self.contour), decisive).max())
 
-    def refined(self, crowd: Crowd, close: float) -> Contour:
+    def refined(self, crowd: ContourBound, close: float) -> Contour:
         """The nearby contour with the smallest bound, by the sums over t of the active classes."""
         around = math.log(self.contour.theta)
 
@@ -370,7 +374,7 @@ class _Chosen:
 
 
 def _settled(
-    crowd: Crowd, chosen: _Chosen, sharp: bool, bound: float = math.inf
+    crowd: ContourBound, chosen: _Chosen, sharp: bool, bound: float = math.inf
 ) -> tuple[float, int]:
     """The bound of all classes; if another class is the worst, theta is chosen for that one too.
 
@@ -390,7 +394,7 @@ def _settled(
     return best
 
 
-def _contour(crowd: Crowd, active: tuple[int, ...], theta: float, cut: float) -> Contour:
+def _contour(crowd: ContourBound, active: tuple[int, ...], theta: float, cut: float) -> Contour:
     """The contour through theta, with a spread and an eta that suit the classes."""
     powers, spreads = zip(*(_tilted(crowd, place, theta, cut) for place in active), strict=True)
     log_term = max(powers) - math.log(2 * theta * crowd.others)
@@ -399,7 +403,7 @@ def _contour(crowd: Crowd, active: tuple[int, ...], theta: float, cut: float) ->
     return Contour(theta, max(spreads), eta, cut)
 
 
-def _tilted(crowd: Crowd, place: int, theta: float, cut: float) -> tuple[float, float]:
+def _tilted(crowd: ContourBound, place: int, theta: float, cut: float) -> tuple[float, float]:
     """n ln M(theta) of a class, and the standard deviation of the tilted sum."""
     law = crowd.ordinary(place, cut)
     weight = law.tilted(theta)
@@ -408,7 +412,7 @@ def _tilted(crowd: Crowd, place: int, theta: float, cut: float) -> tuple[float, 
     return crowd.others * law.log_moment(theta), spread
 
 
-def _rough_theta(crowd: Crowd, active: tuple[int, ...], cut: float) -> float:
+def _rough_theta(crowd: ContourBound, active: tuple[int, ...], cut: float) -> float:
     """The theta that minimizes max_z M(theta)^n / theta^2, about the integrals' saddlepoint."""
     laws = [crowd.ordinary(place, cut) for place in active]
     largest = max(float(np.abs(law.value).max()) for law in laws)

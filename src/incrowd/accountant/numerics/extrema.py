@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 
 GOLDEN = (3 - math.sqrt(5)) / 2
-Function = Callable[[float], float]
+RealFunction = Callable[[float], float]
 
 
 def root(
-    function: Function, low: float, high: float, *, close: float = 0.0, relative: float = 1e-15
+    function: RealFunction, low: float, high: float, *, close: float = 0.0, relative: float = 1e-15
 ) -> float:
     """The zero of a function with different signs at `low` and `high`.
 
@@ -42,7 +42,7 @@ def root(
         share = min(max(share, least), 1 - least)
 
 
-def valley(function: Function, low: float, high: float, close: float) -> float:
+def valley(function: RealFunction, low: float, high: float, close: float) -> float:
     """The minimum of a function with one valley, within `close`.
 
     Parabolas through the three lowest points, or golden sections (Brent 1973, chapter 5).

@@ -196,7 +196,7 @@ NEAR_ZERO = 1e-9  # relative to its terms: a sum above minus that may be positiv
 
 
 @dataclass(frozen=True)
-class Bounds:
+class DeltaBounds:
     """upper is certified; estimate and lower are numerical (halved step, extrapolated)."""
 
     lower: float
@@ -204,7 +204,7 @@ class Bounds:
     upper: float
 
 
-def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
+def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> DeltaBounds:
     """Lower, estimate and certified upper bound of E[max(0, X_1 + ... + X_count)].
 
     The lattice step is halved until that lowers the bound by a share of less than `tolerance`, and
@@ -217,14 +217,14 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     slack = _roundoff(law, count)
     if lattice is None:
         lower = max(exact.bound * (1 - slack) - exact.doubt, 0.0)
-        return Bounds(lower, exact.bound, exact.bound * (1 + slack))
+        return DeltaBounds(lower, exact.bound, exact.bound * (1 + slack))
     fine, drop = _refined(exact, lattice, tolerance)
     lower = max(fine.bound - drop - fine.bound * slack - fine.doubt, 0.0)
     upper = max(fine.bound * (1 + slack), SMALLEST)
-    return Bounds(lower, max(fine.bound - drop / 3, lower), upper)
+    return DeltaBounds(lower, max(fine.bound - drop / 3, lower), upper)
 
 
-def _exact(law: Law, count: int) -> Bounds:
+def _exact(law: Law, count: int) -> DeltaBounds:
     """By enumerating all multisets of draws; only sums and logarithms are rounded."""
     total, scale, log_chance = outcomes(*law.with_zero(), count)
     chance = np.exp(log_chance)
@@ -232,7 +232,7 @@ def _exact(law: Law, count: int) -> Bounds:
     relative_error = SUM_OF_OUTCOMES + OPERATIONS * (math.lgamma(count + 2) - log_chance)
     slack = float((chance * relative_error) @ np.where(total > -scale * NEAR_ZERO, scale, 0.0))
     upper = value + slack
-    return Bounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
+    return DeltaBounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
 
 
 def _refined(exact: Mean, lattice: Discretization, tolerance: float) -> tuple[Mean, float]:

@@ -11,8 +11,8 @@ The lemmas that each function relies on are named in it.
 
 from __future__ import annotations
 
-from incrowd.accountant.proved.bits import Bit
+from incrowd.accountant.proved.bits import BitChances
 from incrowd.accountant.proved.described import Exposure, described
 from incrowd.accountant.proved.enclosures import Enclosure, prove
 
-__all__ = ["Bit", "Enclosure", "Exposure", "described", "prove"]
+__all__ = ["BitChances", "Enclosure", "Exposure", "described", "prove"]

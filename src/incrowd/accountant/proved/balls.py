@@ -22,7 +22,7 @@ def unproved(reason: str) -> ProofError:
     return cast(ProofError, error)
 
 
-class Clock:
+class TimeLimit:
     """A time limit. Without one, work can take any time."""
 
     def __init__(self, seconds: float) -> None:
@@ -74,7 +74,7 @@ def ceiling(ball: arb) -> int:
     return -floor(-ball)
 
 
-class Law(NamedTuple):
+class EnclosedLaw(NamedTuple):
     """Masses at first, first + 1, ...; `missing` bounds the mass of everything else."""
 
     first: int
@@ -82,14 +82,14 @@ class Law(NamedTuple):
     missing: arb
 
 
-def binomial(number: int, chance: fmpq, cut: float) -> Law:
+def binomial(number: int, chance: fmpq, cut: float) -> EnclosedLaw:
     """The binomial law, without tails of about e^-cut.
 
     From one probability (through the gamma function) by exact ratios. Beyond the window, the ratios
     of neighbors fall further, so that a geometric series bounds the tail.
     """
     if number == 0:
-        return Law(0, [arb(1)], arb(0))
+        return EnclosedLaw(0, [arb(1)], arb(0))
     mean, spread = number * float(chance), math.sqrt(number * float(chance * (1 - chance)))
     reach = cut / 3 + math.sqrt(cut * cut / 9 + 2 * cut) * spread
     mode = min(max(round(mean), 0), number)
@@ -115,7 +115,7 @@ def binomial(number: int, chance: fmpq, cut: float) -> Law:
         missing += up[-1] * _geometric(odds * fmpq(number - high, high + 1))
     if low > 0:
         missing += last * _geometric(fmpq(low, number - low + 1) / odds)
-    return Law(low, [*reversed(down), *up], missing)
+    return EnclosedLaw(low, [*reversed(down), *up], missing)
 
 
 def _geometric(ratio: fmpq) -> arb:
@@ -123,10 +123,10 @@ def _geometric(ratio: fmpq) -> arb:
     return arb(ratio / (1 - ratio)) if ratio < 1 else arb("inf")
 
 
-def convolved(one: Law, other: Law) -> Law:
+def convolved(one: EnclosedLaw, other: EnclosedLaw) -> EnclosedLaw:
     """The law of the sum of independent draws."""
     masses = product_of(one.masses, other.masses)
-    return Law(one.first + other.first, masses, one.missing + other.missing)
+    return EnclosedLaw(one.first + other.first, masses, one.missing + other.missing)
 
 
 def product_of(one: list[arb], other: list[arb]) -> list[arb]:

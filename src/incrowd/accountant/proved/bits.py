@@ -11,22 +11,22 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, fmpq
 
-from incrowd.accountant.proved.balls import Clock, binomial, convolved
+from incrowd.accountant.proved.balls import TimeLimit, binomial, convolved
 
 
-class Bit(NamedTuple):
+class BitChances(NamedTuple):
     """The probabilities of a report 1 from a person whose bit is 1 (direct), or 0 (stray)."""
 
     direct: fmpq
     stray: fmpq
 
     @property
-    def reversed(self) -> Bit:
+    def reversed(self) -> BitChances:
         """The same bit with zeros and ones exchanged, in answers and reports."""
-        return Bit(1 - self.stray, 1 - self.direct)
+        return BitChances(1 - self.stray, 1 - self.direct)
 
     @property
-    def orders(self) -> tuple[Bit, ...]:
+    def orders(self) -> tuple[BitChances, ...]:
         """This bit for x against x', and reversed for x' against x."""
         return (self,) if self.reversed == self else (self, self.reversed)
 
@@ -42,7 +42,7 @@ class Bit(NamedTuple):
         return (direct - stray) / math.sqrt(people * noise)
 
 
-class Crowd:
+class BitCollection:
     """The collection of one bit in one crowd: `same` others hold x, and `other` hold x'.
 
     Lemma (docs/mathematics.md, "Corners"): P(t)/Q(t) rises with t, so the sum of max(0, P - a Q) is
@@ -51,7 +51,7 @@ class Crowd:
     window of a binomial law is log-concave too, so the lemma holds for windows.
     """
 
-    def __init__(self, bit: Bit, same: int, other: int, cut: float) -> None:
+    def __init__(self, bit: BitChances, same: int, other: int, cut: float) -> None:
         law = convolved(binomial(same, bit.direct, cut), binomial(other, bit.stray, cut))
         at, before = [*law.masses, arb(0)], [arb(0), *law.masses]
         direct, lost = arb(bit.direct), arb(1 - bit.direct)
@@ -119,7 +119,13 @@ class Sweep:
     """
 
     def __init__(
-        self, bit: Bit, people: int, alphas: Sequence[arb], cut: float, clock: Clock, start: int
+        self,
+        bit: BitChances,
+        people: int,
+        alphas: Sequence[arb],
+        cut: float,
+        clock: TimeLimit,
+        start: int,
     ) -> None:
         self._others, self._alphas, self._cut, self._clock = people - 1, alphas, cut, clock
         probes = sorted({round(i * (people - 1) / 8) for i in range(9)})
@@ -134,9 +140,9 @@ class Sweep:
             for interval in pieces(people - 1, start)
         ]
 
-    def _curve(self, order: Bit, first: int, last: int) -> list[arb]:
+    def _curve(self, order: BitChances, first: int, last: int) -> list[arb]:
         self._clock.check()
-        crowd = Crowd(order, first, self._others - last, self._cut)
+        crowd = BitCollection(order, first, self._others - last, self._cut)
         return [crowd.above(alpha).upper() for alpha in self._alphas]
 
     @property
@@ -164,22 +170,24 @@ def _floats(heights: Sequence[arb]) -> np.ndarray:
     return np.array([float(height.mid()) for height in heights])
 
 
-def one_bit(bit: Bit, people: int, epsilon: arb, cut: float, clock: Clock) -> tuple[arb, arb]:
+def one_bit(
+    bit: BitChances, people: int, epsilon: arb, cut: float, clock: TimeLimit
+) -> tuple[arb, arb]:
     """(low, high) of delta of a collection of one bit, over every crowd and both orders.
 
     Lemma ("Many people"), as in Sweep; the interval with the largest bound is halved until some
     crowd attains it up to a ten-millionth, or half of the time is over.
     """
     others, alpha, low, number = people - 1, epsilon.exp(), arb(0), count()
-    heap: list[tuple[float, int, Bit, tuple[int, int], arb]] = []
+    heap: list[tuple[float, int, BitChances, tuple[int, int], arb]] = []
 
-    def consider(order: Bit, first: int, last: int) -> None:
-        crowd = Crowd(order, first, others - last, cut)
+    def consider(order: BitChances, first: int, last: int) -> None:
+        crowd = BitCollection(order, first, others - last, cut)
         high = crowd.above(alpha).upper()
         heapq.heappush(heap, (-float(high), next(number), order, (first, last), high))
 
-    def attain(order: Bit, m: int) -> arb:
-        return low.max(Crowd(order, m, others - m, cut).below(alpha).lower())
+    def attain(order: BitChances, m: int) -> arb:
+        return low.max(BitCollection(order, m, others - m, cut).below(alpha).lower())
 
     for order in bit.orders:
         for first, last in pieces(others, 16):

@@ -10,8 +10,8 @@ from itertools import product
 from flint import fmpq
 
 from incrowd.accountant.proved.balls import unproved
-from incrowd.accountant.proved.bits import Bit
-from incrowd.accountant.proved.reports import Flips, Report
+from incrowd.accountant.proved.bits import BitChances
+from incrowd.accountant.proved.reports import Flips, JointFlips
 from incrowd.accountant.schema import (
     AnyContribution,
     Contribution,
@@ -34,8 +34,8 @@ class Exposure:
     again with probability t.
     """
 
-    bits: tuple[tuple[Bit, int], ...] = ()
-    reports: tuple[tuple[Report, int], ...] = ()
+    bits: tuple[tuple[BitChances, int], ...] = ()
+    reports: tuple[tuple[JointFlips, int], ...] = ()
     linked: tuple[tuple[fmpq, int], ...] = ()
     redraws: float = 0.0
 
@@ -50,8 +50,8 @@ def described(sent: AnyContribution, *, named: bool = False) -> tuple[Exposure, 
 
 
 def _described(sent: Contribution, named: bool) -> Exposure:
-    bits: dict[Bit, int] = {}
-    reports: dict[Report, int] = {}
+    bits: dict[BitChances, int] = {}
+    reports: dict[JointFlips, int] = {}
     linked: dict[fmpq, int] = {}
     for schema, number in () if named else sent.reports:
         if bit := _single_bit(schema):
@@ -67,7 +67,7 @@ def _described(sent: Contribution, named: bool) -> Exposure:
     return Exposure(*counts, redraws=sent.redraws)
 
 
-def _single_bit(schema: Schema) -> Bit | None:
+def _single_bit(schema: Schema) -> BitChances | None:
     """The channel of a report of one bit, with a 1 as evidence for a 1; else None."""
     [(part, count), *others] = schema.parts
     if others or count > 1 or part.domain != (1, 0, 1) or part.channel.of_answers:
@@ -76,7 +76,7 @@ def _single_bit(schema: Schema) -> Bit | None:
     stray, direct = (
         fmpq(int(chance), int(part.channel.denominator)) for chance in (one_if_zero, one_if_one)
     )
-    return Bit(direct, stray) if direct > stray else Bit(1 - direct, 1 - stray)
+    return BitChances(direct, stray) if direct > stray else BitChances(1 - direct, 1 - stray)
 
 
 def _noise(part: Part) -> fmpq:
@@ -106,7 +106,7 @@ def _difference(bits: int, one: int, other: int) -> int:
     return one + other - 2 * max(0, one + other - bits)
 
 
-def _report(schema: Schema) -> Report:
+def _report(schema: Schema) -> JointFlips:
     common, questions = fmpq(1), dict[fmpq, list[tuple[Domain, int]]]()
     for part, count in schema.parts:
         noise = _noise(part)
@@ -120,7 +120,7 @@ def _report(schema: Schema) -> Report:
     pairs = math.prod(len(group.common) for group in groups)
     if max(atoms, pairs) > MOST_ATOMS or classes > MOST_CLASSES:
         raise unproved("does not cover a report of so many questions")
-    return Report(groups, common)
+    return JointFlips(groups, common)
 
 
 def _flips(noise: fmpq, asked: Iterable[tuple[Domain, int]]) -> Flips:

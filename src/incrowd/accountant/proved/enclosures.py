@@ -11,23 +11,23 @@ from flint import arb, ctx
 
 from incrowd.accountant.proved.balls import (
     PRECISION,
-    Clock,
+    TimeLimit,
     exact,
     text_above,
     text_below,
     unproved,
 )
-from incrowd.accountant.proved.bits import Bit, Crowd, Sweep, one_bit
+from incrowd.accountant.proved.bits import BitChances, BitCollection, Sweep, one_bit
 from incrowd.accountant.proved.described import Exposure
 from incrowd.accountant.proved.losses import (
-    Curve,
+    DeltaCurve,
     composed,
     composed_below,
     connected,
     lowered,
     named_loss,
 )
-from incrowd.accountant.proved.reports import ANYTHING, Report, report_bound
+from incrowd.accountant.proved.reports import ANYTHING, JointFlips, report_bound
 
 POINTS = 60.0  # of the lattice in one standard deviation of the loss of a typical report
 START = 64  # intervals of m at first
@@ -36,7 +36,7 @@ DOTS = 32  # epsilons at which the bound of a report of several bits is composed
 MOST_POINTS = 60_000  # of the lattice of one curve
 SECONDS = 60.0
 
-Progress = Callable[[str], None]
+ProofProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def prove(
     delta: str,
     *,
     seconds: float = SECONDS,
-    progress: Progress = lambda _: None,
+    progress: ProofProgress = lambda _: None,
 ) -> Enclosure:
     """Enclose delta of everything that one person sends in a crowd.
 
@@ -75,7 +75,7 @@ def prove(
     bound is refined until it is at most delta, or until refining does not help. Raises ProofError,
     also if it takes longer than `seconds`.
     """
-    before, clock = ctx.prec, Clock(seconds)
+    before, clock = ctx.prec, TimeLimit(seconds)
     ctx.prec = PRECISION
     try:
         low, high = arb(0), arb(0)
@@ -90,7 +90,7 @@ def prove(
 
 
 @dataclass(frozen=True)
-class Lattice:
+class LossGrid:
     """step: between losses. cut: masses below e^-cut may be left out. least: heights that do not
     matter."""
 
@@ -106,8 +106,8 @@ class Goal:
     people: int
     epsilon: arb
     delta: arb
-    clock: Clock
-    progress: Progress
+    clock: TimeLimit
+    progress: ProofProgress
 
     def of(self, sent: Exposure) -> tuple[arb, arb]:
         """(low, high) for what is sent.
@@ -150,17 +150,17 @@ class Goal:
     def _cut(self) -> float:
         return 40 - math.log(max(float(self.delta.mid()), 1e-200))
 
-    def _lattice(self, sent: Exposure) -> Lattice:
+    def _lattice(self, sent: Exposure) -> LossGrid:
         """Steps a fraction of the spread of a typical report: the added variance is theirs."""
-        hidden: list[tuple[Bit | Report, int]] = [*sent.bits, *sent.reports]
+        hidden: list[tuple[BitChances | JointFlips, int]] = [*sent.bits, *sent.reports]
         spreads = [(each.spread(self.people), n) for each, n in hidden]
         number = sum(n for _, n in hidden)
         mean = math.sqrt(sum(n * spread**2 for spread, n in spreads) / number)
         widest = max(each.local_epsilon for each, _ in hidden)
         step = max(min(mean, widest) / POINTS, widest / MOST_POINTS)
-        return Lattice(step, self._cut(), 1e-4 * float(self.delta.mid()) / number)
+        return LossGrid(step, self._cut(), 1e-4 * float(self.delta.mid()) / number)
 
-    def _above(self, sent: Exposure, epsilon: arb, lattice: Lattice) -> arb:
+    def _above(self, sent: Exposure, epsilon: arb, lattice: LossGrid) -> arb:
         """The composition, with ever shorter intervals of m."""
         others = [(named_loss(noise, lattice.step), n) for noise, n in sent.linked]
         for report, n in sent.reports:
@@ -170,7 +170,7 @@ class Goal:
         high = arb(1)
         for level in range(LEVELS):
             losses = [
-                (connected(Curve(lattice.step, places, sweep.heights)), n)
+                (connected(DeltaCurve(lattice.step, places, sweep.heights)), n)
                 for places, sweep, n in sweeps
             ]
             finer = composed([*losses, *others], lattice.cut - 10, self.clock).delta(epsilon)
@@ -183,14 +183,14 @@ class Goal:
                 break
         return high
 
-    def _sweep(self, bit: Bit, lattice: Lattice) -> tuple[list[int], Sweep]:
+    def _sweep(self, bit: BitChances, lattice: LossGrid) -> tuple[list[int], Sweep]:
         """Places of a curve and its bounds: close together up to three spreads, then rarer."""
         spread, last = bit.spread(self.people), self._last(bit, lattice)
         places = spread_out(last, 3 * spread / lattice.step, spread / POINTS / lattice.step)
         alphas = [(place * arb(lattice.step)).exp() for place in places]
         return places, Sweep(bit, self.people, alphas, lattice.cut, self.clock, START)
 
-    def _last(self, bit: Bit, lattice: Lattice) -> int:
+    def _last(self, bit: BitChances, lattice: LossGrid) -> int:
         """The place beyond which what counts as infinite loss does not matter.
 
         By trying three crowds; at the local epsilon, nothing is left.
@@ -198,7 +198,7 @@ class Goal:
         end = math.ceil(bit.local_epsilon / lattice.step) + 1
         others = self.people - 1
         crowds = [
-            Crowd(order, m, others - m, lattice.cut)
+            BitCollection(order, m, others - m, lattice.cut)
             for order in bit.orders
             for m in {0, others // 2, others}
         ]
@@ -210,7 +210,7 @@ class Goal:
             low, high = (low, middle) if enough else (middle + 1, high)
         return max(low, 2)
 
-    def _report_curve(self, report: Report, lattice: Lattice) -> Curve:
+    def _report_curve(self, report: JointFlips, lattice: LossGrid) -> DeltaCurve:
         """Bounds of a report at some epsilons, up to one where they do not matter."""
         end = math.ceil(report.local_epsilon / lattice.step) + 1
         last = min(max(math.ceil(6 * report.spread(self.people) / lattice.step), 4), end)
@@ -218,12 +218,12 @@ class Goal:
             last = min(math.ceil(1.4 * last), end)
         places = sorted({round(last * i / DOTS) for i in range(DOTS + 1)})
         heights = [self._height(report, lattice, place).upper() for place in places]
-        return Curve(lattice.step, places, heights)
+        return DeltaCurve(lattice.step, places, heights)
 
-    def _height(self, report: Report, lattice: Lattice, place: int) -> arb:
+    def _height(self, report: JointFlips, lattice: LossGrid, place: int) -> arb:
         return report_bound(report, self.people, place * arb(lattice.step), self.clock, ANYTHING)
 
-    def _below(self, sent: Exposure, epsilon: arb, lattice: Lattice) -> arb:
+    def _below(self, sent: Exposure, epsilon: arb, lattice: LossGrid) -> arb:
         """delta of a crowd in which everybody else holds the same record, from below.
 
         That of bits with the same noise for zeros and ones alone; otherwise 0. Losses are lowered
@@ -237,7 +237,8 @@ class Goal:
             losses = [
                 (
                     lowered(
-                        Crowd(bit, same, self.people - 1 - same, lattice.cut), lattice.step / 8
+                        BitCollection(bit, same, self.people - 1 - same, lattice.cut),
+                        lattice.step / 8,
                     ),
                     n,
                 )

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, fmpq
 
-from incrowd.accountant.proved.balls import Clock, ceiling, floor, product_of
-from incrowd.accountant.proved.bits import Crowd
+from incrowd.accountant.proved.balls import TimeLimit, ceiling, floor, product_of
+from incrowd.accountant.proved.bits import BitCollection
 
 
-class Curve(NamedTuple):
+class DeltaCurve(NamedTuple):
     """Bounds of the sum of max(0, P - alpha Q) at alpha = e^(place step), in both orders.
 
     places: integers that rise from 0.
@@ -44,7 +44,7 @@ class Loss(NamedTuple):
         return total
 
 
-def connected(curve: Curve) -> Loss:
+def connected(curve: DeltaCurve) -> Loss:
     """A loss whose curve is above the given bounds and between them.
 
     Lemmas (docs/mathematics.md, "The curve", "Connect the dots"): below 1, delta(-e) = 1 - e^-e +
@@ -110,7 +110,7 @@ def named_loss(noise: fmpq, step: float) -> Loss:
 Add = Callable[[Loss, Loss], Loss]
 
 
-def composed(losses: Sequence[tuple[Loss, int]], cut: float, clock: Clock) -> Loss:
+def composed(losses: Sequence[tuple[Loss, int]], cut: float, clock: TimeLimit) -> Loss:
     """A bound of the loss of independent collections; each (loss, how many), on one lattice.
 
     Lemma ("Adding losses"): the losses of independent pairs add up. Low losses may be raised to the
@@ -132,7 +132,7 @@ def composed(losses: Sequence[tuple[Loss, int]], cut: float, clock: Clock) -> Lo
     return _sum(losses, add)
 
 
-def composed_below(losses: Sequence[tuple[Loss, int]], cut: float, clock: Clock) -> Loss:
+def composed_below(losses: Sequence[tuple[Loss, int]], cut: float, clock: TimeLimit) -> Loss:
     """The same from below: what is left out only lowers delta."""
 
     def add(one: Loss, other: Loss) -> Loss:
@@ -158,7 +158,7 @@ def _power(loss: Loss, number: int, add: Add) -> Loss:
     return add(doubled, loss) if number % 2 else doubled
 
 
-def lowered(crowd: Crowd, step: float) -> Loss:
+def lowered(crowd: BitCollection, step: float) -> Loss:
     """The loss of one crowd from below: each mass at the next lower point.
 
     Where the window of the law leaves something out, Q counts with all of it.

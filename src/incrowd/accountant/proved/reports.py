@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb, fmpq
 
-from incrowd.accountant.proved.balls import Clock
+from incrowd.accountant.proved.balls import TimeLimit
 
 NOTHING, ANYTHING = arb(0), arb("inf")  # goals
 MOST_TERMS = 3_000_000  # of a sum over a contour
@@ -41,7 +41,7 @@ class Flips(NamedTuple):
         return (1 - self.noise) / self.noise
 
 
-class Report(NamedTuple):
+class JointFlips(NamedTuple):
     """A report of several bits: its questions by noise, and the mass that all answers share."""
 
     groups: tuple[Flips, ...]
@@ -140,7 +140,7 @@ FINER = (Grain(0.3, 200), Grain(0.12, 200), Grain(0.03, 160))  # few bits need m
 
 
 def report_bound(
-    report: Report, people: int, epsilon: arb, clock: Clock, goal: arb = NOTHING
+    report: JointFlips, people: int, epsilon: arb, clock: TimeLimit, goal: arb = NOTHING
 ) -> arb:
     """A bound of delta of one report in a collection, for every crowd and both orders.
 
@@ -151,7 +151,7 @@ def report_bound(
     if alone <= 0:
         return arb(0)
     seat = seat_bound(report, people, epsilon, clock, goal).min(alone).min(arb(1))
-    blanket = Blanket(report, people, epsilon)
+    blanket = BlanketSum(report, people, epsilon)
     worth = blanket.guess < math.log(max(float(seat.mid()), 1e-300)) + 0.5
     return seat.min(blanket.bound(clock)) if worth else seat
 
@@ -176,7 +176,7 @@ def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
 # --- the blanket ---------------------------------------------------------------------------------
 
 
-class Blanket:
+class BlanketSum:
     """E max(0, G_1 + ... + G_M) / (gamma people), by a contour sum that is never too small.
 
     Lemmas (docs/mathematics.md): the statement of "The blanket"; "The worst pairs", which leaves
@@ -184,7 +184,7 @@ class Blanket:
     the bound, approximately.
     """
 
-    def __init__(self, report: Report, people: int, epsilon: arb) -> None:
+    def __init__(self, report: JointFlips, people: int, epsilon: arb) -> None:
         scale = epsilon.exp()
         pairs = _products(
             [(arb(group.odds**a), arb(group.odds**b), arb(mass)) for (a, b), mass in group.common]
@@ -201,7 +201,7 @@ class Blanket:
         self.theta, self.smoothing = arb(theta), arb(0.04 / theta)
         self.step = arb(min(0.5 / spread, 2 * math.pi * theta / (20 + max(fall, 0.0))))
 
-    def bound(self, clock: Clock) -> arb:
+    def bound(self, clock: TimeLimit) -> arb:
         """A bound for every crowd and both orders; 1 where the sum would be too long."""
         last = math.ceil(9.0 / float(self.smoothing.mid()) / float(self.step.mid()))
         if last * len(self.law.values) > MOST_TERMS:
@@ -251,7 +251,7 @@ class Cover(NamedTuple):
         return np.unique([0.0, *np.geomspace(far / 4000, far, number), *late])
 
 
-class Contour(NamedTuple):
+class IntegrationLine(NamedTuple):
     """theta: where the line of integration crosses the real axis. eta: the last label."""
 
     theta: float
@@ -264,7 +264,9 @@ class Contour(NamedTuple):
         return arb(self.grain.smoothing / self.theta)
 
 
-def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, goal: arb = NOTHING) -> arb:
+def seat_bound(
+    report: JointFlips, people: int, epsilon: arb, clock: TimeLimit, goal: arb = NOTHING
+) -> arb:
     """A bound of delta for every crowd of one report of these questions.
 
     goal: other ways of smoothing are tried until the bound is at most this.
@@ -284,13 +286,13 @@ def seat_bound(report: Report, people: int, epsilon: arb, clock: Clock, goal: ar
     return best
 
 
-def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, goal: arb) -> arb:
+def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: TimeLimit, goal: arb) -> arb:
     """The bound with values above the cut as decisive ones.
 
     One theta, h, eta, and cut are used for all classes, as the theorem requires: a mixed crowd can
     exceed what each of its classes needs with a contour of its own.
     """
-    seats = [Seat(law.up_to(cut), cover) for law in laws]
+    seats = [SeatSum(law.up_to(cut), cover) for law in laws]
     above = [law.above(cut) for law in laws]
     places = sorted(range(len(seats)), key=lambda place: -seats[place].guess)[:FIRST]
     best = arb("inf")
@@ -298,7 +300,7 @@ def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, goa
         theta, eta = _chosen([seats[place] for place in places], cover)
         extra = _decisive(above, laws, cut, eta, cover)
         late = cover.unlabeled(eta) * cover.local
-        term, worst = _largest_term(seats, extra, Contour(theta, eta, COARSE), clock)
+        term, worst = _largest_term(seats, extra, IntegrationLine(theta, eta, COARSE), clock)
         best = best.min(late + term)
         if worst in places:
             break
@@ -306,12 +308,12 @@ def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: Clock, goa
     for grain in FINER:
         if best <= goal:
             break
-        term, _ = _largest_term(seats, extra, Contour(theta, eta, grain), clock)
+        term, _ = _largest_term(seats, extra, IntegrationLine(theta, eta, grain), clock)
         best = best.min(late + term)
     return best
 
 
-def _chosen(seats: Sequence[Seat], cover: Cover) -> tuple[float, arb]:
+def _chosen(seats: Sequence[SeatSum], cover: Cover) -> tuple[float, arb]:
     """The theta and eta with the smallest bound of some classes, by ordinary numbers.
 
     On a grid of theta, and then on a finer one, since the largest class changes at a corner.
@@ -338,7 +340,7 @@ def _chosen(seats: Sequence[Seat], cover: Cover) -> tuple[float, arb]:
 
 
 def _largest_term(
-    seats: Sequence[Seat], extra: Sequence[arb], contour: Contour, clock: Clock
+    seats: Sequence[SeatSum], extra: Sequence[arb], contour: IntegrationLine, clock: TimeLimit
 ) -> tuple[arb, int]:
     """The largest T_z of a contour, and its place; not computed where a quick bound is less."""
     quick = [seat.crude(contour) + more for seat, more in zip(seats, extra, strict=True)]
@@ -416,7 +418,7 @@ def _pair_law(group: Flips, only_x: int, only_other: int, both: int) -> Values:
     return [(arb(group.odds**a), arb(group.odds**b), arb(mass)) for (a, b), mass in masses.items()]
 
 
-class Seat:
+class SeatSum:
     """The double sum of the theorem for one class.
 
     The contour, the step of t, and the places of u are chosen by ordinary numbers: any choice gives
@@ -448,13 +450,13 @@ class Seat:
         logs_of_sums: np.ndarray = peak + np.log(gamma * sums / math.pi)
         return logs_of_sums
 
-    def crude(self, contour: Contour) -> arb:
+    def crude(self, contour: IntegrationLine) -> arb:
         """A bound of T_z with |M| at its largest, and the weight without the Gaussian's fall."""
         theta, h = arb(contour.theta), contour.smoothing
         weight = (h**2 * theta**2 / 2).exp() * arb.pi() / theta
         return self._up_to(contour.eta, [(self._top(contour), weight)], COARSE.places)
 
-    def bound(self, contour: Contour) -> arb:
+    def bound(self, contour: IntegrationLine) -> arb:
         """A bound of T_z."""
         theta, h, top = arb(contour.theta), contour.smoothing, self._top(contour)
         spread = math.sqrt(self.cover.others * max(self._floats.variance(contour.theta), 1e-300))
@@ -476,7 +478,7 @@ class Seat:
         terms.append((top, 2 * (h**2 * (theta**2 - beyond**2) / 2).exp() / beyond))
         return self._up_to(contour.eta, terms, contour.grain.places)
 
-    def _top(self, contour: Contour) -> arb:
+    def _top(self, contour: IntegrationLine) -> arb:
         return self.law.moment(acb(arb(contour.theta))).real
 
     def _up_to(self, eta: arb, terms: Sequence[tuple[arb, arb]], number: int) -> arb:

@@ -24,8 +24,8 @@ from incrowd.collection.collector.collections import check_body_file
 from incrowd.collection.collector.dashboard import Dashboard
 from incrowd.collection.collector.keeper import forget, is_complete, open_waiting
 from incrowd.collection.collector.opening import kinds_of
-from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Gate, PeopleCount, Progress
+from incrowd.collection.collector.places import CollectorPlaces
+from incrowd.collection.collector.progress import CollectorProgress, Gate, PeopleCount
 from incrowd.collection.collector.receipt import Receipt, load_receipt, note_later
 from incrowd.collection.folders import check_exists
 from incrowd.collection.protocol import problem
@@ -35,7 +35,7 @@ from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.service import answer, exposition, gauge, no_such
 from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
-from incrowd.collection.steps import KEYS, STORING, Steps
+from incrowd.collection.steps import KEYS, STORING, ServiceSteps
 from incrowd.collection.taking import Taking
 from incrowd.errors import IncrowdError, InWords, ReportsError, UsageError
 from incrowd.files import check_room
@@ -47,7 +47,7 @@ class Measured:
     refused: the number of refused releases by problem type.
     """
 
-    def __init__(self, places: Places, bundle: Bundle, refused: Mapping[str, int]) -> None:
+    def __init__(self, places: CollectorPlaces, bundle: Bundle, refused: Mapping[str, int]) -> None:
         self.places, self.bundle, self.refused = places, bundle, refused
         self._seconds, self._since = 0.0, 0.0
 
@@ -63,7 +63,7 @@ class Measured:
     def _passed(self) -> float:
         return self._seconds + (time.monotonic() - self._since if self._since else 0.0)
 
-    def text(self, steps: Steps) -> bytes:
+    def text(self, steps: ServiceSteps) -> bytes:
         """Return the metrics in the text format of Prometheus, with the steps that fail."""
         return exposition((*self._metrics(), *steps.metrics()))
 
@@ -105,7 +105,7 @@ class Measured:
         )
 
 
-def receipts(places: Places) -> list[Receipt]:
+def receipts(places: CollectorPlaces) -> list[Receipt]:
     """Return the receipts of all opened releases."""
     return [load_receipt(folder)[0] for folder in sorted(places.opened_ones.glob("release-*"))]
 
@@ -139,11 +139,11 @@ def application(
     steady. people: the count that the shuffler reports; by default it is requested from the address
     in the bundle.
     """
-    places = Places(folder)
+    places = CollectorPlaces(folder)
     clock = clock or SteadyClock(places.clock)
     service = _Service(places, bundle, private, settings, clock)
     gate = Gate(bundle, service.places)
-    progress = Progress(bundle, gate, people or PeopleCount(bundle, clock), clock)
+    progress = CollectorProgress(bundle, gate, people or PeopleCount(bundle, clock), clock)
     shown = Dashboard(progress, gate, settings.token).routes if settings.token else []
     invitations = Route("/invitations", service.invitations, methods=["POST"])
     return Starlette(
@@ -168,7 +168,7 @@ class _Service:
 
     def __init__(
         self,
-        places: Places,
+        places: CollectorPlaces,
         bundle: Bundle,
         private: PrivateKey,
         settings: CollectorSettings,
@@ -177,7 +177,7 @@ class _Service:
         self.places, self.bundle, self.settings, self.clock = places, bundle, settings, clock
         self.private: PrivateKey | None = private
         self.came, self.stopping = asyncio.Event(), False
-        self.steps = Steps(STORING, KEYS, "opening")
+        self.steps = ServiceSteps(STORING, KEYS, "opening")
         self.arriving = Arriving(settings.piece_seconds, _log, self.steps, self.came.set, self.note)
         self.measured = Measured(places, bundle, self.arriving.refused)
 
@@ -260,7 +260,7 @@ class _Service:
         """Receive the inviter's statement."""
         return await self.arriving.receive(request, Taking(self.bundle, self.places.invitations))
 
-    def note(self, kind: problem.Kind) -> None:
+    def note(self, kind: problem.ProblemKind) -> None:
         """Record proofs of cheating in the receipts."""
         if kind.name == "contradiction":
             note_later(self.places, self.bundle)

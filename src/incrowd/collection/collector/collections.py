@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from incrowd.collection.claims import release_of
-from incrowd.collection.collector.opening import REPEATED, Opener, Piece
+from incrowd.collection.collector.opening import REPEATED, OpenedPiece, Opener
 from incrowd.collection.collector.places import BUNDLE
 from incrowd.collection.collector.receipt import (
-    Opened,
+    OpenedCollection,
     Receipt,
     accepted,
     check,
@@ -34,12 +34,12 @@ from incrowd.collection.protocol.signed import Signed, check_body
 from incrowd.collection.rows import message_counts, repeated
 from incrowd.errors import InWords, ProtocolError, ReportsError
 from incrowd.files import PRIVATE, new_folder, private_folder, settle, write_bytes
-from incrowd.plans.claims import Release
-from incrowd.plans.strata import Names
+from incrowd.plans.claims import ClaimedRelease
+from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import Collection, parts, write_reports
 from incrowd.reports.folder import Bucket
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.shuffle import Disk, mixed
+from incrowd.sampling.shuffle import Advance, Disk, mixed
 
 # The rows of a release: sealed reports, or with two mixers reports with their tokens.
 
@@ -74,8 +74,9 @@ def _rows(path: Path, start: int, bundle: Bundle) -> np.ndarray:
 PIECE_REPORTS = 2048
 BUCKET_BYTES = 1 << 22
 WORTH_IT = 20_000  # reports that take as long to open as a process to start
-Advance = Callable[[int], object]
-Engine = Callable[[np.ndarray, np.ndarray], Iterable[Piece]]  # body, indices of rows to leave out
+OpeningEngine = Callable[
+    [np.ndarray, np.ndarray], Iterable[OpenedPiece]
+]  # body, indices of rows to leave out
 
 
 def open_release(
@@ -88,7 +89,7 @@ def open_release(
     *,
     workers: int,
     advance: Advance = lambda _: None,
-    engine: Engine | None = None,
+    engine: OpeningEngine | None = None,
 ) -> Receipt:
     """Open a release into a new folder: a collection for each message, the receipt, the bundle.
 
@@ -125,10 +126,10 @@ def _body(release: Path, start: int, signed: Signed[AnyRelease], bundle: Bundle)
     return rows
 
 
-def _here(opener: Opener, workers: int, advance: Advance) -> Engine:
+def _here(opener: Opener, workers: int, advance: Advance) -> OpeningEngine:
     """Return an engine with processes on this machine, as many as are worth starting."""
 
-    def engine(body: np.ndarray, without: np.ndarray) -> Iterable[Piece]:
+    def engine(body: np.ndarray, without: np.ndarray) -> Iterable[OpenedPiece]:
         many = min(workers, 1 + len(body) // WORTH_IT)
         return in_processes(opener, _pieces(body, without, advance), many)
 
@@ -154,11 +155,11 @@ def _written(
     signed: Signed[AnyRelease],
     bundle: Bundle,
     folder: Path,
-    engine: Engine,
+    engine: OpeningEngine,
 ) -> Receipt:
     """Write the whole folder of a release; return the receipt."""
     rejected, dummies = Counter[str](), [0] * len(bundle.groups)
-    messages: list[Opened] = []
+    messages: list[OpenedCollection] = []
     if len(body):  # otherwise the second mixer had too few tokens
         with ExitStack() as stack:
             widths = map(bundle.shape.width, range(len(bundle.plan.messages)))
@@ -180,8 +181,12 @@ def _written(
 
 
 def _collections(
-    buckets: Sequence[Bucket], bundle: Bundle, release: Release, names: Names, folder: Path
-) -> list[Opened]:
+    buckets: Sequence[Bucket],
+    bundle: Bundle,
+    release: ClaimedRelease,
+    names: StratumNames,
+    folder: Path,
+) -> list[OpenedCollection]:
     """Write the collection of each message, its reports in a new uniform order."""
     messages = []
     strata = names if bundle.plan.survey.open else ()
@@ -211,7 +216,7 @@ def _collections(
             settle(file)
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        messages.append(Opened(id=id, reports=reports, sha256=digest))
+        messages.append(OpenedCollection(id=id, reports=reports, sha256=digest))
     return messages
 
 

@@ -11,14 +11,14 @@ import hashlib
 import hmac
 import logging
 import re
-from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from incrowd.collection.collector.progress import Gate, Progress, main_part
+from incrowd.collection.collector.progress import CollectorProgress, Gate, main_part
 from incrowd.collection.protocol.problem import KINDS
+from incrowd.collection.receiving import Handler
 from incrowd.collection.service import answer
 from incrowd.errors import IncrowdError
 from incrowd.presentation.shell import rendered
@@ -26,13 +26,12 @@ from incrowd.presentation.shell import rendered
 PATH = "/dashboard"
 _INLINE = re.compile(r"<(style|script)[^>]*>(.*?)</\1>", re.DOTALL)
 _log = logging.getLogger("incrowd.collector")
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Dashboard:
     """Handles the requests of the dashboard. The page itself contains no data and is public."""
 
-    def __init__(self, progress: Progress, gate: Gate, token: str) -> None:
+    def __init__(self, progress: CollectorProgress, gate: Gate, token: str) -> None:
         self.progress, self.gate, self.token = progress, gate, token
         self.html = rendered("dashboard.html", __package__)
         self.headers = _headers(self.html)

@@ -8,11 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from incrowd.collection.collector.collections import Advance, open_release
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.collections import open_release
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import check_files, load_receipt, note_later
 from incrowd.collection.folders import adopt_bundle, unfinished
-from incrowd.collection.machine import Finding, clock, memory, modes, room
+from incrowd.collection.machine import MachineFinding, clock, memory, modes, room
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
@@ -21,11 +21,12 @@ from incrowd.collection.steady import steadiness
 from incrowd.collection.taking import Shelf
 from incrowd.errors import IncrowdError, quantity
 from incrowd.files import destroy
+from incrowd.sampling.shuffle import Advance
 
 GRACE = timedelta(days=7)  # after the shuffler deleted strata that were too small
 
 
-def keep_bundle(places: Places, path: Path | None) -> Bundle:
+def keep_bundle(places: CollectorPlaces, path: Path | None) -> Bundle:
     """Return the bundle in a collector's folder; first copy it there if a file is named.
 
     Raises UsageError if there is no bundle or a different one; each folder is for one bundle.
@@ -34,7 +35,7 @@ def keep_bundle(places: Places, path: Path | None) -> Bundle:
 
 
 def open_waiting(
-    places: Places,
+    places: CollectorPlaces,
     bundle: Bundle,
     private: PrivateKey,
     workers: int,
@@ -74,7 +75,7 @@ def missing_strata(received: Sequence[Signed[AnyRelease]], bundle: Bundle) -> se
     return named - {number for header in headers for number in header.strata}
 
 
-def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:
+def is_complete(places: CollectorPlaces, bundle: Bundle, now: datetime) -> bool:
     """Return whether everything that can still arrive is here, and every release is open."""
     received = places.releases(bundle).received()
     if not all(places.opened(signed).exists() for signed in received):
@@ -84,7 +85,7 @@ def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:
     return arrived or now >= as_time(bundle.disposes) + GRACE
 
 
-def forget(places: Places, bundle: Bundle, now: datetime) -> bool:
+def forget(places: CollectorPlaces, bundle: Bundle, now: datetime) -> bool:
     """Destroy the private key if nothing is left to open; return whether it is destroyed.
 
     First, the receipts get what arrived since they were written: no process starts again later.
@@ -100,9 +101,9 @@ def forget(places: Places, bundle: Bundle, now: datetime) -> bool:
 # Findings about the machine of a collector, each with what would fix it.
 
 
-def check_machine(places: Places, bundle: Bundle, now: datetime) -> list[Finding]:
+def check_machine(places: CollectorPlaces, bundle: Bundle, now: datetime) -> list[MachineFinding]:
     """Check the machine of a collector; return the findings in a fixed order."""
-    looks: Iterable[Iterator[Finding]] = (
+    looks: Iterable[Iterator[MachineFinding]] = (
         modes((places.root, places.private)),
         memory(),
         clock(),
@@ -117,17 +118,17 @@ def check_machine(places: Places, bundle: Bundle, now: datetime) -> list[Finding
     return list(chain.from_iterable(looks))
 
 
-def _room(places: Places, bundle: Bundle) -> Iterator[Finding]:
+def _room(places: CollectorPlaces, bundle: Bundle) -> Iterator[MachineFinding]:
     """Check the disk space for three times the crowd: sealed, in buckets, and opened."""
     crowd = bundle.plan.survey.crowd * len(bundle.strata)
     return room(places.root, 3 * 3 * crowd * bundle.places * bundle.sealed_length)
 
 
-def _releases(places: Places, bundle: Bundle) -> Iterator[Finding]:
+def _releases(places: CollectorPlaces, bundle: Bundle) -> Iterator[MachineFinding]:
     """Check that every stored release is open and its files are unchanged."""
     for signed in places.releases(bundle).received():
         folder = places.opened(signed)
-        yield Finding(f"release {signed.header.strata[0]}", *_state(folder))
+        yield MachineFinding(f"release {signed.header.strata[0]}", *_state(folder))
 
 
 def _state(folder: Path) -> tuple[bool, str]:
@@ -145,36 +146,36 @@ def _state(folder: Path) -> tuple[bool, str]:
     return True, f"opened, {quantity(receipt.accepted, 'reports')} accepted, {rejected:,} rejected"
 
 
-def _invitations(places: Places, bundle: Bundle) -> Iterator[Finding]:
+def _invitations(places: CollectorPlaces, bundle: Bundle) -> Iterator[MachineFinding]:
     """State what the inviter signed, with two mixers."""
     if bundle.mixers == 1:
         return
     text = "the inviter's statement has not arrived"
     for signed in places.invitations.received():
         text = f"{signed.header.used:,} of {signed.header.issued:,} were used"
-    yield Finding("invitations", True, text)
+    yield MachineFinding("invitations", True, text)
 
 
-def _cheating(places: Places, bundle: Bundle) -> Iterator[Finding]:
+def _cheating(places: CollectorPlaces, bundle: Bundle) -> Iterator[MachineFinding]:
     shelves: tuple[Shelf[Any], ...] = (places.releases(bundle), places.invitations)
     for shelf, what in zip(shelves, ("releases", "statements of the inviter"), strict=True):
         if many := len(shelf.proofs()):
             text = f"{many} {what} that contradict each other; keep {shelf.contradictions} as proof"
-            yield Finding(f"contradictory {what}", False, text)
+            yield MachineFinding(f"contradictory {what}", False, text)
 
 
-def _key(places: Places, bundle: Bundle, now: datetime) -> Iterator[Finding]:
+def _key(places: CollectorPlaces, bundle: Bundle, now: datetime) -> Iterator[MachineFinding]:
     """Check that the private key exists as long as releases can arrive."""
     if not is_complete(places, bundle, now):
         text = "restore it; without it, no release can be opened"
         exists = places.private.exists()
-        yield Finding("the private key", exists, "exists" if exists else text)
+        yield MachineFinding("the private key", exists, "exists" if exists else text)
 
 
-def _left(places: Places, bundle: Bundle, now: datetime) -> Iterator[Finding]:
+def _left(places: CollectorPlaces, bundle: Bundle, now: datetime) -> Iterator[MachineFinding]:
     """Check for leftovers: the key after the last release, and files of killed processes."""
     left = [str(path) for path in unfinished(places.root)]
     if is_complete(places, bundle, now) and places.private.exists():
         left.append(str(places.private))
     text = ", ".join(left) + "; start the collector again" if left else "nothing"
-    yield Finding("leftover files", not left, text)
+    yield MachineFinding("leftover files", not left, text)

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from incrowd.collection.collector.collections import Advance, Engine, left
-from incrowd.collection.collector.opening import Opener, Piece, kinds_of
+from incrowd.collection.collector.collections import OpeningEngine, left
+from incrowd.collection.collector.opening import OpenedPiece, Opener, kinds_of
 from incrowd.collection.collector.places import load_private
 from incrowd.collection.machine import protect
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import InWords, ReportsError, quantity
-from incrowd.reports.spark import Batches, in_arrow
+from incrowd.reports.spark import RecordBatches, in_arrow
+from incrowd.sampling.shuffle import Advance
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +35,7 @@ TASKS_EACH = 4  # tasks per core at a time; their results are in memory here
 RESULT = "number long, packed array<binary>, dummies array<long>, rejected array<long>"
 
 
-class Rows(NamedTuple):
+class RowRange(NamedTuple):
     """Rows `first` to `end` of a release; `without`: indices from `first` that are left out."""
 
     first: int
@@ -43,7 +44,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sealed:
+class SealedRelease:
     """Input of a task: files that every machine can read, the start of the body, the bundle, and
     a stratum of the release."""
 
@@ -54,12 +55,12 @@ class Sealed:
     stratum: int
 
 
-def engine(session: SparkSession, sealed: Sealed, advance: Advance) -> Engine:
+def engine(session: SparkSession, sealed: SealedRelease, advance: Advance) -> OpeningEngine:
     """Return an engine that opens reports on a Spark session. It raises ReportsError on failure."""
     bundle = Bundle.parse(sealed.bundle)
     together = TASKS_EACH * session.sparkContext.defaultParallelism
 
-    def opened(body: np.ndarray, without: np.ndarray) -> Iterator[Piece]:
+    def opened(body: np.ndarray, without: np.ndarray) -> Iterator[OpenedPiece]:
         rows = list(_cut(len(body), without))
         for at in range(0, len(rows), together):
             wave = rows[at : at + together]
@@ -72,14 +73,16 @@ def engine(session: SparkSession, sealed: Sealed, advance: Advance) -> Engine:
     return opened
 
 
-def _cut(length: int, without: np.ndarray) -> Iterator[Rows]:
+def _cut(length: int, without: np.ndarray) -> Iterator[RowRange]:
     for at in range(0, length, ROWS_EACH):
         end = min(at + ROWS_EACH, length)
         first, last = np.searchsorted(without, (at, end))
-        yield Rows(at, end, tuple((without[first:last] - at).tolist()))
+        yield RowRange(at, end, tuple((without[first:last] - at).tolist()))
 
 
-def _open_rows(sealed: Sealed, wave: list[Rows], batches: Batches) -> Batches:
+def _open_rows(
+    sealed: SealedRelease, wave: list[RowRange], batches: RecordBatches
+) -> RecordBatches:
     """Open the rows whose numbers are in a partition."""
     protect()
     bundle = Bundle.parse(sealed.bundle)
@@ -92,7 +95,7 @@ def _open_rows(sealed: Sealed, wave: list[Rows], batches: Batches) -> Batches:
             yield _as_batch(number, bundle, work(left(body[rows.first : rows.end], without)))
 
 
-def _as_batch(number: int, bundle: Bundle, piece: Piece) -> pa.RecordBatch:
+def _as_batch(number: int, bundle: Bundle, piece: OpenedPiece) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
             "number": [number],
@@ -103,7 +106,7 @@ def _as_batch(number: int, bundle: Bundle, piece: Piece) -> pa.RecordBatch:
     )
 
 
-def _pieces(table: pa.Table, many: int, bundle: Bundle) -> Iterator[Piece]:
+def _pieces(table: pa.Table, many: int, bundle: Bundle) -> Iterator[OpenedPiece]:
     """Yield the pieces in the order of the release. Raises ReportsError if any is missing."""
     rows = sorted(table.to_pylist(), key=lambda row: row["number"])
     if [row["number"] for row in rows] != list(range(many)):
@@ -116,4 +119,4 @@ def _pieces(table: pa.Table, many: int, bundle: Bundle) -> Iterator[Piece]:
             for message, each in enumerate(row["packed"])
         )
         rejected = dict(zip(kinds, row["rejected"], strict=True))
-        yield Piece(packed, tuple(row["dummies"]), rejected)
+        yield OpenedPiece(packed, tuple(row["dummies"]), rejected)

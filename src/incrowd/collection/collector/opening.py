@@ -30,7 +30,7 @@ def kinds_of(bundle: Bundle) -> tuple[str, ...]:
     return (*UNREADABLE.values(), REPEATED, *with_tokens)
 
 
-class Piece(NamedTuple):
+class OpenedPiece(NamedTuple):
     """The content of some sealed reports.
 
     packed: the reports of each message, uint8, shape (reports, bytes). dummies: their number in
@@ -51,7 +51,7 @@ class Opener:
     private: PrivateKey
     stratum: int
 
-    def __call__(self, rows: bytes) -> Piece:
+    def __call__(self, rows: bytes) -> OpenedPiece:
         """Return their content, in their order."""
         rejected, shape, groups = Counter[str](), self.bundle.shape, self.bundle.groups
         plaintexts: list[list[bytes]] = [[] for _ in groups]
@@ -67,7 +67,7 @@ class Opener:
             rejected[MALFORMED] += len(every) - readable
             rejected[ANOTHER] += readable - empty - sum(len(reports[n]) for n in messages)
         in_order = tuple(packed[message] for message in range(len(packed)))
-        return Piece(in_order, tuple(dummies), dict(+rejected))
+        return OpenedPiece(in_order, tuple(dummies), dict(+rejected))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what another process needs to make an equal one."""

@@ -19,7 +19,7 @@ RECEIPT, BUNDLE = "receipt.json", "bundle.json"
 
 
 @dataclass(frozen=True)
-class Places:
+class CollectorPlaces:
     """The files of one bundle's collector. A release is identified by its first stratum."""
 
     root: Path
@@ -66,7 +66,7 @@ class Places:
 # The collector's private key: made here, never sent, destroyed after the last release is opened.
 
 
-def new_key(places: Places, id: int = 1, kem: Kem = X25519) -> KeyConfiguration:
+def new_key(places: CollectorPlaces, id: int = 1, kem: Kem = X25519) -> KeyConfiguration:
     """Make a key pair; return the key configuration. Raises UsageError if a key exists."""
     if is_taken(places.private) or is_taken(places.public):
         allowed = "it already contains a key; each bundle needs its own key, so name another folder"

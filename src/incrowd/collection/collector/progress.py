@@ -16,7 +16,7 @@ from typing import Any
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.keeper import GRACE, missing_strata
 from incrowd.collection.collector.opening import kinds_of
-from incrowd.collection.collector.places import RECEIPT, Places
+from incrowd.collection.collector.places import RECEIPT, CollectorPlaces
 from incrowd.collection.collector.receipt import Receipt, load_receipt, receipts_of
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.machine import Clock
@@ -32,20 +32,20 @@ from incrowd.presentation.receipts import cheating_sentence
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence, guarantee_symbols
 from incrowd.reports.folder import stream_reports
 
-Opened = tuple[Path, Receipt]
+OpenedRelease = tuple[Path, Receipt]
 
 
 class Gate:
     """The opened releases, and the page of estimates of those with enough people."""
 
-    def __init__(self, bundle: Bundle, places: Places) -> None:
+    def __init__(self, bundle: Bundle, places: CollectorPlaces) -> None:
         self.bundle, self.places = bundle, places
         self._reading, self._drawing = Lock(), Lock()
         self._seen: object = None
-        self._opened: tuple[Opened, ...] = ()
+        self._opened: tuple[OpenedRelease, ...] = ()
         self._page = ("", "")
 
-    def opened(self) -> tuple[Opened, ...]:
+    def opened(self) -> tuple[OpenedRelease, ...]:
         """Return all opened releases, read again when a receipt changes."""
         with self._reading:
             files = sorted(self.places.opened_ones.glob(f"release-*/{RECEIPT}"))
@@ -56,7 +56,7 @@ class Gate:
                 self._seen = seen
             return self._opened
 
-    def passed(self) -> tuple[Opened, ...]:
+    def passed(self) -> tuple[OpenedRelease, ...]:
         """Return the releases with at least as many people as the plan's crowd."""
         crowd = self.bundle.plan.survey.crowd
         return tuple(each for each in self.opened() if each[1].opened_people >= crowd)
@@ -90,7 +90,7 @@ def main_part(html: str) -> str:
     return rest.partition("</main>")[0]
 
 
-def _version(passed: Sequence[Opened]) -> str:
+def _version(passed: Sequence[OpenedRelease]) -> str:
     receipts = "".join(receipt.model_dump_json() for _, receipt in passed)
     return hashlib.sha256(receipts.encode()).hexdigest()[:16]
 
@@ -160,7 +160,7 @@ def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
 MOST_STRATA = 100  # listed at most
 
 
-class Progress:
+class CollectorProgress:
     """The progress of a collection: counts of people, and releases."""
 
     def __init__(self, bundle: Bundle, gate: Gate, count: PeopleCount, clock: Clock) -> None:

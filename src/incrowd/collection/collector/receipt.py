@@ -7,13 +7,13 @@ import logging
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import kinds_of
-from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places
+from incrowd.collection.collector.places import BUNDLE, RECEIPT, CollectorPlaces
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, MixedRelease
@@ -23,32 +23,28 @@ from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
 from incrowd.files import write_bytes
 from incrowd.plans import Plan
-from incrowd.plans.claims import Release
+from incrowd.plans.claims import ClaimedRelease
+from incrowd.plans.digests import FileCount, StrictFileModel
 from incrowd.plans.message import place
 from incrowd.plans.slots import most_reports, tail
-from incrowd.plans.strata import Names
+from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
 from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.survey.wording import wording
 
 _log = logging.getLogger(__name__)
-Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class Opened(_Strict):
+class OpenedCollection(StrictFileModel):
     """A collection in the folder: its id, its number of reports, the SHA-256 of its file."""
 
     id: str
-    reports: Count
+    reports: FileCount
     sha256: str
 
 
-class Receipt(_Strict):
+class Receipt(StrictFileModel):
     """The facts of one release, as in receipt.json.
 
     bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, reports,
@@ -64,17 +60,17 @@ class Receipt(_Strict):
     format: Literal["incrowd receipt 1"] = "incrowd receipt 1"
     bundle: str
     start: str
-    people: Count
-    issued: Count | None
-    used: Count | None
-    reports: Count
+    people: FileCount
+    issued: FileCount | None
+    used: FileCount | None
+    reports: FileCount
     strata: list[str]
-    tokens: list[Count] | None = None
-    rejected: dict[str, Count]
-    dummies: list[Count]
-    opened_people: Count
-    messages: list[Opened]
-    contradictions: list[str] = []
+    tokens: list[FileCount] | None = None
+    rejected: dict[str, FileCount]
+    dummies: list[FileCount]
+    opened_people: FileCount
+    messages: list[OpenedCollection]
+    contradictions: list[str] = Field(default_factory=list)
     invitations: str | None = None
 
     @property
@@ -135,7 +131,7 @@ def receipt_of(
     bundle: Bundle,
     rejected: Mapping[str, int],
     dummies: Sequence[int],
-    messages: Sequence[Opened],
+    messages: Sequence[OpenedCollection],
     contradictions: Sequence[str] = (),
     invitations: Signed[Invitations] | None = None,
 ) -> Receipt:
@@ -162,7 +158,7 @@ def receipt_of(
     )
 
 
-def names_of(signed: Signed[AnyRelease], bundle: Bundle) -> Names:
+def names_of(signed: Signed[AnyRelease], bundle: Bundle) -> StratumNames:
     """Return the names of the strata of a release."""
     return tuple(bundle.strata[number] for number in signed.header.strata)
 
@@ -224,7 +220,7 @@ def save_receipt(receipt: Receipt, folder: Path) -> None:
     write_bytes(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
 
 
-def note_later(places: Places, bundle: Bundle) -> None:
+def note_later(places: CollectorPlaces, bundle: Bundle) -> None:
     """Add to the receipts what arrived later: proofs that a signer cheats, and the inviter's
     statement."""
     inviter = next(iter(places.invitations.received()), None)
@@ -298,7 +294,7 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
 
 
 def receipts_beside(
-    paths: Some[str | Path], plan: Plan, releases: Some[Release], files: bool = False
+    paths: Some[str | Path], plan: Plan, releases: Some[ClaimedRelease], files: bool = False
 ) -> tuple[Received, ...]:
     """Return the facts of the receipts next to some reports, or next to tallies of them.
 
@@ -326,7 +322,7 @@ def receipts_beside(
 
 
 def _receipt_of(
-    folder: Path, paths: list[Path], plan: Plan, releases: Some[Release], files: bool
+    folder: Path, paths: list[Path], plan: Plan, releases: Some[ClaimedRelease], files: bool
 ) -> Received | None:
     """Return the facts of a folder's receipt for some reports in it, or None without a receipt.
 
@@ -351,7 +347,7 @@ def _receipt_of(
 
 def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
     """Return whether the collector's folder has a contradicting release of the same strata."""
-    signed, places = receipt.signed, Places(folder.resolve().parent.parent)
+    signed, places = receipt.signed, CollectorPlaces(folder.resolve().parent.parent)
     if places.opened_ones != folder.resolve().parent:
         return False
     shelf = places.releases(bundle)
@@ -370,7 +366,7 @@ def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tup
     return receipts_beside(paths, plan, releases_in(paths), files)
 
 
-def releases_in(paths: Some[str | Path]) -> frozenset[Release]:
+def releases_in(paths: Some[str | Path]) -> frozenset[ClaimedRelease]:
     """Return the releases in some files and folders of reports."""
     every = (load_header(file).release for path in paths for file in report_files(path))
     return frozenset(each for each in every if each)

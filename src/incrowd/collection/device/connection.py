@@ -50,7 +50,7 @@ class Reply:
 
     status: int
     body: bytes
-    kind: problem.Kind | None = None
+    kind: problem.ProblemKind | None = None
     pause: float = 0.0
 
     @property
@@ -133,7 +133,7 @@ class Connection:
         return Reply(status, data, _kind(data, status), pause)
 
 
-def _kind(body: bytes, status: int) -> problem.Kind | None:
+def _kind(body: bytes, status: int) -> problem.ProblemKind | None:
     """Return the type of a problem document; None for any other body."""
     try:
         return problem.parse_document(body, status)[0] if status >= 400 else None

@@ -20,13 +20,13 @@ from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, UsageError, quantity
-from incrowd.sampling.permanent import Memory
+from incrowd.sampling.permanent import DeviceKeys
 
 AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class Crowd:
+class CrowdUploads:
     """The results of a crowd's uploads.
 
     people: number of senders. stored, repeated: accepted uploads. refused: their number by problem
@@ -46,9 +46,9 @@ class Crowd:
         """Accepted uploads per second."""
         return (self.stored + self.repeated) / max(self.seconds, 1e-9)
 
-    def with_others(self, other: Crowd) -> Crowd:
+    def with_others(self, other: CrowdUploads) -> CrowdUploads:
         """Return the results of both, which sent to one collection at the same time."""
-        return Crowd(
+        return CrowdUploads(
             people=self.people + other.people,
             stored=self.stored + other.stored,
             repeated=self.repeated + other.repeated,
@@ -66,10 +66,10 @@ def send_each(
     *,
     codes: Sequence[bytes],
     strata: Sequence[int] | None = None,
-    memory: Memory | None = None,
+    memory: DeviceKeys | None = None,
     at_once: int = AT_ONCE,
     progress: Callable[[int], None] | None = None,
-) -> Crowd:
+) -> CrowdUploads:
     """Send every row of the answers as one person's, several at a time.
 
     codes: code fields, one for each row. strata: the stratum number of each row, by default 0.
@@ -102,7 +102,7 @@ def send_each(
     stored, repeated = outcomes.pop("stored", 0), outcomes.pop("repeated", 0)
     sealed = (stored + repeated) * bundle.places
     length = upload_length(bundle)
-    return Crowd(people.number, stored, repeated, dict(outcomes), sealed, length, seconds)
+    return CrowdUploads(people.number, stored, repeated, dict(outcomes), sealed, length, seconds)
 
 
 def _all(one: Callable[[int], str], people: int, at_once: int) -> Iterator[str]:

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from incrowd.collection.device import sending
 from incrowd.collection.device.connection import Connection
-from incrowd.collection.device.memory import Memory, Sealed
-from incrowd.collection.device.promising import Line, Promise, promised, terms
-from incrowd.collection.device.sending import Outcome, drawn, fetched, with_code, with_tokens
+from incrowd.collection.device.memory import DeviceMemory, SealedReports
+from incrowd.collection.device.promising import TermLine, UploadPromise, promised, terms
+from incrowd.collection.device.sending import SendOutcome, drawn, fetched, with_code, with_tokens
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import Pending
@@ -44,7 +44,7 @@ class UploadResult:
     sealed_reports: including dummies. bytes: its length, the same for everybody.
     """
 
-    outcome: Outcome
+    outcome: SendOutcome
     resumed: bool
     sealed_reports: int
     bytes: int
@@ -59,8 +59,8 @@ class Device:
 
     link: Link
     bundle: Bundle
-    promise: Promise
-    memory: Memory
+    promise: UploadPromise
+    memory: DeviceMemory
     connection: Connection
 
     @classmethod
@@ -81,7 +81,7 @@ class Device:
         """
         link = Link.parse(link) if isinstance(link, str) else link
         connection = connection or Connection()
-        remembered = Memory(Path(memory))
+        remembered = DeviceMemory(Path(memory))
         remembered.tidy(datetime.now(UTC))
         text = fetched(link, connection)
 
@@ -93,7 +93,7 @@ class Device:
         return _within(seconds, checked)
 
     @property
-    def terms(self) -> tuple[Line, ...]:
+    def terms(self) -> tuple[TermLine, ...]:
         """What a person should know before sending: titles and texts."""
         return tuple(terms(self.bundle, self.promise))
 
@@ -166,7 +166,7 @@ class Device:
             raise
         self.memory.drop(self.bundle)
 
-    def _sent(self, stored: Sealed, typed: str) -> tuple[int, Outcome]:
+    def _sent(self, stored: SealedReports, typed: str) -> tuple[int, SendOutcome]:
         """Send what is stored; if its code is refused and another one was typed, with that one.
 
         The stored code comes first: only the service knows whether it was already accepted.
@@ -181,7 +181,7 @@ class Device:
                 raise
         return self._sent_once(self.memory.exchange(self.bundle, stored, corrected))
 
-    def _sent_once(self, stored: Sealed) -> tuple[int, Outcome]:
+    def _sent_once(self, stored: SealedReports) -> tuple[int, SendOutcome]:
         """Send an upload, with tokens that are stored before anything of it is sent."""
         upload = stored
         if isinstance(upload, Pending):
@@ -197,7 +197,7 @@ class Device:
         stratum: str | None,
         code: str,
         key: DeviceKey | None,
-    ) -> Sealed:
+    ) -> SealedReports:
         """Return a new upload, for two mixers without its tokens."""
         plan, table = self.bundle.plan, _table(answers)
         if table.num_rows != 1:

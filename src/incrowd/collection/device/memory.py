@@ -28,12 +28,12 @@ UPLOAD_NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.(upload|pe
 UPLOAD, PENDING = "upload", "pending"
 COMPACT = "%Y%m%dT%H%M%SZ"  # a time in a file name
 
-Answered = frozenset[tuple[str, str]]
-Sealed = bytes | Pending
+AnsweredBundles = frozenset[tuple[str, str]]
+SealedReports = bytes | Pending
 
 
 @dataclass(frozen=True)
-class Memory:
+class DeviceMemory:
     """A private folder, created when something is recorded.
 
     The file `answered` has a line for each bundle: its digest and that of its plan, sorted, so that
@@ -42,7 +42,7 @@ class Memory:
 
     folder: Path
 
-    def answered(self) -> Answered:
+    def answered(self) -> AnsweredBundles:
         """Return the digests of the answered bundles, each with that of its plan.
 
         Raises UsageError if the file cannot be read.
@@ -69,7 +69,7 @@ class Memory:
         with self._locked():
             self._note(bundle)
 
-    def once(self, bundle: Bundle, draw: Callable[[], Sealed]) -> tuple[Sealed, bool]:
+    def once(self, bundle: Bundle, draw: Callable[[], SealedReports]) -> tuple[SealedReports, bool]:
         """Return what is stored for a bundle, and True; or what is now drawn for it, and False.
 
         It is on disk when this returns, and its bundle is recorded. If processes draw at the same
@@ -88,7 +88,7 @@ class Memory:
             self._note(bundle)
         return sealed, sealed is not new
 
-    def exchange(self, bundle: Bundle, old: Sealed, new: Sealed) -> Sealed:
+    def exchange(self, bundle: Bundle, old: SealedReports, new: SealedReports) -> SealedReports:
         """Store `new` in the place of `old`, and return what is then stored.
 
         This is something else if another process was faster. Raises UsageError if nothing is stored
@@ -115,7 +115,7 @@ class Memory:
             text = "".join(f"{digest} {plan}\n" for digest, plan in lines)
             write_text(self._answered, text, mode=PRIVATE)
 
-    def keep(self, bundle: Bundle, upload: Sealed) -> None:
+    def keep(self, bundle: Bundle, upload: SealedReports) -> None:
         """Store an upload (mode 0600), so that the same bytes can be sent again or withdrawn, or
         one that has no tokens yet, which the upload replaces.
 
@@ -131,7 +131,7 @@ class Memory:
         except OSError as error:
             raise self._unwritten(error) from None
 
-    def sealed(self, bundle: Bundle) -> Sealed | None:
+    def sealed(self, bundle: Bundle) -> SealedReports | None:
         """Return the stored upload of a bundle, with or without tokens, or None.
 
         Raises ProtocolError if it is damaged.

@@ -19,11 +19,11 @@ from incrowd.presentation.sentences import (
 )
 from incrowd.verification import verify
 
-Line = tuple[str, str]
+TermLine = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Promise:
+class UploadPromise:
     """The guarantee of an upload, including the cost of redraws.
 
     tail: upper bound of the probability that one person's reports do not fit into the slots.
@@ -43,7 +43,7 @@ class Promise:
         return guarantee_symbols(self.guarantee)
 
 
-def promised(bundle: Bundle, repeated: bool = False) -> Promise:
+def promised(bundle: Bundle, repeated: bool = False) -> UploadPromise:
     """Return the promise of a bundle after certifying its plan again.
 
     repeated: whether the device already gave these permanent responses, which the plan may not
@@ -54,10 +54,10 @@ def promised(bundle: Bundle, repeated: bool = False) -> Promise:
         allowed = "its noise is too small for the guarantee that it states; send nothing"
         raise PlanError.of("plan", InWords("is not valid"), allowed)
     beyond = tail(plan, bundle.slots, bundle.pools)
-    return Promise(bundle_guarantee(bundle, repeated=repeated), beyond)
+    return UploadPromise(bundle_guarantee(bundle, repeated=repeated), beyond)
 
 
-def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
+def terms(bundle: Bundle, promise: UploadPromise) -> Iterator[TermLine]:
     """Yield what a person should know before sending, as titles and texts."""
     wording = bundle.wording
     yield "Collection", f"{wording.title}, {bundle.period}"

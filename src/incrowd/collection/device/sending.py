@@ -30,7 +30,7 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, UsageError
 from incrowd.plans.slots import fit, most_reports
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.permanent import Memory
+from incrowd.sampling.permanent import DeviceKeys
 from incrowd.sampling.randomize import randomize_message, rounded
 from incrowd.sampling.shuffle import permutation
 
@@ -41,7 +41,7 @@ def sealed_answers(
     *,
     code: bytes,
     stratum: int,
-    memory: Memory | None = None,
+    memory: DeviceKeys | None = None,
 ) -> Upload:
     """Return the upload of one person for one shuffler, with randomness of the operating system.
 
@@ -59,7 +59,7 @@ def pending_answers(
     *,
     code: bytes,
     stratum: int,
-    memory: Memory | None = None,
+    memory: DeviceKeys | None = None,
 ) -> Pending:
     """Return the same for two mixers, before tokens are requested. It is stored first."""
     reports = plaintexts(bundle, person, Keystream.from_system(), memory)
@@ -73,7 +73,7 @@ def drawn(
     *,
     code: bytes,
     stratum: int,
-    memory: Memory | None = None,
+    memory: DeviceKeys | None = None,
 ) -> Upload | Pending:
     """Return the upload of one person, for two mixers without its tokens.
 
@@ -122,7 +122,7 @@ def with_tokens(pending: Pending, bundle: MixersBundle, connection: Connection) 
 
 
 def plaintexts(
-    bundle: Bundle, person: EncodedAnswers, keystream: Keystream, memory: Memory | None = None
+    bundle: Bundle, person: EncodedAnswers, keystream: Keystream, memory: DeviceKeys | None = None
 ) -> list[bytes]:
     """Return the plaintexts of one person, including dummies, before the random permutation: with
     one shuffler, all reports, then dummies; with two mixers, the same for each message.
@@ -234,10 +234,10 @@ def _service_of_page(link: Link, connection: Connection, reply: Reply) -> str:
     return ""
 
 
-Outcome = Literal["stored", "repeated"]
+SendOutcome = Literal["stored", "repeated"]
 
 
-def send(upload: bytes, bundle: Bundle, connection: Connection) -> Outcome:
+def send(upload: bytes, bundle: Bundle, connection: Connection) -> SendOutcome:
     """Send an upload until the shuffler, or the first mixer, confirms it.
 
     Returns "stored", or "repeated" if an earlier try succeeded. Raises ProtocolError whose field is

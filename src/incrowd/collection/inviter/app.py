@@ -18,7 +18,7 @@ from incrowd.collection.delivery import Courier, courier
 from incrowd.collection.grouping import Grouped
 from incrowd.collection.inviter.keeper import INVITATIONS, InviterKeeper
 from incrowd.collection.inviter.signing import PrivateTokenKey, sign_blinded
-from incrowd.collection.inviter.store import Decision, InviterStore
+from incrowd.collection.inviter.store import InviterStore, SigningDecision
 from incrowd.collection.machine import cores
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.problem import KINDS
@@ -27,7 +27,7 @@ from incrowd.collection.receiving import ANY_PAGE, Receiving, working
 from incrowd.collection.service import OCTETS, answer, no_such
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
-from incrowd.collection.steps import Steps
+from incrowd.collection.steps import ServiceSteps
 
 MOST = 1000  # requests in one transaction
 
@@ -69,7 +69,7 @@ class TokenDesk(Receiving):
     store: InviterStore
 
     def __init__(
-        self, store: InviterStore, settings: InviterSettings, clock: TimedClock, steps: Steps
+        self, store: InviterStore, settings: InviterSettings, clock: TimedClock, steps: ServiceSteps
     ) -> None:
         super().__init__(store, store.bundle, settings, request_length(store.bundle), clock, steps)
         self.grouped = Grouped(store.take, MOST)
@@ -90,7 +90,7 @@ class TokenDesk(Receiving):
         if keys is None:
             return answer(KINDS["closed"])
         decision = await self.grouped.accept(self.store.prepare(request))
-        if decision is not Decision.SIGN:
+        if decision is not SigningDecision.SIGN:
             return answer(KINDS[decision.value])
         loop, of_values = asyncio.get_running_loop(), self._of_values(keys)
         tokens = await loop.run_in_executor(self._signers, signed, request.blinded, of_values)

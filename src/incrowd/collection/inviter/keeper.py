@@ -14,7 +14,7 @@ from incrowd.collection.protocol.mixing import Invitations
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import TimedClock
-from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, ServiceSteps
 from incrowd.files import destroy
 from incrowd.reports.locking import locked
 
@@ -30,7 +30,7 @@ class InviterKeeper:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
         self._pauses = Pauses[str]()
         self._ended = False
-        self.steps = Steps(
+        self.steps = ServiceSteps(
             STORING, KEYS, WORKING, "closing", "delivering", "deleting", "destroying"
         )
 

@@ -9,7 +9,7 @@ from incrowd.collection.folders import load_signing_key
 from incrowd.collection.inviter.init import InviterKeys
 from incrowd.collection.inviter.signing import PrivateTokenKey, SigningError
 from incrowd.collection.inviter.store import OPEN, InviterStore
-from incrowd.collection.machine import Finding, clock, memory, modes, room
+from incrowd.collection.machine import MachineFinding, clock, memory, modes, room
 from incrowd.collection.mixer.setup import database_logs, secret_place
 from incrowd.collection.mixer.store.database import closed_on_error, opened
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
@@ -82,10 +82,10 @@ def _load_keys(path: Path, bundle: MixersBundle) -> tuple[PrivateTokenKey, ...]:
     return keys
 
 
-def check(settings: InviterSettings, store: InviterStore) -> list[Finding]:
+def check(settings: InviterSettings, store: InviterStore) -> list[MachineFinding]:
     """Check the machine of an inviter; return the findings in a fixed order."""
     needed = 3 * ROW_BYTES * max(store.issued(), store.bundle.plan.survey.crowd)
-    looks: list[Callable[[], Iterator[Finding]]] = [
+    looks: list[Callable[[], Iterator[MachineFinding]]] = [
         lambda: modes((settings.folder, *settings.private_files)),
         lambda: secret_place(settings),
         memory,
@@ -98,11 +98,11 @@ def check(settings: InviterSettings, store: InviterStore) -> list[Finding]:
     return [finding for look in looks for finding in look()]
 
 
-def _left(settings: InviterSettings, store: InviterStore) -> Iterator[Finding]:
+def _left(settings: InviterSettings, store: InviterStore) -> Iterator[MachineFinding]:
     """Check that no key and no code is left after closing."""
     if store.state() == OPEN:
         return
     left = [path.name for path in settings.private_files if path.exists()]
     left += ["codes"] if store.issued() else []
     state = ", ".join(left) + "; start the inviter again" if left else "nothing"
-    yield Finding("left after closing", not left, state)
+    yield MachineFinding("left after closing", not left, state)

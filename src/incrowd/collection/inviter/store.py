@@ -55,7 +55,7 @@ codes = Table(
 # The outcome of each request of a group: a pure function, in the order of the protocol's table.
 
 
-class Decision(Enum):
+class SigningDecision(Enum):
     """Whether a request is signed, or the problem that it is answered with."""
 
     SIGN = "sign"
@@ -88,7 +88,7 @@ class CodeState:
 
 def decide(
     requests: Iterable[PreparedRequest], before: Mapping[bytes, CodeState]
-) -> tuple[list[Decision], dict[bytes, CodeState]]:
+) -> tuple[list[SigningDecision], dict[bytes, CodeState]]:
     """Return the decision about each request, given those before it, and the codes that changed.
 
     before: the state of each existing code.
@@ -97,20 +97,20 @@ def decide(
     for request in requests:
         code = changed.get(request.tag) or before.get(request.tag)
         decision = _of_one(request, code)
-        if code and decision is Decision.SIGN:
+        if code and decision is SigningDecision.SIGN:
             changed[request.tag] = CodeState(request.id, code.answers + 1)
         decisions.append(decision)
     return decisions, changed
 
 
-def _of_one(request: PreparedRequest, code: CodeState | None) -> Decision:
+def _of_one(request: PreparedRequest, code: CodeState | None) -> SigningDecision:
     if code is None:
-        return Decision.CODE_UNKNOWN
+        return SigningDecision.CODE_UNKNOWN
     if code.request not in (None, request.id):
-        return Decision.CODE_USED
+        return SigningDecision.CODE_USED
     if code.answers >= MOST_ANSWERS:
-        return Decision.TOO_OFTEN
-    return Decision.SIGN if request.in_range else Decision.TOKEN
+        return SigningDecision.TOO_OFTEN
+    return SigningDecision.SIGN if request.in_range else SigningDecision.TOKEN
 
 
 class InviterStore(Database):
@@ -159,13 +159,13 @@ class InviterStore(Database):
         id = secrets.upload_id(request.encoded(self.bundle))
         return PreparedRequest(secrets.code_tag(request.code), id, in_range)
 
-    def take(self, requests: Sequence[PreparedRequest]) -> list[Decision]:
+    def take(self, requests: Sequence[PreparedRequest]) -> list[SigningDecision]:
         """Decide about a group of requests; what is decided is durable when this returns."""
         tags = sorted({request.tag for request in requests})
         query = select(codes).where(codes.c.tag.in_(tags)).order_by(codes.c.tag)
         with self._writing() as connection:
             if self._state(connection, alone=False) != OPEN:
-                return [Decision.CLOSED] * len(requests)
+                return [SigningDecision.CLOSED] * len(requests)
             rows = connection.execute(query.with_for_update())
             before = {
                 bytes(tag): CodeState(id if id is None else bytes(id), answers)

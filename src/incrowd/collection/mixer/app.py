@@ -27,7 +27,7 @@ from incrowd.collection.machine import Clock
 from incrowd.collection.mixer.keeper import Keeper
 from incrowd.collection.mixer.onward import onward
 from incrowd.collection.mixer.store.store import MOST_ROWS, Store, StratumState
-from incrowd.collection.mixer.store.writing import Outcome
+from incrowd.collection.mixer.store.writing import UploadOutcome
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import has_entry
@@ -36,7 +36,7 @@ from incrowd.collection.receiving import ANY_PAGE, OPEN_TO_PAGES, Receiving, wor
 from incrowd.collection.service import answer, no_such
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
-from incrowd.collection.steps import Steps
+from incrowd.collection.steps import ServiceSteps
 
 # Published during a collection: so little that no number shows who sent when.
 
@@ -45,7 +45,7 @@ PEOPLE = "People of a stratum, rounded down to a multiple of the reserve, read o
 STATE = "1 for the current state of a stratum."
 
 
-class Counted:
+class StrataCounts:
     """The strata at the time of the first request in the current hour."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -79,7 +79,7 @@ class Counted:
 
 
 UPLOAD = "/upload"
-TAKEN = {201: Outcome.STORED, 200: Outcome.REPEATED}
+TAKEN = {201: UploadOutcome.STORED, 200: UploadOutcome.REPEATED}
 DONE = {
     outcome: Response(status_code=code, headers=OPEN_TO_PAGES) for code, outcome in TAKEN.items()
 }
@@ -99,7 +99,7 @@ def application(
     """
     clock = clock or SteadyClock(settings.clock_file)
     keeper = Keeper(store, settings, clock, deliver or courier(onward(bundle).address))
-    desk = Desk(store, bundle, settings, clock, keeper.steps)
+    desk = MixerDesk(store, bundle, settings, clock, keeper.steps)
     app = Mixer(
         desk,
         routes=[
@@ -120,7 +120,7 @@ def application(
 class Mixer(Starlette):
     """Passes uploads to the desk directly: the framework's layers cost more than their work."""
 
-    def __init__(self, desk: Desk, **given: Any) -> None:
+    def __init__(self, desk: MixerDesk, **given: Any) -> None:
         super().__init__(**given)
         self.desk = desk
 
@@ -136,7 +136,7 @@ class Mixer(Starlette):
         await response(scope, receive, send)
 
 
-class Desk(Receiving):
+class MixerDesk(Receiving):
     """Handles the requests of one mixer."""
 
     store: Store
@@ -147,10 +147,10 @@ class Desk(Receiving):
         bundle: Bundle,
         settings: MixerSettings,
         clock: TimedClock,
-        steps: Steps,
+        steps: ServiceSteps,
     ) -> None:
         super().__init__(store, bundle, settings, upload_length(bundle), clock, steps)
-        self.counted = Counted(store, clock)
+        self.counted = StrataCounts(store, clock)
         self.grouped = Grouped(store.take, max(1, MOST_ROWS // bundle.places))
 
     async def upload(self, scope: Scope, receive: Receive) -> Response:

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from incrowd.collection.delivery import Courier, Pauses
 from incrowd.collection.mixer.onward import Passed, onward
 from incrowd.collection.mixer.store.keys import StoreError
-from incrowd.collection.mixer.store.store import Decision, Store, StratumState
+from incrowd.collection.mixer.store.store import ClosingDecision, Store, StratumState
 from incrowd.collection.mixer.store.writing import (
     ACKNOWLEDGED,
     CLOSING,
@@ -33,16 +33,16 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import TimedClock
-from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps, numbers
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, ServiceSteps, numbers
 from incrowd.errors import InWords
 from incrowd.files import BEGUN, NewFile, destroy, new_file, private_folder, settle
-from incrowd.plans.strata import Group, releases
+from incrowd.plans.strata import StratumGroup, releases
 from incrowd.reports.locking import locked
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import Disk, mixed
 
 
-def due(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> list[Group]:
+def due(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> list[StratumGroup]:
     """Return the groups of strata to release now: with enough people, at closing or when full.
 
     With two mixers, all that are large enough at closing are one group.
@@ -55,7 +55,7 @@ def due(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> list[G
     return [tuple(chain(*groups))] if groups and isinstance(bundle, MixersBundle) else groups
 
 
-def outdated(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Group:
+def outdated(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> StratumGroup:
     """Return the open strata that will never be released.
 
     With two mixers, they are known at closing: a stratum that stayed open could only be in a second
@@ -68,12 +68,12 @@ def outdated(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> G
     return tuple(s.number for s in strata if s.state == OPEN and s.number not in released)
 
 
-def closing(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Decision:
+def closing(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> ClosingDecision:
     """Return the groups of strata to release now, and the strata to delete."""
     return due(strata, now, bundle), outdated(strata, now, bundle)
 
 
-def disposal(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Decision:
+def disposal(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> ClosingDecision:
     """Return the strata to delete although they were to be released: with two mixers, the batch.
 
     A shuffler waits for the collector, however long it takes.
@@ -83,7 +83,7 @@ def disposal(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> D
     return (), tuple(s.number for s in strata if s.state not in FINAL)
 
 
-def groups(strata: Sequence[StratumState], state: str) -> list[Group]:
+def groups(strata: Sequence[StratumState], state: str) -> list[StratumGroup]:
     """Return the releases in a state, each as its strata."""
     firsts = sorted({s.release for s in strata if s.state == state and s.release is not None})
     return [tuple(s.number for s in strata if s.release == first) for first in firsts]
@@ -94,7 +94,7 @@ def is_over(strata: Sequence[StratumState]) -> bool:
     return all(stratum.state in FINAL for stratum in strata)
 
 
-Rule = Callable[[Sequence[StratumState], datetime, Bundle], Decision]
+ClosingRule = Callable[[Sequence[StratumState], datetime, Bundle], ClosingDecision]
 
 
 class Keeper:
@@ -104,9 +104,9 @@ class Keeper:
         self, store: Store, settings: MixerSettings, clock: TimedClock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
-        self._pauses = Pauses[Group]()
+        self._pauses = Pauses[StratumGroup]()
         self._ended = False
-        self.steps = Steps(
+        self.steps = ServiceSteps(
             STORING, KEYS, WORKING, "closing", "releasing", "delivering", "deleting", "destroying"
         )
 
@@ -131,7 +131,7 @@ class Keeper:
                     self._close(disposal)
                 self._clear()
 
-    def _close(self, rule: Rule) -> None:
+    def _close(self, rule: ClosingRule) -> None:
         now, bundle = self.clock.confirmed(), self.store.bundle
         closed, deleted = self.store.close(lambda strata: rule(strata, now, bundle))
         for group in closed:
@@ -139,11 +139,11 @@ class Keeper:
         if deleted:
             LOG.info("deleted %s, which will never be released", numbers(deleted))
 
-    def _make(self, group: Group) -> None:
+    def _make(self, group: StratumGroup) -> None:
         keystream = Keystream.from_system()
         make_release(self.store, group, self.settings.releases, keystream, self._key)
 
-    def _deliver(self, group: Group) -> None:
+    def _deliver(self, group: StratumGroup) -> None:
         """Send exactly what was signed."""
         if not self._pauses.is_due(group, now := self.clock()):
             return
@@ -158,7 +158,7 @@ class Keeper:
         else:
             self._pauses.refused(group, now)
 
-    def _signed(self, group: Group) -> Signed[Passed]:
+    def _signed(self, group: StratumGroup) -> Signed[Passed]:
         start = self.store.start_of(min(group))
         assert start is not None, "a released stratum has a signed header"
         signed, _ = Signed[Passed].parse(onward(self.store.bundle).kind, start)
@@ -203,7 +203,7 @@ def body_file(folder: Path, signed: Signed[Passed]) -> Path:
 
 
 def make_release(
-    store: Store, strata: Group, folder: Path, keystream: Keystream, key: Ed25519PrivateKey
+    store: Store, strata: StratumGroup, folder: Path, keystream: Keystream, key: Ed25519PrivateKey
 ) -> None:
     """Write the reports of closed strata in uniformly random order, then store the signed header.
 
@@ -226,7 +226,7 @@ def make_release(
     store.release(strata, signed.encoded)
 
 
-def _write(body: NewFile, strata: Group, store: Store, keystream: Keystream) -> int:
+def _write(body: NewFile, strata: StratumGroup, store: Store, keystream: Keystream) -> int:
     """Write the reports of strata in one random order; return their number."""
     count, width = 0, store.bundle.envelope_length
     with ExitStack() as buckets:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.mixing import Batch
 from incrowd.collection.protocol.release import Header
-from incrowd.plans.strata import Group
+from incrowd.plans.strata import StratumGroup
 
 Passed = Header | Batch  # what a mixer signs
 
@@ -34,11 +34,11 @@ class Onward(ABC):
         """The address that accepts what was signed."""
 
     @abstractmethod
-    def parts(self, group: Group) -> list[Group]:
+    def parts(self, group: StratumGroup) -> list[StratumGroup]:
         """Return the parts of a group of strata, each of which is in one random order."""
 
     @abstractmethod
-    def statement(self, people: Mapping[Group, int], issued: int, body: bytes) -> Passed:
+    def statement(self, people: Mapping[StratumGroup, int], issued: int, body: bytes) -> Passed:
         """Return what is signed. people: uploads in each part. body: the SHA-256 of the reports."""
 
 
@@ -52,11 +52,11 @@ class ToCollector(Onward):
         """The collector's address for releases."""
         return self.bundle.collector_address + "/release"
 
-    def parts(self, group: Group) -> list[Group]:
+    def parts(self, group: StratumGroup) -> list[StratumGroup]:
         """Return the whole group: its strata are mixed with each other."""
         return [group]
 
-    def statement(self, people: Mapping[Group, int], issued: int, body: bytes) -> Header:
+    def statement(self, people: Mapping[StratumGroup, int], issued: int, body: bytes) -> Header:
         """Return the header of a release."""
         ((strata, count),) = people.items()
         return Header(
@@ -83,11 +83,11 @@ class ToSecondMixer(Onward):
         """The second mixer's address for the batch."""
         return self.bundle.second.address + "/batch"
 
-    def parts(self, group: Group) -> list[Group]:
+    def parts(self, group: StratumGroup) -> list[StratumGroup]:
         """Return each stratum: the second mixer releases them separately."""
         return [(stratum,) for stratum in group]
 
-    def statement(self, people: Mapping[Group, int], issued: int, body: bytes) -> Batch:
+    def statement(self, people: Mapping[StratumGroup, int], issued: int, body: bytes) -> Batch:
         """Return the header of the batch."""
         return Batch(self.bundle.digest, tuple((n, count) for (n,), count in people.items()), body)
 

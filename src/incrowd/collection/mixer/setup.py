@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Engine, text
 
 from incrowd.collection.folders import load_signing_key
-from incrowd.collection.machine import Finding, clock, memory, modes, room
+from incrowd.collection.machine import MachineFinding, clock, memory, modes, room
 from incrowd.collection.mixer.keeper import is_over
 from incrowd.collection.mixer.store.database import closed_on_error, opened
 from incrowd.collection.mixer.store.keys import load_secret, new_secret
@@ -142,9 +142,9 @@ QUIET = {  # settings with which PostgreSQL logs no statements or connections
 }
 
 
-def check(settings: MixerSettings, store: Store) -> list[Finding]:
+def check(settings: MixerSettings, store: Store) -> list[MachineFinding]:
     """Check the machine of a shuffler; return the findings in a fixed order."""
-    looks: list[Callable[[], Iterator[Finding]]] = [
+    looks: list[Callable[[], Iterator[MachineFinding]]] = [
         lambda: modes(_private(settings)),
         lambda: secret_place(settings),
         memory,
@@ -157,11 +157,11 @@ def check(settings: MixerSettings, store: Store) -> list[Finding]:
     return [finding for look in looks for finding in look()]
 
 
-def secret_place(settings: StoreSettings) -> Iterator[Finding]:
+def secret_place(settings: StoreSettings) -> Iterator[MachineFinding]:
     """Check that the key is on a separate volume, away from backups and old disk blocks."""
     path = settings.secret_file
     if not path.exists():
-        yield Finding(
+        yield MachineFinding(
             "the store's key", True, "destroyed: nothing in the database can be linked to a sender"
         )
         return
@@ -169,21 +169,21 @@ def secret_place(settings: StoreSettings) -> Iterator[Finding]:
     state = "on a separate volume"
     if not separate:
         state = "on the same disk as the database; set secret to a file on a volume in memory"
-    yield Finding("the store's key", separate, state)
+    yield MachineFinding("the store's key", separate, state)
 
 
 def _private(settings: MixerSettings) -> Iterable[Path]:
     return settings.folder, settings.signing_file, settings.secret_file, settings.releases
 
 
-def _room(settings: MixerSettings, store: Store) -> Iterator[Finding]:
+def _room(settings: MixerSettings, store: Store) -> Iterator[MachineFinding]:
     """Check the disk space for three times the crowd: rows, their log, the release."""
     survey = store.bundle.plan.survey
     needed = 3 * 3 * survey.crowd * len(store.bundle.strata) * upload_length(store.bundle)
     return room(settings.folder, needed)
 
 
-def database_logs(engine: Engine) -> Iterator[Finding]:
+def database_logs(engine: Engine) -> Iterator[MachineFinding]:
     """Check that PostgreSQL logs no statements or connections."""
     if engine.dialect.name != "postgresql":
         return
@@ -192,10 +192,10 @@ def database_logs(engine: Engine) -> Iterator[Finding]:
             value = str(connection.scalar(text(f"SHOW {name}")))
             state, good = f"{name} = {value}", value in allowed
             remedy = "" if good else f"; set {allowed[0]}"
-            yield Finding("log of PostgreSQL", good, state + remedy)
+            yield MachineFinding("log of PostgreSQL", good, state + remedy)
 
 
-def _left(settings: MixerSettings, store: Store) -> Iterator[Finding]:
+def _left(settings: MixerSettings, store: Store) -> Iterator[MachineFinding]:
     """Check that nothing is left after the last release."""
     if not is_over(store.strata()):
         return
@@ -206,4 +206,4 @@ def _left(settings: MixerSettings, store: Store) -> Iterator[Finding]:
     left += ["rows"] if rows else []
     remedy = f"; start it again with `incrowd {settings.command} run`"
     state = ", ".join(left) + remedy if left else "nothing"
-    yield Finding("left after the last release", not left, state)
+    yield MachineFinding("left after the last release", not left, state)

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from incrowd.characters import hidden, texts
 from incrowd.collection.protocol.addresses import checked_address, host, is_loopback, location
@@ -21,7 +21,7 @@ from incrowd.collection.protocol.plaintext import Shape
 from incrowd.collection.protocol.sealed import LABEL, KeyConfiguration, sealed_length
 from incrowd.errors import IncrowdError, InWords, ProtocolError, quantity
 from incrowd.plans import Plan
-from incrowd.plans.digests import canonical, read_json
+from incrowd.plans.digests import FileModel, canonical, read_json
 from incrowd.plans.message import place
 from incrowd.plans.plan import FORMAT as PLAN_FORMAT
 from incrowd.plans.plan import NO_PROMISE, is_promised
@@ -83,7 +83,7 @@ def _key(text: str) -> str:
     return text
 
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+BundleText = Annotated[str, Field(min_length=1, max_length=200)]
 Time = Annotated[str, AfterValidator(_time)]
 Address = Annotated[str, AfterValidator(checked_address)]
 KeyText = Annotated[str, AfterValidator(_key)]
@@ -93,20 +93,16 @@ KeyConfigurationText = Annotated[str, AfterValidator(_key_configuration)]
 Check = tuple[bool, str, object, str]  # passed, field, value, what would be allowed
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Wording(_Frozen):
+class Wording(FileModel):
     """The texts that people read. language: a BCP 47 tag. questions: their texts by id."""
 
     language: str = Field(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=35)
-    title: Name
+    title: BundleText
     introduction: str = ""
     questions: dict[str, Annotated[str, Field(min_length=1)]]
 
 
-class Bundle(_Frozen, ABC):
+class Bundle(FileModel, ABC):
     """Everything about one collection: one key, one period, one release for each stratum.
 
     `ShufflerBundle` and `MixersBundle` add who mixes. opens, closes, disposes: when uploads are
@@ -126,11 +122,11 @@ class Bundle(_Frozen, ABC):
     format: str
     plan: Plan
     wording: Wording
-    period: Name
+    period: BundleText
     opens: Time
     closes: Time
     disposes: Time
-    strata: tuple[Name, ...] = Field(min_length=1, max_length=MOST_STRATA)
+    strata: tuple[BundleText, ...] = Field(min_length=1, max_length=MOST_STRATA)
     small_strata: Literal["delete", "merge"]
     codes: bool
     colluding: int
@@ -360,7 +356,7 @@ class Bundle(_Frozen, ABC):
         return self.plan.survey.crowd + self.reserve
 
 
-class Addresses(_Frozen):
+class Addresses(FileModel):
     """The addresses for uploads (shuffler) and for releases (collector)."""
 
     shuffler: Address
@@ -468,7 +464,7 @@ TO_DELIVER = timedelta(days=1)
 Role = Literal["inviter", "first", "second", "collector"]
 
 
-class TokenKeyText(_Frozen):
+class TokenKeyText(FileModel):
     """An RSA key for blind signatures (e = 65537), which the inviter uses for one bundle only.
 
     modulus: 2,048 bits. roots: 16 of them prove that blinding hides what is signed
@@ -489,7 +485,7 @@ class TokenKeyText(_Frozen):
         return TokenKey.parse(_bytes(self.modulus))
 
 
-class Inviter(_Frozen):
+class Inviter(FileModel):
     """Invites people and signs tokens blindly. key: Ed25519. entry: signs the token that admits an
     upload. messages: sign those of its slots, a key for each message of the plan."""
 
@@ -499,14 +495,14 @@ class Inviter(_Frozen):
     messages: tuple[TokenKeyText, ...]
 
 
-class FirstMixer(_Frozen):
+class FirstMixer(FileModel):
     """Receives uploads, and sees where they come from. key: Ed25519."""
 
     address: Address
     key: KeyText
 
 
-class SecondMixer(_Frozen):
+class SecondMixer(FileModel):
     """Removes the outer layer, and sees no addresses. key: Ed25519."""
 
     address: Address
@@ -514,20 +510,20 @@ class SecondMixer(_Frozen):
     key_configuration: KeyConfigurationText
 
 
-class CollectorParty(_Frozen):
+class CollectorParty(FileModel):
     """Opens and counts the reports."""
 
     address: Address
     key_configuration: KeyConfigurationText
 
 
-class Runs(_Frozen):
+class Runs(FileModel):
     """The organization that runs each service, in words that people recognize."""
 
-    inviter: Name
-    first: Name
-    second: Name
-    collector: Name
+    inviter: BundleText
+    first: BundleText
+    second: BundleText
+    collector: BundleText
 
     def same(self, one: Role, other: Role) -> bool:
         """Return whether one organization runs two services, as far as their names tell.

@@ -18,7 +18,7 @@ START = struct.Struct(">BH")
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedReport:
     """A message number, from 0, and its packed report; None and b"" for a dummy."""
 
     message: int | None
@@ -63,7 +63,7 @@ class Shape:
         """The plaintext of a dummy, which fills a slot."""
         return START.pack(VERSION, DUMMY).ljust(self.length, b"\0")
 
-    def read(self, plaintext: bytes) -> Opened:
+    def read(self, plaintext: bytes) -> OpenedReport:
         """Parse a plaintext. Raises ProtocolError for any bit that is not as specified.
 
         Any free bit could be a mark that identifies a sender.
@@ -75,11 +75,11 @@ class Shape:
             raise _wrong(f"is of version {version}", f"should be of version {VERSION}")
         if message == DUMMY:
             _check_zeros(plaintext[START.size :])
-            return Opened(None)
+            return OpenedReport(None)
         if message >= len(self.bits):
             allowed = f"should be less than {len(self.bits)}, or {DUMMY} for a dummy"
             raise _wrong(f"names message {message}", allowed)
-        return Opened(message, self._packed(message, plaintext[START.size :]))
+        return OpenedReport(message, self._packed(message, plaintext[START.size :]))
 
     def read_many(self, plaintexts: np.ndarray) -> tuple[tuple[np.ndarray, ...], int]:
         """Return the packed reports of each message and the number of dummies; skip invalid ones.

@@ -7,13 +7,13 @@ import pyarrow.feather
 import pyarrow.ipc
 
 from incrowd.encoding.formats.reader import Reader
-from incrowd.encoding.sources import Source
+from incrowd.encoding.sources import AnswersSource
 
 FILE = b"ARROW1"
 
 
 class _Arrow(Reader):
-    def table(self, source: Source) -> pa.Table:
+    def table(self, source: AnswersSource) -> pa.Table:
         """Return all columns."""
         content = source.whole()
         open_it = pa.ipc.open_file if content.startswith(FILE) else pa.ipc.open_stream

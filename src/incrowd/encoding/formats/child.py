@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
-from incrowd.encoding.sources import Source, readable
+from incrowd.encoding.sources import AnswersSource, readable
 from incrowd.errors import IncrowdError, InWords, Problem
 
 ABOUT = [each.name for each in fields(Content) if each.name != "pieces"]
@@ -122,7 +122,7 @@ def _read(order: dict[str, Any], piped: bytes | None, output: IO[bytes]) -> None
     """Write what a file contains."""
     path, columns = Path(order["source"]["path"]), order["request"]["columns"]
     state = order["source"]["state"] and tuple(order["source"]["state"])
-    source = Source(**order["source"] | {"path": path, "content": piped, "state": state})
+    source = AnswersSource(**order["source"] | {"path": path, "content": piped, "state": state})
     request = Request(**order["request"] | {"columns": columns and tuple(columns)})
     reader: Reader = import_module(order["module"]).READER
     _clock(order["seconds"])

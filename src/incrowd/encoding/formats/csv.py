@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
-from incrowd.encoding.sources import ROW_BYTES, Source
+from incrowd.encoding.sources import ROW_BYTES, AnswersSource
 from incrowd.errors import AnswersError
 
 SEPARATORS = ",;\t|"
@@ -27,7 +27,7 @@ EXCEL_HINT = "sep="  # the beginning of a first line that names the separator
 _log = logging.getLogger(__name__)
 
 
-class Layout(NamedTuple):
+class CsvLayout(NamedTuple):
     """The layout of a file: its separator, the number of lines before the header, its columns."""
 
     separator: str
@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     columns: list[str]
 
 
-def layout(source: Source, wanted: Sequence[str] = ()) -> Layout:
+def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
     """Return the layout that gives most of the wanted columns, and then most columns."""
     with source.open() as file:
         start = pa.input_stream(file, compression=source.compression).read(ROW_BYTES)
@@ -45,8 +45,8 @@ def layout(source: Source, wanted: Sequence[str] = ()) -> Layout:
     first, _, rest = text.partition("\n")
     if first.startswith(EXCEL_HINT) and first[len(EXCEL_HINT) :].strip("\r"):
         separator = first[len(EXCEL_HINT)]
-        return Layout(separator, 1, _header(rest, separator))
-    layouts = [Layout(separator, 0, _header(text, separator)) for separator in SEPARATORS]
+        return CsvLayout(separator, 1, _header(rest, separator))
+    layouts = [CsvLayout(separator, 0, _header(text, separator)) for separator in SEPARATORS]
     best = max(layouts, key=lambda each: (len({*wanted} & {*each.columns}), len(each.columns)))
     _log.debug("%s: CSV with %r between the cells", source.name, best.separator)
     return best
@@ -60,7 +60,10 @@ def _header(text: str, separator: str) -> list[str]:
 
 
 def pieces(
-    source: Source, laid_out: Layout, wanted: Sequence[str] = (), numbers: Sequence[str] = ()
+    source: AnswersSource,
+    laid_out: CsvLayout,
+    wanted: Sequence[str] = (),
+    numbers: Sequence[str] = (),
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Yield the wanted columns, or all, in pieces, each with the number of bytes read so far.
 
@@ -75,7 +78,7 @@ def pieces(
         raise
 
 
-def _batches(source: Source, laid_out: Layout, wanted: Sequence[str]) -> Pieces:
+def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) -> Pieces:
     with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
         for batch in pa.csv.open_csv(
@@ -104,7 +107,7 @@ def _in_utf8(cells: pa.NativeFile, encoding: str) -> pa.NativeFile:
     return pa.BufferReader(text.getvalue())
 
 
-def _check_cells(source: Source, laid_out: Layout) -> None:
+def _check_cells(source: AnswersSource, laid_out: CsvLayout) -> None:
     """Raise AnswersError about the first row whose number of cells differs from the header's."""
     named = len(laid_out.columns)
     with source.open() as file, suppress(csv.Error, UnicodeDecodeError):
@@ -164,7 +167,7 @@ def pointed(cells: pa.Array, *, sure: bool = False) -> pa.Array:
     return pc.replace_substring_regex(texts, _COMMA, r"\1.\2")
 
 
-def _as_text(laid_out: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
+def _as_text(laid_out: CsvLayout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
     """Return options that read every cell as text, without guessing its type."""
     return pa.csv.ConvertOptions(
         include_columns=list(wanted),
@@ -176,7 +179,7 @@ def _as_text(laid_out: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
 
 
 class _Csv(Reader):
-    def table(self, source: Source) -> pa.Table:
+    def table(self, source: AnswersSource) -> pa.Table:
         """Return all columns; with decimal commas replaced if semicolons separate the cells."""
         laid_out = layout(source)
         read = [piece for piece, _ in pieces(source, laid_out)]
@@ -184,7 +187,7 @@ class _Csv(Reader):
         table = pa.Table.from_batches(read, None if read else empty)
         return with_points(table) if laid_out.separator == ";" else table
 
-    def content(self, source: Source, request: Request) -> Content:
+    def content(self, source: AnswersSource, request: Request) -> Content:
         """Return the content; the wanted columns are read lazily."""
         if request.columns is None:
             return super().content(source, request)

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from incrowd.encoding.formats.reader import Content, Reader, Request, pieces_of
-from incrowd.encoding.sources import Source
+from incrowd.encoding.sources import AnswersSource
 from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, UsageError, likely, needing
 
-Rows = Iterator[tuple[Any, ...]]
+SheetRows = Iterator[tuple[Any, ...]]
 
 
-def _sheets(source: Source, memory: int) -> dict[str, Any]:
+def _sheets(source: AnswersSource, memory: int) -> dict[str, Any]:
     """Return every sheet by its name; their cells are values, not formulas.
 
     Raises MemoryError for a file that takes more memory when it is unpacked.
@@ -32,7 +32,7 @@ def _sheets(source: Source, memory: int) -> dict[str, Any]:
     return {sheet.title: sheet for sheet in book.worksheets}
 
 
-def _rows(source: Source, sheets: dict[str, Any]) -> Rows:
+def _rows(source: AnswersSource, sheets: dict[str, Any]) -> SheetRows:
     """Yield the rows of the named sheet, or of the first. Raises UsageError if it is unknown."""
     if source.sheet is None:
         chosen = next(iter(sheets.values()), None)
@@ -57,11 +57,11 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 
 
 class _Excel(Reader):
-    def table(self, source: Source) -> pa.Table:
+    def table(self, source: AnswersSource) -> pa.Table:
         """Return the columns of a sheet, by default the first one."""
         return pa.Table.from_batches([piece for piece, _ in self.content(source, Request()).pieces])
 
-    def content(self, source: Source, request: Request) -> Content:
+    def content(self, source: AnswersSource, request: Request) -> Content:
         """Return the content of a sheet, by default the first one; columns need a name."""
         sheets = _sheets(source, request.memory)
         rows = _rows(source, sheets)

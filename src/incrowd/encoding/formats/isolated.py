@@ -26,7 +26,7 @@ from incrowd.encoding.formats.child import READ, main
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.limits import MEMORY, SECONDS, limit
-from incrowd.encoding.sources import Source, refused
+from incrowd.encoding.sources import AnswersSource, refused
 from incrowd.errors import IncrowdError, InWords, Problem, quantity
 
 # It imports from where this process does, and not from the current folder.
@@ -42,7 +42,7 @@ _LEAN = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
 _log = logging.getLogger(__name__)
 
 
-def content(source: Source, request: Request) -> Content:
+def content(source: AnswersSource, request: Request) -> Content:
     """Return what is in a file. Raises AnswersError if it cannot be read.
 
     Files of a binary format are read by another process: at most INCROWD_READ_MIB of memory, and
@@ -57,7 +57,7 @@ def content(source: Source, request: Request) -> Content:
     return replace(parsed, pieces=_unchanged(source, parsed.pieces))
 
 
-def _unchanged(source: Source, pieces: Pieces) -> Pieces:
+def _unchanged(source: AnswersSource, pieces: Pieces) -> Pieces:
     """Yield the pieces. Raises AnswersError if the file was changed meanwhile."""
     yield from pieces
     source.check()
@@ -66,7 +66,7 @@ def _unchanged(source: Source, pieces: Pieces) -> Pieces:
 class _Child:
     """A process that reads one file. It ends when nothing refers to this object anymore."""
 
-    def __init__(self, source: Source, request: Request) -> None:
+    def __init__(self, source: AnswersSource, request: Request) -> None:
         self.source, self.whole = source, request.columns is None
         self.mib, self.seconds = limit(MEMORY), limit(SECONDS)
         self.process = subprocess.Popen(

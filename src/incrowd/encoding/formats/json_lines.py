@@ -10,23 +10,23 @@ import pyarrow as pa
 
 from incrowd.encoding.cells import text_column
 from incrowd.encoding.formats.reader import Reader
-from incrowd.encoding.sources import Source, refused
+from incrowd.encoding.sources import AnswersSource, refused
 
 
-def _lines(source: Source, text: str) -> Iterator[Mapping[str, Any]]:
+def _lines(source: AnswersSource, text: str) -> Iterator[Mapping[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             place = f"line {number}"
             yield _checked(source, _parsed(source, line, place), place)
 
 
-def _listed(source: Source, text: str) -> Iterator[Mapping[str, Any]]:
+def _listed(source: AnswersSource, text: str) -> Iterator[Mapping[str, Any]]:
     whole = _parsed(source, text, "the list")
     for number, row in enumerate(whole, 1):
         yield _checked(source, row, f"entry {number}")
 
 
-def _parsed(source: Source, text: str, place: str) -> Any:
+def _parsed(source: AnswersSource, text: str, place: str) -> Any:
     try:
         return json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
@@ -34,7 +34,7 @@ def _parsed(source: Source, text: str, place: str) -> Any:
         raise refused(source.name, allowed) from None
 
 
-def _checked(source: Source, row: object, place: str) -> Mapping[str, Any]:
+def _checked(source: AnswersSource, row: object, place: str) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
     allowed = f"{place} is not an object; should be one with a key for each question"
@@ -42,7 +42,7 @@ def _checked(source: Source, row: object, place: str) -> Mapping[str, Any]:
 
 
 class _JsonLines(Reader):
-    def table(self, source: Source) -> pa.Table:
+    def table(self, source: AnswersSource) -> pa.Table:
         """Return a column for each key, in order of appearance; absent keys are missing answers.
 
         Numbers keep their digits, as in a CSV file: "007" and 7 are different ids.

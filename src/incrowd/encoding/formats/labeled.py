@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from incrowd.encoding.formats.reader import Content, Reader, Request, pieces_of
-from incrowd.encoding.sources import Source
+from incrowd.encoding.sources import AnswersSource
 from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, needing
 
 
-def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, Sequence[Any]]]:
+def _read(source: AnswersSource, **options: Any) -> tuple[Any, Mapping[str, Sequence[Any]]]:
     """Return the metadata of a file, and the cells of its columns."""
     with needing("stats", AnswersError, source.name):
         import pyreadstat
@@ -51,11 +51,11 @@ def _missing(about: Any, name: str) -> tuple[str, ...]:
 
 
 class _Labeled(Reader):
-    def table(self, source: Source) -> pa.Table:
+    def table(self, source: AnswersSource) -> pa.Table:
         """Return all columns, as codes."""
         return pa.Table.from_batches([piece for piece, _ in self.content(source, Request()).pieces])
 
-    def content(self, source: Source, request: Request) -> Content:
+    def content(self, source: AnswersSource, request: Request) -> Content:
         """Return the content: codes as text (fractions as numbers), without those that the file
         declares missing; the wording, labels and codes for no answer."""
         about, _ = _read(source, metadataonly=True, user_missing=True)

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
-from incrowd.encoding.sources import Source, refused
+from incrowd.encoding.sources import AnswersSource, refused
 
 CELL_BYTES = 8  # per cell, in addition to its content
 
 
-def pieces(source: Source, wanted: Sequence[str], request: Request) -> Pieces:
+def pieces(source: AnswersSource, wanted: Sequence[str], request: Request) -> Pieces:
     """Yield the wanted columns, with the rows read so far."""
     with source.open() as file, pa.parquet.ParquetFile(file) as read:
         metadata = read.metadata
@@ -59,12 +59,12 @@ def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> flo
 
 
 class _Parquet(Reader):
-    def table(self, source: Source) -> pa.Table:
+    def table(self, source: AnswersSource) -> pa.Table:
         """Return all columns."""
         with source.open() as file:
             return pa.parquet.read_table(file)
 
-    def content(self, source: Source, request: Request) -> Content:
+    def content(self, source: AnswersSource, request: Request) -> Content:
         """Return the content; the wanted columns are read lazily."""
         if request.columns is None:
             return super().content(source, request)

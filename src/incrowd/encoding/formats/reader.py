@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from incrowd.encoding.sources import Source
+from incrowd.encoding.sources import AnswersSource
 
 Pieces = Iterator[tuple[pa.RecordBatch, int]]  # each piece with the amount read up to its end
 
@@ -61,10 +61,10 @@ class Reader(ABC):
     """Reads files of one format. Subclasses have to define only `table`."""
 
     @abstractmethod
-    def table(self, source: Source) -> pa.Table:
+    def table(self, source: AnswersSource) -> pa.Table:
         """Return all columns of a file. Raises AnswersError if it cannot be read."""
 
-    def content(self, source: Source, request: Request) -> Content:
+    def content(self, source: AnswersSource, request: Request) -> Content:
         """Return what is in a file. Raises AnswersError if it cannot be read."""
         table = self.table(source)
         return Content(tuple(table.column_names), table.num_rows, pieces_of(table, request))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Format(NamedTuple):
+class FileFormat(NamedTuple):
     """One file format.
 
     kind: its name in options. spoken: its name in messages. endings: the suffixes of file names, in
@@ -28,24 +28,24 @@ class Format(NamedTuple):
 
 _HERE = "incrowd.encoding.formats"
 _ARROW = (b"ARROW1", b"\xff\xff\xff\xff")  # a file, and a stream
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, FileFormat] = {
     each.kind: each
     for each in (
-        Format("csv", "CSV", (".csv", ".tsv", ".tab", ".txt"), f"{_HERE}.csv", compressed=True),
-        Format(
+        FileFormat("csv", "CSV", (".csv", ".tsv", ".tab", ".txt"), f"{_HERE}.csv", compressed=True),
+        FileFormat(
             "jsonl",
             "JSON lines",
             (".jsonl", ".ndjson", ".json"),
             f"{_HERE}.json_lines",
             compressed=True,
         ),
-        Format("parquet", "Parquet", (".parquet", ".pq"), f"{_HERE}.parquet", (b"PAR1",)),
-        Format(
+        FileFormat("parquet", "Parquet", (".parquet", ".pq"), f"{_HERE}.parquet", (b"PAR1",)),
+        FileFormat(
             "feather", "Arrow", (".feather", ".arrow", ".arrows", ".ipc"), f"{_HERE}.arrow", _ARROW
         ),
-        Format("sav", "SPSS", (".sav", ".zsav"), f"{_HERE}.labeled", (b"$FL2", b"$FL3")),
-        Format("dta", "Stata", (".dta",), f"{_HERE}.labeled", (b"<stata_dta>",)),
-        Format(
+        FileFormat("sav", "SPSS", (".sav", ".zsav"), f"{_HERE}.labeled", (b"$FL2", b"$FL3")),
+        FileFormat("dta", "Stata", (".dta",), f"{_HERE}.labeled", (b"<stata_dta>",)),
+        FileFormat(
             "xlsx", "Excel", (".xlsx", ".xlsm"), f"{_HERE}.excel", (b"PK\x03\x04",), sheets=True
         ),
     )

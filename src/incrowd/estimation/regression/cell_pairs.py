@@ -19,12 +19,12 @@ import numpy as np
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.decoders import by_axis
 from incrowd.estimation.interactions import CombinedTable
-from incrowd.estimation.pairwise_law import Pair, contrasts, pairwise_law
-from incrowd.estimation.regression.evidence import Evidence
+from incrowd.estimation.pairwise_law import VariablePair, contrasts, pairwise_law
+from incrowd.estimation.regression.evidence import StratumEvidence
 from incrowd.estimation.regression.levels import level_sums
 from incrowd.estimation.regression.model import Levels, Model
 from incrowd.estimation.regression.pairs import lift_of
-from incrowd.estimation.regression.variables import Variable
+from incrowd.estimation.regression.variables import ModelVariable
 
 ASSUMPTION = (
     "of three and more questions together pairs tell nothing: the errors by sampling are those of "
@@ -35,7 +35,7 @@ LEAST_PEOPLE = 0.5  # on a level, if the estimate is lower
 
 
 @dataclass(frozen=True)
-class CellPairs(Evidence):
+class CellPairs(StratumEvidence):
     """A stratum, from cells of pairs of questions.
 
     variables: the outcome, then the noisy predictors; at least two, with exclusive answers. scores:
@@ -44,7 +44,7 @@ class CellPairs(Evidence):
     the people are a sample.
     """
 
-    variables: Sequence[Variable]
+    variables: Sequence[ModelVariable]
     reading: CellsReading
     scores: np.ndarray
     lift: np.ndarray
@@ -104,7 +104,7 @@ class CellPairs(Evidence):
             covariance += variance * _centered(each, 1) @ _centered(each, 1).T
         return covariance
 
-    def _weights(self, left: np.ndarray, right: np.ndarray) -> dict[Pair, np.ndarray]:
+    def _weights(self, left: np.ndarray, right: np.ndarray) -> dict[VariablePair, np.ndarray]:
         """The weight of each cell of each pair in the means of products of two functions: shape
         (products, answers, answers). The terms of a single question are in the first pair that has
         it."""
@@ -174,13 +174,13 @@ class CellPairs(Evidence):
         return [level_sums(each) for each in self.variables]
 
     @cached_property
-    def _tables(self) -> dict[Pair, CombinedTable]:
+    def _tables(self) -> dict[VariablePair, CombinedTable]:
         ids = [each.question.id for each in self.variables]
         places = combinations(range(len(ids)), 2)
         return {(a, b): self.reading.combined((ids[a], ids[b])) for a, b in places}
 
     @cached_property
-    def _levels(self) -> dict[Pair, np.ndarray]:
+    def _levels(self) -> dict[VariablePair, np.ndarray]:
         """The shares of people on pairs of levels."""
         return {
             (a, b): by_axis([self._sums[a], self._sums[b]], table.shares)

@@ -16,10 +16,10 @@ import scipy
 
 from incrowd.estimation.regression.model import Design
 from incrowd.estimation.tables import TableEstimate
-from incrowd.survey.formulas import Family
+from incrowd.methods import Family
 
 
-class Evidence(ABC):
+class StratumEvidence(ABC):
     """People of one stratum. All figures are means over them."""
 
     people: float
@@ -42,7 +42,7 @@ class Evidence(ABC):
 
 
 @dataclass(frozen=True)
-class Table(Evidence):
+class JointTable(StratumEvidence):
     """The joint table of outcome and predictors: all that any model needs."""
 
     table: TableEstimate

@@ -23,19 +23,19 @@ import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.estimation.regression.evidence import Evidence
+from incrowd.estimation.regression.evidence import StratumEvidence
 from incrowd.estimation.regression.levels import level_rows
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.pairs import Columns
-from incrowd.estimation.regression.variables import Variable
+from incrowd.estimation.regression.variables import ModelVariable
 from incrowd.plans import Message
 from incrowd.survey import AnyQuestion
 
-Shares = Mapping[str, Sequence[float]]
+GuessedShares = Mapping[str, Sequence[float]]
 
 
 def expected_counts(
-    message: Message, questions: Sequence[AnyQuestion], people: int, shares: Shares
+    message: Message, questions: Sequence[AnyQuestion], people: int, shares: GuessedShares
 ) -> np.ndarray:
     """The expected counts of pairs of a message, as `incrowd.reports.moments.pair_moments`.
 
@@ -47,7 +47,7 @@ def expected_counts(
     return np.asarray(people * message.copies * reduce(np.multiply.outer, axes))
 
 
-def guessed_shares(shares: Shares, question: AnyQuestion) -> Sequence[float]:
+def guessed_shares(shares: GuessedShares, question: AnyQuestion) -> Sequence[float]:
     """The stated shares of a question's answers, or equal ones. For a `multi` question half of the
     permitted number of options is given, each option independently."""
     if (stated := shares.get(question.id)) is not None:
@@ -89,7 +89,7 @@ class LevelMoments:
 
 
 def level_moments(
-    variable: Variable, channel: Channel, shares: Sequence[float] | None
+    variable: ModelVariable, channel: Channel, shares: Sequence[float] | None
 ) -> LevelMoments:
     """The moments of the levels, from those of the report's bits."""
     bits = variable.question.domain.bits
@@ -112,7 +112,7 @@ class ExpectedMessage:
 
 
 def expected_message(
-    model: Model, message: Message, weight: float, shares: Shares
+    model: Model, message: Message, weight: float, shares: GuessedShares
 ) -> ExpectedMessage:
     """The expected reports of a message. weight: positive; messages count in proportion to it."""
     moments = [
@@ -123,7 +123,7 @@ def expected_message(
 
 
 @dataclass(frozen=True)
-class ExpectedPairs(Evidence):
+class ExpectedPairs(StratumEvidence):
     """An expected stratum. people, lift, sampled: as in `Pairs`."""
 
     people: float

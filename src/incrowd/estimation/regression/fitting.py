@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from incrowd.estimation.regression.evidence import Table
-from incrowd.estimation.regression.model import Levels, Model, Term, design, term_values
+from incrowd.estimation.regression.evidence import JointTable
+from incrowd.estimation.regression.model import Levels, Model, ModelTerm, design, term_values
 from incrowd.estimation.regression.penalized import (
-    Cells,
+    StackedCells,
     cells_of,
     penalized_root,
     score_interval,
     score_p_value,
 )
-from incrowd.estimation.regression.results import Coefficient, Fit, GroupSize, coefficients
+from incrowd.estimation.regression.results import Coefficient, GroupSize, ModelFit, coefficients
 from incrowd.estimation.regression.solving import (
     BEYOND_NOISE,
     Strata,
@@ -43,10 +43,10 @@ NOT_FOUND = (
 )
 
 
-Part = tuple[Sequence[Levels], TableEstimate]  # strata, and their cells one after the other
+StrataTable = tuple[Sequence[Levels], TableEstimate]  # strata, and their cells one after the other
 
 
-def fit_tables(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> Fit:
+def fit_tables(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> ModelFit:
     """Fit a model to the joint tables of some strata.
 
     strata: for each, the answers to the open questions, and the unbiased table of the others with
@@ -55,7 +55,7 @@ def fit_tables(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> 
     return _fit_parts(model, [((levels,), joint) for levels, joint in strata])
 
 
-def fit_together(model: Model, strata: Sequence[Levels], joint: TableEstimate) -> Fit:
+def fit_together(model: Model, strata: Sequence[Levels], joint: TableEstimate) -> ModelFit:
     """Fit a model to one table of all strata, whose errors are correlated, as weights make them.
 
     joint: the tables of the strata one after the other, as shares of all people.
@@ -63,7 +63,7 @@ def fit_together(model: Model, strata: Sequence[Levels], joint: TableEstimate) -
     return _fit_parts(model, [(strata, joint)])
 
 
-def _fit_parts(model: Model, parts: Sequence[Part]) -> Fit:
+def _fit_parts(model: Model, parts: Sequence[StrataTable]) -> ModelFit:
     risk = _refusal_risk(model, parts)
     result = replace(_fit_if_seen(model, parts), refusal=risk.chance, risk=risk.who)
     if result.coefficients:
@@ -84,7 +84,7 @@ def _fit_parts(model: Model, parts: Sequence[Part]) -> Fit:
 
 
 def _with_design_effects(
-    model: Model, cells: Cells, estimates: Sequence[Coefficient]
+    model: Model, cells: StackedCells, estimates: Sequence[Coefficient]
 ) -> Iterator[Coefficient]:
     """Compare each variance with that of the inverse information, without noise and weights."""
     height = np.array([each.estimate for each in estimates]) @ cells.x
@@ -101,7 +101,9 @@ def _with_design_effects(
         yield replace(each, design_effect=each.standard_error**2 / variance if computable else None)
 
 
-def _group_sizes(model: Model, parts: Sequence[Part], cells: Cells) -> Iterator[GroupSize]:
+def _group_sizes(
+    model: Model, parts: Sequence[StrataTable], cells: StackedCells
+) -> Iterator[GroupSize]:
     """The people on each level of each predictor without a slope.
 
     The variance of a mean is that of a ratio of sums over cells.
@@ -110,7 +112,7 @@ def _group_sizes(model: Model, parts: Sequence[Part], cells: Cells) -> Iterator[
     counted = design(model, *strata).counted
     for variable in (each for each in model.predictors if not each.slope):
         for level in compress(variable.levels, variable.counted):
-            term = Term(((variable, level),))
+            term = ModelTerm(((variable, level),))
             there = (term_values(model, term, *strata) > 0) & counted
             share = float(there @ cells.shares)
             effective = None
@@ -122,7 +124,7 @@ def _group_sizes(model: Model, parts: Sequence[Part], cells: Cells) -> Iterator[
             yield GroupSize(term.name, share * cells.people, effective)
 
 
-def _fit_if_seen(model: Model, parts: Sequence[Part]) -> Fit:
+def _fit_if_seen(model: Model, parts: Sequence[StrataTable]) -> ModelFit:
     strata = _strata(model, parts)
     if model.penalty:
         return _penalized(model, strata)
@@ -139,13 +141,13 @@ def _fit_if_seen(model: Model, parts: Sequence[Part]) -> Fit:
     return fit(model, strata)
 
 
-def _strata(model: Model, parts: Sequence[Part]) -> Strata:
+def _strata(model: Model, parts: Sequence[StrataTable]) -> Strata:
     """The joint tables as evidence; their axes are those of `Model.randomized`."""
-    tables = [Table(joint, design(model, *levels), model.family) for levels, joint in parts]
+    tables = [JointTable(joint, design(model, *levels), model.family) for levels, joint in parts]
     return Strata(tables, parts[0][1].errors != NOISE_ONLY)
 
 
-def fit(model: Model, strata: Strata) -> Fit:
+def fit(model: Model, strata: Strata) -> ModelFit:
     """The root of the score, with the sandwich for its covariance."""
     names = [term.name for term in model.terms]
     root = linear_root if model.family == "linear" else logistic_root
@@ -155,7 +157,7 @@ def fit(model: Model, strata: Strata) -> Fit:
     if reason := _too_little(names, strata, beta):
         return no_fit(reason)
     covariance = sandwich(strata, beta)
-    return Fit(coefficients(names, beta, covariance), covariance)
+    return ModelFit(coefficients(names, beta, covariance), covariance)
 
 
 def _too_little(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
@@ -170,7 +172,7 @@ def _too_little(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
     )
 
 
-def _penalized(model: Model, strata: Strata) -> Fit:
+def _penalized(model: Model, strata: Strata) -> ModelFit:
     """The root of the penalized score, with the intervals of the score test.
 
     Groups may be separated, but each must be known to have people.
@@ -189,7 +191,7 @@ def _penalized(model: Model, strata: Strata) -> Fit:
         low, high = score_interval(cells, beta, place)
         p_value = score_p_value(cells, beta, place)
         tested.append(replace(each, low=low, high=high, p_value=p_value))
-    return Fit(tuple(tested), covariance)
+    return ModelFit(tuple(tested), covariance)
 
 
 def silent_share(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> float:
@@ -212,9 +214,9 @@ def counted_shares(
     return float(np.ones_like(counted) @ shares), float(counted @ shares)
 
 
-def no_fit(reason: str) -> Fit:
+def no_fit(reason: str) -> ModelFit:
     """A fit without coefficients, with the reason."""
-    return Fit((), np.zeros((0, 0)), reason)
+    return ModelFit((), np.zeros((0, 0)), reason)
 
 
 class _Group(NamedTuple):
@@ -236,7 +238,7 @@ class _Seen(NamedTuple):
     share: float
     noise: float
 
-    def limit(self, cells: Cells) -> float:
+    def limit(self, cells: StackedCells) -> float:
         """What the share has to exceed."""
         return max(BEYOND_NOISE * self.noise, LEAST_PEOPLE / cells.people)
 
@@ -249,7 +251,7 @@ class _Seen(NamedTuple):
         )
 
 
-def _groups_of(model: Model, parts: Sequence[Part]) -> list[_Group]:
+def _groups_of(model: Model, parts: Sequence[StrataTable]) -> list[_Group]:
     return list(_groups(model, [each for levels, _ in parts for each in levels]))
 
 
@@ -264,7 +266,7 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
             continue
         levels = (compress(each.levels, each.counted) for each in variables)
         for combination in product(*levels):
-            term = Term(tuple(zip(variables, combination, strict=True)))
+            term = ModelTerm(tuple(zip(variables, combination, strict=True)))
             there = term_values(model, term, *strata) > 0
             yield _Group(
                 tuple((each.question.id, level) for each, level in term.levels),
@@ -274,7 +276,7 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
                 ),
             )
     for variable in (each for each in model.predictors if each.slope):
-        scores = term_values(model, Term(((variable, SLOPE),)), *strata)
+        scores = term_values(model, ModelTerm(((variable, SLOPE),)), *strata)
         answers = zip(variable.levels, variable.slope, variable.counted, strict=True)
         for level, score in ((level, score) for level, score, counted in answers if counted):
             below, above = scores < score, scores > score
@@ -288,7 +290,7 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
             )
 
 
-def _seen(groups: Iterable[_Group], cells: Cells) -> list[_Seen]:
+def _seen(groups: Iterable[_Group], cells: StackedCells) -> list[_Seen]:
     """The estimated shares of both sides of all groups."""
     return [
         _Seen(
@@ -319,7 +321,7 @@ def refusal_risk(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -
     return _refusal_risk(model, [((levels,), joint) for levels, joint in strata])
 
 
-def _refusal_risk(model: Model, parts: Sequence[Part]) -> Risk:
+def _refusal_risk(model: Model, parts: Sequence[StrataTable]) -> Risk:
     evidence = _strata(model, parts)
     if model.family == "linear":
         return linear_risk(evidence, len(model.terms))
@@ -354,7 +356,7 @@ def linear_risk(strata: Strata, terms: int) -> Risk:
     )
 
 
-def _information_rows(cells: Cells) -> np.ndarray:
+def _information_rows(cells: StackedCells) -> np.ndarray:
     """The information about each coefficient, and in each principal direction, where all
     coefficients are zero, as sums over the shares."""
     information = (cells.x * cells.shares) @ cells.x.T

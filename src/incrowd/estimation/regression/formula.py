@@ -12,23 +12,22 @@ from typing import NamedTuple, cast
 
 from incrowd.errors import MISSING, UsageError
 from incrowd.estimation.regression.model import Model
-from incrowd.estimation.regression.results import Fit
+from incrowd.estimation.regression.results import ModelFit
 from incrowd.estimation.regression.variables import (
-    Variable,
+    ModelVariable,
     against_others,
     predictor_scores,
     sloped,
     whole,
 )
+from incrowd.methods import Family, Penalty
 from incrowd.survey import Survey
 from incrowd.survey.formulas import (
     BETWEEN,
     IS,
-    Family,
     Formula,
     Meant,
-    Named,
-    Penalty,
+    NamedAnswers,
     formula_problems,
     meant,
     named,
@@ -39,7 +38,9 @@ from incrowd.survey.question import MERGED
 
 TILDE = "~"  # between the outcome and its predictors
 _PLUS = re.compile(r"\s+\+\s+")  # between predictors; an answer may be called 18+
-Groups = Mapping[str, Mapping[str, tuple[str, ...]]]  # by question: answers, by their merged name
+MergedGroups = Mapping[
+    str, Mapping[str, tuple[str, ...]]
+]  # by question: answers, by their merged name
 
 
 def formula_of(
@@ -119,12 +120,12 @@ def model_of(survey: Survey, formula: Formula) -> Model:
     )
 
 
-def _variable(name: Named) -> Variable:
+def _variable(name: NamedAnswers) -> ModelVariable:
     question, answer = name.question, name.answer
     return whole(question) if answer is None else against_others(question, answer)
 
 
-def _predictor(name: Named, formula: Formula) -> Variable:
+def _predictor(name: NamedAnswers, formula: Formula) -> ModelVariable:
     """A predictor with its scores, or with its reference level."""
     question = name.question
     if name.scored:
@@ -156,7 +157,7 @@ class WayOut(NamedTuple):
 
 
 def ways_out(
-    survey: Survey, formula: Formula, refused: Fit, fitted: Callable[[Formula], Fit]
+    survey: Survey, formula: Formula, refused: ModelFit, fitted: Callable[[Formula], ModelFit]
 ) -> Iterator[WayOut]:
     """The ways out of separation that work: merged answers, one slope. Firth's penalty, which
     needs no other model, is not among them.
@@ -173,10 +174,10 @@ def ways_out(
 
 
 def _merged(
-    survey: Survey, formula: Formula, refused: Fit, fitted: Callable[[Formula], Fit]
+    survey: Survey, formula: Formula, refused: ModelFit, fitted: Callable[[Formula], ModelFit]
 ) -> WayOut | None:
     """The formula with each unseen answer merged with its neighbor, until all are seen."""
-    groups: Groups = {id: dict(merged_answers(each)) for id, each in formula.merge.items()}
+    groups: MergedGroups = {id: dict(merged_answers(each)) for id, each in formula.merge.items()}
     before, changed = groups, formula
     while refused.separated:
         step = next(_merged_further(survey, formula, groups, refused), None)
@@ -198,8 +199,8 @@ def _merged(
 
 
 def _merged_further(
-    survey: Survey, formula: Formula, groups: Groups, refused: Fit
-) -> Iterator[Groups]:
+    survey: Survey, formula: Formula, groups: MergedGroups, refused: ModelFit
+) -> Iterator[MergedGroups]:
     """For each question with an unseen answer, its groups with one more merge."""
     questions = merged_questions(survey.questions, groups)
     for id, level in refused.separated:

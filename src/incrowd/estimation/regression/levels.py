@@ -12,8 +12,8 @@ import scipy
 from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading, FalseReports, answer_sums, cells_levels
 from incrowd.estimation.decoders import Decoder, question_decoder
-from incrowd.estimation.readings import Reading, Readings
-from incrowd.estimation.regression.variables import Variable
+from incrowd.estimation.readings import MessageReading, Readings
+from incrowd.estimation.regression.variables import ModelVariable
 from incrowd.estimation.tables import TableEstimate, combined, estimate_table
 
 
@@ -21,7 +21,7 @@ from incrowd.estimation.tables import TableEstimate, combined, estimate_table
 class LevelDecoder(Decoder):
     """The decoder of the levels of a variable: linear in that of its question's answers.
 
-    question: with its margin. matrix: as `Variable.matrix`.
+    question: with its margin. matrix: as `ModelVariable.matrix`.
     """
 
     question: Decoder
@@ -39,7 +39,7 @@ class LevelDecoder(Decoder):
         return (pairs @ self.question.product).tocsr()
 
 
-def level_decoder(variable: Variable, channel: Channel) -> LevelDecoder:
+def level_decoder(variable: ModelVariable, channel: Channel) -> LevelDecoder:
     """The decoder of the levels of a variable.
 
     Each person is on one level, and merged answers exclude each other: the mean of g^2 is that of
@@ -58,7 +58,7 @@ def level_decoder(variable: Variable, channel: Channel) -> LevelDecoder:
     )
 
 
-def level_rows(variable: Variable, channel: Channel) -> np.ndarray:
+def level_rows(variable: ModelVariable, channel: Channel) -> np.ndarray:
     """Shape (levels, 1 + bits): from (1, the report's bits) to the debiased levels."""
     mean = question_decoder(variable.question, channel).mean
     return np.asarray(variable.matrix @ np.vstack([mean, np.eye(1, mean.shape[1])]))
@@ -68,7 +68,7 @@ _NOBODY = FalseReports(lambda _: 0, shared=True)  # levels state no influence
 
 
 def level_table(
-    variables: Sequence[Variable], readings: Readings, noise_only: bool = False
+    variables: Sequence[ModelVariable], readings: Readings, noise_only: bool = False
 ) -> TableEstimate:
     """The shares of people in all combinations of levels, from every message that holds them.
 
@@ -76,7 +76,7 @@ def level_table(
     """
     questions, names = [each.question for each in variables], [each.name for each in variables]
 
-    def of(reading: Reading | CellsReading) -> TableEstimate:
+    def of(reading: MessageReading | CellsReading) -> TableEstimate:
         if isinstance(reading, CellsReading):
             if any(question.many for question in questions):
                 whole = reading.table(questions, noise_only, _NOBODY, covariance=True, margin=True)
@@ -93,12 +93,12 @@ def level_table(
     return combined(list(map(of, readings)), weights, unbiased=True)
 
 
-def level_sums(variable: Variable) -> np.ndarray:
+def level_sums(variable: ModelVariable) -> np.ndarray:
     """Shape (levels, answers of the cells): which answers belong to which level."""
     return np.asarray(variable.matrix @ answer_sums(variable.question, margin=True))
 
 
-def levels_of(table: TableEstimate, variables: Sequence[Variable]) -> TableEstimate:
+def levels_of(table: TableEstimate, variables: Sequence[ModelVariable]) -> TableEstimate:
     """The shares of people in all combinations of levels, from a table of whole questions.
 
     table: with margins; its last axes are the questions of the variables. Axes before them lose

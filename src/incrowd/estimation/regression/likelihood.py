@@ -20,15 +20,15 @@ from incrowd.errors import InWords, TableError
 from incrowd.estimation.decoders import channel_matrix
 from incrowd.estimation.regression.fitting import NOT_FOUND, no_fit
 from incrowd.estimation.regression.model import Design, Levels, Model, design
-from incrowd.estimation.regression.results import Fit, coefficients
+from incrowd.estimation.regression.results import ModelFit, coefficients
 from incrowd.estimation.regression.solving import LARGEST
-from incrowd.estimation.regression.variables import Variable
+from incrowd.estimation.regression.variables import ModelVariable
 
 MOST_ENTRIES = 1 << 22  # of the chances of all report patterns in all cells
 CLOSE = 1e-8  # of the gradient of the mean log-likelihood
 
 
-def pattern_channel(variable: Variable, channel: Channel) -> np.ndarray:
+def pattern_channel(variable: ModelVariable, channel: Channel) -> np.ndarray:
     """P(report pattern | level) of a whole question, shape (2^bits, levels)."""
     question = variable.question
     if not channel.of_answers:
@@ -88,7 +88,7 @@ def strata_of(
     ]
 
 
-def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndarray) -> Fit:
+def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndarray) -> ModelFit:
     """The coefficients under which the histograms are likeliest, with errors from the information.
 
     start: initial coefficients.
@@ -126,4 +126,4 @@ def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndar
         square = (by[possible].T / chance[possible]) @ by[possible]
         information[np.ix_(places, places)] += each.reports * square
     covariance = np.linalg.pinv(information, hermitian=True)[:terms, :terms]
-    return Fit(coefficients([term.name for term in model.terms], beta, covariance), covariance)
+    return ModelFit(coefficients([term.name for term in model.terms], beta, covariance), covariance)

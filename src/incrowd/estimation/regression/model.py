@@ -10,20 +10,20 @@ from itertools import compress, product
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, TableError
-from incrowd.estimation.regression.variables import Variable
+from incrowd.estimation.regression.variables import ModelVariable
 from incrowd.estimation.tables import MOST_CELLS, MOST_COUNTS
-from incrowd.survey.formulas import Family, Penalty
+from incrowd.methods import Family, Penalty
 
 INTERCEPT = "(intercept)"
 Levels = Mapping[str, str]  # answers to open questions, by id
 
 
 @dataclass(frozen=True)
-class Term:
+class ModelTerm:
     """The people who are on all of these levels; everybody, if there are none. SLOPE in place of a
     level stands for the scores of all levels."""
 
-    levels: tuple[tuple[Variable, str], ...] = ()
+    levels: tuple[tuple[ModelVariable, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -41,15 +41,15 @@ class Model:
     """
 
     family: Family
-    outcome: Variable
+    outcome: ModelVariable
     scores: tuple[float, ...]
-    predictors: tuple[Variable, ...]
-    interactions: tuple[tuple[Variable, ...], ...] = ()
+    predictors: tuple[ModelVariable, ...]
+    interactions: tuple[tuple[ModelVariable, ...], ...] = ()
     open: frozenset[str] = frozenset()
     penalty: Penalty | None = None
 
     @property
-    def randomized(self) -> tuple[Variable, ...]:
+    def randomized(self) -> tuple[ModelVariable, ...]:
         """The outcome, then the randomized predictors: the axes of the table."""
         hidden = (each for each in self.predictors if each.question.id not in self.open)
         return (self.outcome, *hidden)
@@ -83,15 +83,15 @@ class Model:
         return self.family == "linear" and not self.optional and max(noisy, default=0) < 2
 
     @property
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[ModelTerm, ...]:
         """The terms that have coefficients: the intercept, levels, and combinations of levels."""
         sets = [(variable,) for variable in self.predictors] + list(self.interactions)
         terms = [
-            Term(tuple(zip(each, levels, strict=True)))
+            ModelTerm(tuple(zip(each, levels, strict=True)))
             for each in sets
             for levels in product(*(variable.others for variable in each))
         ]
-        return (Term(), *terms)
+        return (ModelTerm(), *terms)
 
     @property
     def outcome_level(self) -> tuple[str, str]:
@@ -181,7 +181,7 @@ def design(model: Model, *strata: Levels) -> Design:
     return Design(np.hstack(x), np.hstack(y), np.hstack(counted))
 
 
-def term_values(model: Model, term: Term, *strata: Levels) -> np.ndarray:
+def term_values(model: Model, term: ModelTerm, *strata: Levels) -> np.ndarray:
     """The factor of a term's coefficient in each cell of the tables: 1 if people are on its levels,
     else 0; for a slope, their score."""
     places = _places(model)
@@ -198,7 +198,9 @@ def _places(model: Model) -> dict[str, np.ndarray]:
     return dict(zip(model.ids, np.indices(shape).reshape(len(shape), -1), strict=True))
 
 
-def _level(variable: Variable, places: Mapping[str, np.ndarray], stratum: Levels) -> np.ndarray:
+def _level(
+    variable: ModelVariable, places: Mapping[str, np.ndarray], stratum: Levels
+) -> np.ndarray:
     """The place of a variable's level in all cells; for an open question, the stratum's."""
     if variable.question.id in places:
         return places[variable.question.id]

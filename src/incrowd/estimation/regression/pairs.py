@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.estimation.regression.evidence import Evidence
-from incrowd.estimation.regression.model import Levels, Model, Term
+from incrowd.estimation.regression.evidence import StratumEvidence
+from incrowd.estimation.regression.model import Levels, Model, ModelTerm
 
-Rows = Callable[[], Iterator[np.ndarray]]
+RowBlocks = Callable[[], Iterator[np.ndarray]]
 Arrays = tuple[np.ndarray, ...]
 
 
@@ -105,7 +105,7 @@ class MessageRows:
     independent of the reports.
     """
 
-    rows: Rows
+    rows: RowBlocks
     copies: int
     independent: int
     weight: float
@@ -120,7 +120,7 @@ class Moments(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pairs(Evidence):
+class Pairs(StratumEvidence):
     """A stratum, from pairs of questions.
 
     u: 1, then for each noisy predictor whether a person is on each of its levels. sizes: the number
@@ -255,7 +255,7 @@ def lift_of(model: Model, stratum: Levels) -> np.ndarray:
     return np.array([_lifted(model, term, stratum) for term in model.terms])
 
 
-def _lifted(model: Model, term: Term, stratum: Levels) -> np.ndarray:
+def _lifted(model: Model, term: ModelTerm, stratum: Levels) -> np.ndarray:
     """The row of a term: its values on the levels of its noisy question, times its values at the
     stratum's answers to open questions."""
     factor, noisy = 1.0, {}

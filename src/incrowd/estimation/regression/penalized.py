@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from incrowd.estimation.regression.evidence import Table
+from incrowd.estimation.regression.evidence import JointTable
 from incrowd.estimation.regression.solving import LARGEST, Strata
 from incrowd.estimation.tables import HALF_WIDTH
 
@@ -31,7 +31,7 @@ SHARP = 1e-3  # of an end, in units of the first such step
 
 
 @dataclass(frozen=True)
-class Cells:
+class StackedCells:
     """The tables of all strata as one, with their cells one after the other.
 
     x: shape (coefficients, cells). y: the outcome, 0 or 1. shares: unbiased, of all people in the
@@ -50,14 +50,14 @@ class Cells:
         """Of the shares, by noise and, if the people are a sample, by sampling."""
         return self.noise if self.sampling is None else self.noise + self.sampling
 
-    def without(self, place: int) -> Cells:
+    def without(self, place: int) -> StackedCells:
         """Without one coefficient."""
         return replace(self, x=np.delete(self.x, place, axis=0))
 
 
-def cells_of(strata: Strata) -> Cells:
+def cells_of(strata: Strata) -> StackedCells:
     """All tables together. If people are a sample, so is how many of them are in each stratum."""
-    weighted = [(w, part) for w, part in strata.weighted() if isinstance(part, Table)]
+    weighted = [(w, part) for w, part in strata.weighted() if isinstance(part, JointTable)]
     parts = [w * part.shares for w, part in weighted]
     tables = [(w, part.table) for w, part in weighted]
     within = [w**2 * (table.joint_covariance - table.joint_noise) for w, table in tables]
@@ -65,7 +65,7 @@ def cells_of(strata: Strata) -> Cells:
     sampling = scipy.linalg.block_diag(*within) + (
         scipy.linalg.block_diag(*between) if len(weighted) > 1 else 0.0
     )
-    return Cells(
+    return StackedCells(
         x=np.hstack([part.design.x for _, part in weighted]),
         y=np.hstack([part.design.y for _, part in weighted]),
         shares=np.hstack(parts),
@@ -75,12 +75,12 @@ def cells_of(strata: Strata) -> Cells:
     )
 
 
-def penalized_root(cells: Cells) -> np.ndarray | None:
+def penalized_root(cells: StackedCells) -> np.ndarray | None:
     """The coefficients at which the penalized score is zero; None if there are none."""
     return _root(cells, np.zeros(len(cells.x)), np.zeros(len(cells.y)))
 
 
-def penalized_score(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray:
+def penalized_score(cells: StackedCells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """The score, corrected for the first term of the bias.
 
     With D the scores of the cells, A the information, N people and Sigma the covariance by noise,
@@ -103,7 +103,7 @@ def penalized_score(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.nd
 
 
 def _pieces(
-    cells: Cells, beta: np.ndarray, offset: np.ndarray
+    cells: StackedCells, beta: np.ndarray, offset: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The mean of each cell, its slope, the scores of the cells, and the information."""
     height = beta @ cells.x + offset
@@ -112,7 +112,7 @@ def _pieces(
     return mean, slope, cells.x * (cells.y - mean), (cells.x * (slope * cells.shares)) @ cells.x.T
 
 
-def _root(cells: Cells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
+def _root(cells: StackedCells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
     """Newton steps, each shortened until the score shrinks, as measured by the information.
 
     The slopes of the score are at first those without the penalty, and then change after each step
@@ -181,7 +181,7 @@ def _shortened(
 # --- intervals -----------------------------------------------------------------------------------
 
 
-def score_interval(cells: Cells, beta: np.ndarray, place: int) -> tuple[float, float]:
+def score_interval(cells: StackedCells, beta: np.ndarray, place: int) -> tuple[float, float]:
     """The values of one coefficient that a score test does not reject, and its estimate.
 
     An end is infinite if no value on that side is rejected.
@@ -194,14 +194,14 @@ def score_interval(cells: Cells, beta: np.ndarray, place: int) -> tuple[float, f
     )
 
 
-def score_p_value(cells: Cells, beta: np.ndarray, place: int) -> float | None:
+def score_p_value(cells: StackedCells, beta: np.ndarray, place: int) -> float | None:
     """The p-value of the score test that one coefficient is zero; None if the others have no root
     there."""
     ratio = score_ratio(cells, place, 0.0, np.delete(beta, place))
     return None if ratio is None else float(2 * scipy.special.ndtr(-abs(ratio[0])))
 
 
-def _end(cells: Cells, beta: np.ndarray, place: int, side: float, unit: float) -> float:
+def _end(cells: StackedCells, beta: np.ndarray, place: int, side: float, unit: float) -> float:
     """The end on one side. unit: a step of the coefficient, at most 1 in log odds."""
     others = np.delete(beta, place)
     near, ratio = float(beta[place]), score_ratio(cells, place, float(beta[place]), others)
@@ -224,7 +224,7 @@ def _end(cells: Cells, beta: np.ndarray, place: int, side: float, unit: float) -
 
 
 def score_ratio(
-    cells: Cells, place: int, value: float, others: np.ndarray
+    cells: StackedCells, place: int, value: float, others: np.ndarray
 ) -> tuple[float, np.ndarray] | None:
     """The score of one coefficient at a value over its standard error, and the other coefficients
     there.

@@ -14,7 +14,7 @@ from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, Usag
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.pairwise_law import MOST_STATES
 from incrowd.estimation.readings import (
-    Source,
+    MessageSource,
     cells_reading,
     joint_readings,
     joint_sources,
@@ -23,7 +23,7 @@ from incrowd.estimation.readings import (
     sources,
 )
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
-from incrowd.estimation.regression.evidence import Evidence
+from incrowd.estimation.regression.evidence import StratumEvidence
 from incrowd.estimation.regression.fitting import (
     counted_shares,
     fit,
@@ -35,26 +35,27 @@ from incrowd.estimation.regression.fitting import (
 from incrowd.estimation.regression.formula import formula_of, model_of, ways_out
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
-from incrowd.estimation.regression.model import Levels, Model, Term, too_large
+from incrowd.estimation.regression.model import Levels, Model, ModelTerm, too_large
 from incrowd.estimation.regression.pairs import MessageRows, pairs_of_stratum
-from incrowd.estimation.regression.results import Fit, Method, Regression, of_fit
+from incrowd.estimation.regression.results import ModelFit, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.estimation.weighting.known_margins import Given, KnownMargin, known_margins
-from incrowd.estimation.weighting.weighting import Change, counted_for, weighted_levels
+from incrowd.estimation.weighting.known_margins import GivenMargins, KnownMargin, known_margins
+from incrowd.estimation.weighting.weighting import TableChange, counted_for, weighted_levels
+from incrowd.methods import Family, Penalty, RegressionMethod
 from incrowd.plans import Message, Outline, Plan
 from incrowd.plans.plan import with_merged
-from incrowd.plans.strata import Names, answers_in
+from incrowd.plans.strata import StratumNames, answers_in
 from incrowd.reports.acceptance import accepted
 from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import smallest
 from incrowd.reports.moments import extract
 from incrowd.reports.tally import Tally
-from incrowd.survey.formulas import Family, Formula, Penalty
+from incrowd.survey.formulas import Formula
 from incrowd.survey.merging import Merge
 
-METHODS: tuple[Method, ...] = get_args(Method)
+METHODS: tuple[RegressionMethod, ...] = get_args(RegressionMethod)
 CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
 CLOSE = 1e-9  # to zero, for a share
 
@@ -71,8 +72,8 @@ def regress(
     predictor_scores: Mapping[str, Sequence[float]] | None = None,
     merge: Merge | None = None,
     penalty: Penalty | None = None,
-    method: Method | None = None,
-    margins: Given | None = None,
+    method: RegressionMethod | None = None,
+    margins: GivenMargins | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     received: Sequence[Received] = (),
@@ -120,7 +121,7 @@ def regress(
     ids = model.ids
     if method == "pairs":
         ids = ids[:2] if in_cell_pairs(plan, model) else ids[:1]  # any table has all cells counted
-    joint = [counted_for(plan, ids, Change(stated, answered=False))] if stated else []
+    joint = [counted_for(plan, ids, TableChange(stated, answered=False))] if stated else []
     counted = count(plan, parts, tables=[ids, *joint], kind="pairs")
     arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     model = of_the_released(plan, model, counted)
@@ -161,11 +162,11 @@ def regress(
 
 
 def _ways_out(
-    plan: Plan, formula: Formula, refused: Fit, fitted: Callable[[Formula], FitToPeople]
+    plan: Plan, formula: Formula, refused: ModelFit, fitted: Callable[[Formula], FitToPeople]
 ) -> tuple[str, ...]:
     """The changes of a model with which these reports support it, without a penalty."""
 
-    def supported(formula: Formula) -> Fit:
+    def supported(formula: Formula) -> ModelFit:
         try:
             fit = fitted(formula).fit
         except IncrowdError as error:
@@ -177,7 +178,7 @@ def _ways_out(
 
 def _penalized(
     formula: Formula,
-    refused: Fit,
+    refused: ModelFit,
     ways: Sequence[str],
     fitted: Callable[[Formula], FitToPeople],
 ) -> FitToPeople:
@@ -197,7 +198,9 @@ def _penalized(
 # --- which method -----------------------------------------------------------------------------
 
 
-def chosen_method(plan: Outline, model: Model, method: Method | None, noise_only: bool) -> Method:
+def chosen_method(
+    plan: Outline, model: Model, method: RegressionMethod | None, noise_only: bool
+) -> RegressionMethod:
     """The requested method, or a possible one.
 
     Raises UsageError for an impossible method, TableError for a table that is too large for memory.
@@ -225,7 +228,7 @@ def chosen_method(plan: Outline, model: Model, method: Method | None, noise_only
     return method
 
 
-def _possible_method(plan: Outline, model: Model) -> Method:
+def _possible_method(plan: Outline, model: Model) -> RegressionMethod:
     """The table if cells hold it, then pairs of cells, which have less noise than joint reports;
     of joint reports the table, unless it is too large."""
     if in_cell_pairs(plan, model):
@@ -276,7 +279,7 @@ def in_cell_pairs(plan: Outline, model: Model) -> bool:
     return model.fits_pairs and not several and plan.pairs_in_cells(model.ids)
 
 
-def assumption_of(plan: Plan, model: Model, method: Method, noise_only: bool) -> str:
+def assumption_of(plan: Plan, model: Model, method: RegressionMethod, noise_only: bool) -> str:
     """What the standard errors assume besides the plan; "" if nothing."""
     by_law = method == "pairs" and not noise_only and in_cell_pairs(plan, model)
     return ASSUMPTION if by_law else ""
@@ -290,7 +293,7 @@ class StratumShares(NamedTuple):
 
     levels: Levels
     counted: Tally
-    names: frozenset[Names]
+    names: frozenset[StratumNames]
 
 
 def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[StratumShares]:
@@ -305,7 +308,7 @@ def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[StratumS
     ids = [variable.question.id for variable in clear]
     answers = answers_in(plan.survey)
     order = [question.id for question in plan.survey.open]
-    releases: dict[tuple[str, ...], list[Names]] = {}
+    releases: dict[tuple[str, ...], list[StratumNames]] = {}
     for names in counted.strata:
         levels = {
             tuple(each.level_of(answers[name][order.index(each.question.id)]) for each in clear)
@@ -345,10 +348,8 @@ def of_the_released(plan: Plan, model: Model, counted: Tally) -> Model:
         released = {tuple(v.level_of(stratum[v.question.id]) for v in clear) for stratum in strata}
         for combination in product(*(compress(each.levels, each.counted) for each in clear)):
             if combination not in released:
-                nobody = InWords(
-                    f"no stratum with {Term(tuple(zip(clear, combination, strict=True))).name} was "
-                    "released by itself"
-                )
+                term = ModelTerm(tuple(zip(clear, combination, strict=True)))
+                nobody = InWords(f"no stratum with {term.name} was released by itself")
                 allowed = "leave the interaction out of the model"
                 raise ReportsError.of("on", nobody, allowed)
     return model
@@ -370,7 +371,7 @@ class FitToPeople(NamedTuple):
     the share of the people in strata that were released as one.
     """
 
-    fit: Fit
+    fit: ModelFit
     left_out: float
     error_ratio: float | None = None
     merged: float = 0.0
@@ -382,7 +383,7 @@ def weighted_fit(
     counted: Tally,
     margins: Sequence[KnownMargin],
     noise_only: bool = False,
-    plain: Fit | None = None,
+    plain: ModelFit | None = None,
 ) -> FitToPeople:
     """A fit to people with known margins: pseudo-maximum likelihood (Binder 1983).
 
@@ -443,7 +444,7 @@ def _weighted_by_table(
 def _by_pairs(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> FitToPeople:
-    strata, evidence = strata_by_answers(plan, model, counted), list[Evidence]()
+    strata, evidence = strata_by_answers(plan, model, counted), list[StratumEvidence]()
     for stratum in strata:
         if in_cell_pairs(plan, model):
             reading = cells_reading(plan, stratum.counted)
@@ -478,14 +479,16 @@ def _by_likelihood(
     return start._replace(fit=replace(result, **near))
 
 
-_FITS: Mapping[Method, Callable[..., FitToPeople]] = {
+_FITS: Mapping[RegressionMethod, Callable[..., FitToPeople]] = {
     "table": _by_table,
     "pairs": _by_pairs,
     "likelihood": _by_likelihood,
 }
 
 
-def _rows_of(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> MessageRows:
+def _rows_of(
+    plan: Plan, model: Model, source: MessageSource, parts: Sequence[Collection]
+) -> MessageRows:
     """The reports of a message, with its weight for the pairs of the outcome and each predictor."""
     message, weight = source.message, pair_weight(plan.survey, source.message, model.ids)
     packed = [accepted(message, part.packed) for part in parts if part.message == source.number]

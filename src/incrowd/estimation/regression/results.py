@@ -14,11 +14,10 @@ import scipy
 from incrowd import views
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import LEVEL
+from incrowd.methods import Family, Penalty, RegressionMethod
 from incrowd.plans import Guarantee, Plan
-from incrowd.survey.formulas import Family, Penalty
 
 MOST = 700.0  # of which e^x is still a number
-Method = Literal["table", "pairs", "likelihood"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Odds:
 
 
 @dataclass(frozen=True)
-class Fit:
+class ModelFit:
     """Coefficients, or the reason why there are none.
 
     covariance: of the coefficients. separated: the levels, with their questions, of a group that
@@ -144,7 +143,7 @@ class Regression(views.Notebook, views.Tabular):
     people: int
     coefficients: tuple[Coefficient, ...]
     covariance: np.ndarray
-    method: Method
+    method: RegressionMethod
     references: tuple[str, ...]
     errors: str
     guarantee: Guarantee
@@ -211,7 +210,7 @@ def coefficients(
     return tuple(Coefficient(name, *row) for name, row in zip(names, rows, strict=True))
 
 
-def of_fit(plan: Plan, model: Model, fit: Fit) -> Callable[..., Regression]:
+def of_fit(plan: Plan, model: Model, fit: ModelFit) -> Callable[..., Regression]:
     """A regression with the fields of its model and fit; the caller adds the others."""
     return partial(
         Regression,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.estimation.regression.evidence import Evidence, Table
+from incrowd.estimation.regression.evidence import JointTable, StratumEvidence
 
 MOST_STEPS = 100
 MOST_CUTS = 40
@@ -25,7 +25,7 @@ BEYOND_NOISE = 2.0  # standard errors above zero, for what is divided by or whos
 class Strata:
     """Strata of people, each a separate collection. sampled: whether the people are a sample."""
 
-    parts: Sequence[Evidence]
+    parts: Sequence[StratumEvidence]
     sampled: bool = True
 
     @property
@@ -33,13 +33,13 @@ class Strata:
         """Of all strata."""
         return float(sum(part.people for part in self.parts))
 
-    def weighted(self) -> list[tuple[float, Evidence]]:
+    def weighted(self) -> list[tuple[float, StratumEvidence]]:
         """Each stratum with its share of the people."""
         return [(part.people / self.people, part) for part in self.parts]
 
     def reach(self, beta: np.ndarray) -> float:
         """The largest absolute log odds of a cell, for coefficients or for a step of them."""
-        tables = (part for part in self.parts if isinstance(part, Table))
+        tables = (part for part in self.parts if isinstance(part, JointTable))
         return max(float(np.abs(beta @ part.design.x).max()) for part in tables)
 
     def score(self, beta: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ def _shortened(strata: Strata, beta: np.ndarray, step: np.ndarray) -> np.ndarray
 def gain(strata: Strata, beta: np.ndarray) -> float:
     """The mean log-likelihood of tables."""
     pairs = strata.weighted()
-    return float(sum(w * part.gain(beta) for w, part in pairs if isinstance(part, Table)))
+    return float(sum(w * part.gain(beta) for w, part in pairs if isinstance(part, JointTable)))
 
 
 def sandwich(strata: Strata, beta: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ SLOPE = ""  # in the place of a level
 
 
 @dataclass(frozen=True)
-class Variable:
+class ModelVariable:
     """A question, with levels of which each person is on exactly one.
 
     name: as in the model: `health`, or `health=poor` for one answer against all others. matrix:
@@ -58,7 +58,7 @@ class Variable:
             if counted and place != self.reference
         )
 
-    def without(self, absent: tuple[str, ...]) -> Variable:
+    def without(self, absent: tuple[str, ...]) -> ModelVariable:
         """The variable without some levels; the first other level replaces a missing reference."""
         left = replace(self, absent=absent)
         if self.levels[self.reference] not in absent:
@@ -81,7 +81,7 @@ class Variable:
         return np.array([each == level for each in self.levels], float)
 
 
-def whole(question: AnyQuestion) -> Variable:
+def whole(question: AnyQuestion) -> ModelVariable:
     """A question with all its answers as levels.
 
     What noise adds to the sum of all answers is subtracted from them in equal parts (from a merged
@@ -91,10 +91,10 @@ def whole(question: AnyQuestion) -> Variable:
     """
     parts = merging(question).sum(axis=1)[:, None] / len(question.recorded)
     matrix = np.hstack([np.eye(len(parts)) - parts, parts])
-    return Variable(question.id, question, question.answers, matrix)
+    return ModelVariable(question.id, question, question.answers, matrix)
 
 
-def sloped(question: AnyQuestion, scores: Sequence[float]) -> Variable:
+def sloped(question: AnyQuestion, scores: Sequence[float]) -> ModelVariable:
     """A question with one slope over all its answers. scores: of each except "no answer"."""
     variable = whole(question)
     unscored = [0.0] * (len(variable.levels) - len(scores))
@@ -108,7 +108,7 @@ def predictor_scores(question: AnyQuestion) -> tuple[float, ...]:
     return tuple(float(place) for place, _ in enumerate(question.substantive, 1))
 
 
-def against_others(question: AnyQuestion, answer: str) -> Variable:
+def against_others(question: AnyQuestion, answer: str) -> ModelVariable:
     """One answer of a question against all others; for a `multi` question, whether it was given."""
     one = np.eye(len(question.answers) + 1)
     named = [answer]
@@ -116,4 +116,4 @@ def against_others(question: AnyQuestion, answer: str) -> Variable:
         named.append(NO_ANSWER)
     rows = [one[question.answers.index(each)] for each in named]
     matrix = np.vstack([one[-1] - sum(rows), *rows])
-    return Variable(f"{question.id}={answer}", question, (OTHERS, *named), matrix)
+    return ModelVariable(f"{question.id}={answer}", question, (OTHERS, *named), matrix)

@@ -14,8 +14,8 @@ BETWEEN = " | "  # questions of one margin, and their answers
 CLOSE = 0.005  # to the sum, for rounded shares
 MOST_SHOWN = 8
 
-Answers = tuple[str, ...]
-Given = Mapping[str, Mapping[str, float]]
+MarginAnswers = tuple[str, ...]
+GivenMargins = Mapping[str, Mapping[str, float]]
 
 
 class KnownMargin(NamedTuple):
@@ -26,7 +26,7 @@ class KnownMargin(NamedTuple):
     """
 
     ids: tuple[str, ...]
-    shares: Mapping[Answers, float]
+    shares: Mapping[MarginAnswers, float]
     answered: bool = False
     people: float | None = None
 
@@ -41,7 +41,7 @@ class KnownMargin(NamedTuple):
         return f"{self.name} (of those who answered)" if self.answered else self.name
 
 
-def known_margins(survey: Survey, given: Given) -> tuple[KnownMargin, ...]:
+def known_margins(survey: Survey, given: GivenMargins) -> tuple[KnownMargin, ...]:
     """The margins that a user stated.
 
     given: for each question (or several, such as "faculty | sex") the share, percentage or number
@@ -57,7 +57,10 @@ def known_margins(survey: Survey, given: Given) -> tuple[KnownMargin, ...]:
     people = _people(totals)
     margins = []
     for name, numbers in given.items():
-        questions, shares = [survey.question(id) for id in _parts(name)], dict[Answers, float]()
+        questions, shares = (
+            [survey.question(id) for id in _parts(name)],
+            dict[MarginAnswers, float](),
+        )
         for text, number in numbers.items():
             pairs = zip(questions, _parts(text), strict=True)
             answers = tuple(question.read_as(answer) for question, answer in pairs)

@@ -31,7 +31,7 @@ RANK = 1e-10
 
 
 @dataclass(frozen=True)
-class Margin:
+class MarginCells:
     """Categories that exclude each other, and the known share of people in each.
 
     cells: shape (categories, cells of the margins' questions), 1 where a cell belongs to a
@@ -55,15 +55,15 @@ class Margin:
         return self.slopes @ shares if self.answered else self.shares
 
 
-def with_everybody(margins: Sequence[Margin]) -> list[Margin]:
+def with_everybody(margins: Sequence[MarginCells]) -> list[MarginCells]:
     """The margins, and if all are of those who answered, the margin of all people: 1."""
     cells = margins[0].cells.shape[1]
-    everybody = Margin("everybody", ("all",), np.ones(1), np.ones((1, cells)))
+    everybody = MarginCells("everybody", ("all",), np.ones(1), np.ones((1, cells)))
     return [*margins, *([everybody] if all(each.answered for each in margins) else [])]
 
 
 @dataclass(frozen=True)
-class Layout:
+class CellSums:
     """How the cells of a table are computed from the entries of a joint estimate.
 
     entries: shape (rows, cells of the margins' questions), places in the joint estimate: a row for
@@ -77,7 +77,7 @@ class Layout:
 
 
 def weighted(
-    table: TableEstimate, layout: Layout, margins: Sequence[Margin]
+    table: TableEstimate, layout: CellSums, margins: Sequence[MarginCells]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cells of a table, and their Jacobian in the entries of the joint estimate.
 
@@ -105,7 +105,7 @@ def weighted(
     return cells @ layout.sums.T, jacobian
 
 
-def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
+def raked(shares: np.ndarray, margins: Sequence[MarginCells]) -> np.ndarray:
     """The weight of each cell, by iterative proportional fitting (Deming and Stephan 1940).
 
     shares: of the cells, unbiased; some may be negative. Raises TableError if not all margins can
@@ -143,7 +143,7 @@ def weights_facts(names: Sequence[str], error_ratio: float | None) -> dict[str, 
 
 
 def _check_categories(
-    table: TableEstimate, everybody: np.ndarray, margins: Sequence[Margin]
+    table: TableEstimate, everybody: np.ndarray, margins: Sequence[MarginCells]
 ) -> None:
     """Raises TableError for a category whose share is not clearly above its error: weights divide
     by it, and the error of a quotient is known only if the divisor is far from zero."""

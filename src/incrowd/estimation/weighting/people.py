@@ -10,27 +10,28 @@ from math import prod
 import numpy as np
 
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.readings import Ids, Places, open_axis, open_of, table
+from incrowd.estimation.readings import ReportPlaces, open_axis, open_of, table
 from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
 from incrowd.estimation.weighting.known_margins import BETWEEN, KnownMargin
-from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted
+from incrowd.estimation.weighting.margins import CellSums, MarginCells, additive, weighted
 from incrowd.plans import Plan
-from incrowd.plans.strata import Names, answers_of_releases, label, releases_by_answer
+from incrowd.plans.strata import StratumNames, answers_of_releases, label, releases_by_answer
 from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER
+from incrowd.survey.question import QuestionIds
 
 RELEASE = ""  # the axis of the releases; no question has this name
 Indicators = tuple[tuple[str, ...], np.ndarray]  # answers, and a row of cells for each
-Groups = Mapping[str, Sequence[Names]]  # of releases, by name
+ReleaseGroups = Mapping[str, Sequence[StratumNames]]  # of releases, by name
 
 
 class PeopleCells:
     """All people of a tally, in cells: a release and answers to randomized questions."""
 
-    def __init__(self, plan: Plan, counted: Tally, ids: Ids) -> None:
+    def __init__(self, plan: Plan, counted: Tally, ids: QuestionIds) -> None:
         self.plan, self.counted, self.ids = plan, counted, ids
-        self.releases: list[Names] = list(counted.strata) or [()]
+        self.releases: list[StratumNames] = list(counted.strata) or [()]
         parts = [counted.only([names]) for names in counted.strata] or [counted]
         sizes = [1 + len(plan.survey.question(id).answers) for id in ids]
         if (cells := prod(sizes) * len(parts)) > MOST_CELLS:
@@ -45,7 +46,7 @@ class PeopleCells:
         self.joint = across(tables, axis)
 
     def table(
-        self, ids: Ids, margins: Sequence[KnownMargin], groups: Groups | None = None
+        self, ids: QuestionIds, margins: Sequence[KnownMargin], groups: ReleaseGroups | None = None
     ) -> tuple[TableEstimate, np.ndarray]:
         """A weighted table with margins, and its Jacobian in the cells of all people.
 
@@ -67,7 +68,7 @@ class PeopleCells:
         summed = [name for name in axes if name in order]
         whole = additive(joint, inner)
         people = joint.linear((whole @ joint.estimate.ravel()).reshape(joint.estimate.shape), whole)
-        layout = Layout(self._entries(len(front)), cells.sums([axes[name] for name in summed]))
+        layout = CellSums(self._entries(len(front)), cells.sums([axes[name] for name in summed]))
         values, jacobian = weighted(people, layout, [cells.margin(each) for each in margins])
         answers = {id: survey.question(id).answers for id in front}
         answers |= {name: names for name, (names, _) in axes.items()}
@@ -94,7 +95,7 @@ class PeopleCells:
         turned = np.moveaxis(places, 0, front)
         return turned.reshape(prod(turned.shape[:front]), -1)
 
-    def influence(self, places: Places) -> float:
+    def influence(self, places: ReportPlaces) -> float:
         """How far one malicious sender can move one cell."""
         if not self.ids:
             people = sum(smallest(self.plan, part) for part in self.counted.crowds)
@@ -125,7 +126,7 @@ class WeightCells:
         places = np.indices(self.shape)[axis].ravel()
         return answers, (places == np.arange(len(answers))[:, None]) * 1.0
 
-    def by_release(self, groups: Groups) -> Indicators:
+    def by_release(self, groups: ReleaseGroups) -> Indicators:
         """Which cells belong to the releases of each group."""
         places = np.indices(self.shape)[0].ravel()
         numbers = [[self.releases.index(names) for names in each] for each in groups.values()]
@@ -136,7 +137,7 @@ class WeightCells:
         ends = [np.vstack([rows, np.ones(rows.shape[1])]) for _, rows in axes]
         return _crossed(ends, prod(self.shape))
 
-    def margin(self, stated: KnownMargin) -> Margin:
+    def margin(self, stated: KnownMargin) -> MarginCells:
         """A known margin in terms of these cells. Raises TableError for a missing answer, and for
         an answer of strata that were not released."""
         survey, clear = self.survey, open_of(self.survey, stated.ids)
@@ -171,7 +172,7 @@ class WeightCells:
             raise TableError.of(f"margins.{stated.name}", missing[0], allowed)
         rows = _crossed([rows for _, rows in axes], prod(self.shape))[used]
         values = np.array(list(shares.values()))
-        return Margin(stated.name, tuple(categories), values, rows, stated.answered)
+        return MarginCells(stated.name, tuple(categories), values, rows, stated.answered)
 
 
 def _crossed(axes: Sequence[np.ndarray], cells: int) -> np.ndarray:

@@ -11,26 +11,26 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.readings import Ids, Places, sharpest, table
+from incrowd.estimation.readings import ReportPlaces, sharpest, table
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
 from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, averaged, changed
 from incrowd.estimation.weighting.known_margins import KnownMargin
 from incrowd.estimation.weighting.margins import LEAVE_OUT, check_clear
-from incrowd.estimation.weighting.people import Groups, PeopleCells
-from incrowd.estimation.words import Part, WordEstimates, estimate_weighted_words
+from incrowd.estimation.weighting.people import PeopleCells, ReleaseGroups
+from incrowd.estimation.words import WeightedCounts, WordEstimates, estimate_weighted_words
 from incrowd.plans import Plan
 from incrowd.plans.strata import label
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER, Survey
-from incrowd.survey.question import MOST_TOGETHER
+from incrowd.survey.question import MOST_TOGETHER, QuestionIds
 
 T = TypeVar("T")
 MANY_ANSWERS = f"a text question, or one with more than {MOST_TOGETHER:,} options,"
 
 
-class Change(NamedTuple):
+class TableChange(NamedTuple):
     """How a table is changed: weighted to margins, restricted to those who answered, or both.
 
     noise_only, places: as for `incrowd.estimation.readings.table`.
@@ -39,7 +39,7 @@ class Change(NamedTuple):
     margins: tuple[KnownMargin, ...]
     answered: bool
     noise_only: bool = False
-    places: Places = ()
+    places: ReportPlaces = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Change(NamedTuple):
         fewer than those who took part (otherwise they are ratios), else those who took part."""
         return max(people, *(each.people or 0.0 for each in self.margins), 0.0)
 
-    def closed(self, survey: Survey) -> Ids:
+    def closed(self, survey: Survey) -> QuestionIds:
         """The randomized questions of the margins."""
         ids = (id for margin in self.margins for id in survey.closed(margin.ids))
         return tuple(dict.fromkeys(ids))
@@ -62,7 +62,7 @@ class Derived(NamedTuple):
 
     weighted: the weighted table with "any answer", with errors of noise and sampling, before "no
     answer" is left out. swing: what one malicious sender can do to `weighted`, as in
-    `incrowd.estimation.amounts.Evidence`; an alternative for each release.
+    `incrowd.estimation.amounts.AmountEvidence`; an alternative for each release.
     """
 
     table: TableEstimate
@@ -71,10 +71,10 @@ class Derived(NamedTuple):
 
 
 def what_can_be_made(
-    wanted: Sequence[Ids], make: Callable[[Ids], T]
-) -> tuple[dict[Ids, T], tuple[NotMade, ...]]:
+    wanted: Sequence[QuestionIds], make: Callable[[QuestionIds], T]
+) -> tuple[dict[QuestionIds, T], tuple[NotMade, ...]]:
     """The results of a function for some tables, and the tables for which it raised TableError."""
-    results: dict[Ids, T] = {}
+    results: dict[QuestionIds, T] = {}
     not_made = []
     for ids in wanted:
         try:
@@ -84,7 +84,7 @@ def what_can_be_made(
     return results, tuple(not_made)
 
 
-def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
+def counted_for(plan: Plan, ids: QuestionIds, change: TableChange) -> QuestionIds:
     """The randomized questions that have to be counted together for a table.
 
     First those of the table, then those of the margins, whose answers have the weights. Raises
@@ -121,12 +121,12 @@ def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
     return joint
 
 
-def wide_alone(survey: Survey, ids: Ids) -> bool:
+def wide_alone(survey: Survey, ids: QuestionIds) -> bool:
     """Whether a table is of one question with too many options for a covariance."""
     return len(ids) == 1 and survey.question(ids[0]).wide
 
 
-def derived(plan: Plan, counted: Tally, ids: Ids, change: Change) -> Derived:
+def derived(plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange) -> Derived:
     """A changed table. counted: counts of pairs, of the questions of `counted_for`.
 
     Raises TableError if a share that weights divide by is not clearly above the noise, and for
@@ -138,7 +138,9 @@ def derived(plan: Plan, counted: Tally, ids: Ids, change: Change) -> Derived:
     return _derived(people, weighted, jacobian * people.influence(change.places), before, change)
 
 
-def derived_strata(plan: Plan, counted: Tally, ids: Ids, change: Change) -> Iterator[Derived]:
+def derived_strata(
+    plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange
+) -> Iterator[Derived]:
     """The same table for each release: of the weighted people, those who are in it.
 
     ids: randomized questions. Raises TableError as `derived` does.
@@ -159,7 +161,7 @@ def _derived(
     weighted: TableEstimate,
     shifts: np.ndarray,
     before: TableEstimate,
-    change: Change,
+    change: TableChange,
 ) -> Derived:
     """shifts: how far one sender can move each cell of the table through each cell of the people.
     before: the table without weights."""
@@ -173,7 +175,7 @@ def _derived(
     )
 
 
-def _unweighted(plan: Plan, counted: Tally, ids: Ids, change: Change) -> TableEstimate:
+def _unweighted(plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange) -> TableEstimate:
     """The table without weights; of those who answered, if the weighted one is."""
     if change.margins and change.answered:
         return derived(plan, counted, ids, change._replace(margins=())).table
@@ -181,7 +183,11 @@ def _unweighted(plan: Plan, counted: Tally, ids: Ids, change: Change) -> TableEs
 
 
 def weighted_levels(
-    plan: Plan, counted: Tally, model: Model, margins: tuple[KnownMargin, ...], groups: Groups
+    plan: Plan,
+    counted: Tally,
+    model: Model,
+    margins: tuple[KnownMargin, ...],
+    groups: ReleaseGroups,
 ) -> TableEstimate:
     """The weighted shares of all combinations of a model's levels, with errors of noise and
     sampling.
@@ -189,7 +195,7 @@ def weighted_levels(
     groups: of releases, which become the first axis; if empty, there is no such axis. Raises
     TableError as `derived` does.
     """
-    people = PeopleCells(plan, counted, counted_for(plan, model.ids, Change(margins, False)))
+    people = PeopleCells(plan, counted, counted_for(plan, model.ids, TableChange(margins, False)))
     weighted, _ = people.table(model.ids, margins, groups)
     return levels_of(weighted, model.randomized)
 
@@ -294,7 +300,9 @@ def release_shares(
     return weighted.estimate[:-1], weighted.joint_covariance[:-1, :-1]
 
 
-def weighted_options(plan: Plan, counted: Tally, ids: Ids, change: Change) -> TableEstimate:
+def weighted_options(
+    plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange
+) -> TableEstimate:
     """The table of one question with too many options for a covariance. Raises TableError as
     `release_shares` does."""
     weights, drift = release_shares(plan, counted, change.margins)
@@ -321,7 +329,7 @@ def weighted_words(
     `estimate_words`. Raises TableError as `estimate_words` and `release_shares` do."""
     weights, drift = release_shares(plan, counted, margins)
     strata = [sharpest(plan, counted.only([names]), (id,)) for names in counted.strata]
-    parts = [Part(w, reading.counts) for w, reading in zip(weights, strata, strict=True)]
+    parts = [WeightedCounts(w, reading.counts) for w, reading in zip(weights, strata, strict=True)]
     message = strata[0].message
     inverse = message.channels[id].inverse
     words = estimate_weighted_words(candidates, places, parts, drift, inverse, message.copies)

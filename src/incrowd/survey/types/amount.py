@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import Column, Read, listed
+from incrowd.survey.question import AnswerColumn, Read, listed
 from incrowd.survey.toml import Mistake
 from incrowd.survey.types.number import WithEdges
 
@@ -70,6 +70,6 @@ class Amount(WithEdges):
         """The edges."""
         return f"a number, rounded at random to one of the two edges around it: {listed(named)}"
 
-    def read(self, column: Column[Read]) -> Read:
+    def read(self, column: AnswerColumn[Read]) -> Read:
         """The edges around a number."""
         return column.between(self.edges, self.bits < len(self.answers))

@@ -9,7 +9,16 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import CLOSE, NO_ANSWER, NONE, SEPARATOR, SHOWN, Column, Read, listed
+from incrowd.survey.question import (
+    CLOSE,
+    NO_ANSWER,
+    NONE,
+    SEPARATOR,
+    SHOWN,
+    AnswerColumn,
+    Read,
+    listed,
+)
 from incrowd.survey.toml import Mistake
 from incrowd.survey.types.choice import WithOptions
 
@@ -76,6 +85,6 @@ class Multi(WithOptions):
         """How many of the options."""
         return f"at most {self.at_most:,} of {listed(named)}"
 
-    def read(self, column: Column[Read]) -> Read:
+    def read(self, column: AnswerColumn[Read]) -> Read:
         """Some options."""
         return column.some_of(self.options, self.at_most)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeGuard
 
 from pydantic import Field, field_validator
 
-from incrowd.survey.question import AnyQuestion, Column, Read, listed
+from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
 from incrowd.survey.toml import Real
 
 
@@ -58,6 +58,6 @@ class Number(WithEdges):
         """The ranges."""
         return f"a number, of which only its range is sent: {listed(named)}"
 
-    def read(self, column: Column[Read]) -> Read:
+    def read(self, column: AnswerColumn[Read]) -> Read:
         """The bin of a number."""
         return column.bins(self.edges)

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnyQuestion, Column, Read
+from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
 from incrowd.survey.toml import Mistake
 
 
@@ -103,7 +103,7 @@ class Text(AnyQuestion):
             "crossed with other questions."
         )
 
-    def read(self, column: Column[Read]) -> Read:
+    def read(self, column: AnswerColumn[Read]) -> Read:
         """A word."""
         return column.words()
 

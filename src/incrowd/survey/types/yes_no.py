@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnyQuestion, Column, Read
+from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
 
 RARE = 0.1  # of all people say yes, if answers are uneven
 
@@ -40,6 +40,6 @@ class YesNo(AnyQuestion):
         """Both answers."""
         return " or ".join(named)
 
-    def read(self, column: Column[Read]) -> Read:
+    def read(self, column: AnswerColumn[Read]) -> Read:
         """Yes or no."""
         return column.yes_or_no(self.optional)

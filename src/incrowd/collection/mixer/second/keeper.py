@@ -29,15 +29,15 @@ from incrowd.collection.folders import (
     load_signing_key,
     unfinished,
 )
-from incrowd.collection.machine import Finding, clock, memory, modes, room
-from incrowd.collection.mixer.second.releasing import GoOn, Keys, make_releases
+from incrowd.collection.machine import MachineFinding, clock, memory, modes, room
+from incrowd.collection.mixer.second.releasing import GoOn, SecondMixerKeys, make_releases
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.mixing import Batch, MixedRelease
 from incrowd.collection.protocol.sealed import X25519, X_WING, PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import SecondMixerSettings
 from incrowd.collection.steady import TimedClock, steadiness
-from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, Steps
+from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, ServiceSteps
 from incrowd.collection.taking import Shelf
 from incrowd.errors import InWords, ReportsError, UsageError
 from incrowd.files import destroy, is_taken, private_folder, settle_names, write_private
@@ -71,11 +71,11 @@ def make_keys(settings: SecondMixerSettings, *, classical: bool = False) -> dict
     return public
 
 
-def load_keys(settings: SecondMixerSettings, bundle: MixersBundle) -> Keys:
+def load_keys(settings: SecondMixerSettings, bundle: MixersBundle) -> SecondMixerKeys:
     """Return the private keys. Raises UsageError if they are unreadable or not the bundle's."""
     envelopes = load_key(settings.secret_file, bundle.second_key, SERVICE)
     signing = load_signing_key(settings.signing_file, bundle.second.key, SERVICE)
-    return Keys(envelopes, signing)
+    return SecondMixerKeys(envelopes, signing)
 
 
 def keep_bundle(settings: SecondMixerSettings, path: Path | None, now: datetime) -> MixersBundle:
@@ -101,7 +101,7 @@ def keep_bundle(settings: SecondMixerSettings, path: Path | None, now: datetime)
 
 
 @dataclass(frozen=True)
-class Release:
+class SignedRelease:
     """The files of a signed release. The body is deleted when the collector has acknowledged it."""
 
     start: Path
@@ -117,9 +117,11 @@ class Release:
         return Signed.parse(MixedRelease, self.start.read_bytes())[0]
 
 
-def releases_in(folder: Path) -> list[Release]:
+def releases_in(folder: Path) -> list[SignedRelease]:
     """Return the releases in a folder, which need not exist, by stratum."""
-    return [Release(path) for path in sorted(folder.glob("*.start"), key=lambda p: int(p.stem))]
+    return [
+        SignedRelease(path) for path in sorted(folder.glob("*.start"), key=lambda p: int(p.stem))
+    ]
 
 
 @dataclass
@@ -136,8 +138,8 @@ class SecondKeeper:
     courier: Courier
     go_on: GoOn = lambda: None
     dropped: Counter[str] = field(default_factory=Counter)
-    steps: Steps = field(
-        default_factory=lambda: Steps(
+    steps: ServiceSteps = field(
+        default_factory=lambda: ServiceSteps(
             STORING, KEYS, WORKING, "releasing", "destroying", "delivering", "deleting"
         )
     )
@@ -213,7 +215,7 @@ class SecondKeeper:
                 destroy(path)
                 LOG.info("destroyed %s", path.name)
 
-    def _deliver(self, release: Release) -> None:
+    def _deliver(self, release: SignedRelease) -> None:
         """Send exactly what was signed; pause after each refusal."""
         name, now = release.start.stem, self.clock()
         if not release.body.exists() or not self._pauses.is_due(name, now):
@@ -247,11 +249,11 @@ class SecondKeeper:
 
 def check_machine(
     settings: SecondMixerSettings, bundle: MixersBundle, time: TimedClock
-) -> list[Finding]:
+) -> list[MachineFinding]:
     """Check the machine of a second mixer; return the findings in a fixed order."""
     keeper = SecondKeeper(settings, bundle, time, lambda start, body: False)
     private = (settings.folder, *settings.private_files, settings.releases, keeper.shelf.waiting)
-    looks: list[Callable[[], Iterator[Finding]]] = [
+    looks: list[Callable[[], Iterator[MachineFinding]]] = [
         lambda: modes(private),
         lambda: _key(settings),
         memory,
@@ -265,45 +267,45 @@ def check_machine(
     return [finding for look in looks for finding in look()]
 
 
-def _key(settings: SecondMixerSettings) -> Iterator[Finding]:
+def _key(settings: SecondMixerSettings) -> Iterator[MachineFinding]:
     """Check that the key is on a separate volume, away from backups and old disk blocks."""
     path, subject = settings.secret_file, "the private key"
     if not path.exists():
-        yield Finding(subject, True, "destroyed: recorded envelopes cannot be opened")
+        yield MachineFinding(subject, True, "destroyed: recorded envelopes cannot be opened")
         return
     separate = path.stat().st_dev != settings.folder.stat().st_dev
     state = "on a separate volume"
     if not separate:
         state = "on the same disk as the batch; set secret to a file on a volume in memory"
-    yield Finding(subject, separate, state)
+    yield MachineFinding(subject, separate, state)
 
 
-def _room(settings: SecondMixerSettings, bundle: MixersBundle) -> Iterator[Finding]:
+def _room(settings: SecondMixerSettings, bundle: MixersBundle) -> Iterator[MachineFinding]:
     """Check the disk space for three times the crowd: the batch, opened, in buckets, permuted."""
     each = bundle.places * (bundle.envelope_length + 3 * bundle.row_length)
     return room(settings.folder, 3 * bundle.plan.survey.crowd * len(bundle.strata) * each)
 
 
-def _progress(keeper: SecondKeeper) -> Iterator[Finding]:
+def _progress(keeper: SecondKeeper) -> Iterator[MachineFinding]:
     releases = releases_in(keeper.settings.releases)
     if releases:
         waiting = sum(release.body.exists() for release in releases)
         text = f"{len(releases):,} releases, {waiting:,} of them wait for the collector"
-        yield Finding("batch", not waiting, text)
+        yield MachineFinding("batch", not waiting, text)
     elif keeper.shelf.received():
-        yield Finding("batch", False, "waiting to be opened; start the second mixer")
+        yield MachineFinding("batch", False, "waiting to be opened; start the second mixer")
     else:
-        yield Finding("batch", True, "disposed" if keeper.is_over else "has not arrived")
+        yield MachineFinding("batch", True, "disposed" if keeper.is_over else "has not arrived")
 
 
-def _cheating(keeper: SecondKeeper) -> Iterator[Finding]:
+def _cheating(keeper: SecondKeeper) -> Iterator[MachineFinding]:
     if many := len(keeper.shelf.proofs()):
         folder = keeper.shelf.contradictions
         text = f"{many} batches that contradict each other; keep {folder} as proof"
-        yield Finding("contradictory batches", False, text)
+        yield MachineFinding("contradictory batches", False, text)
 
 
-def _left(keeper: SecondKeeper) -> Iterator[Finding]:
+def _left(keeper: SecondKeeper) -> Iterator[MachineFinding]:
     """Check for what should be gone: files of killed processes, and what was to be destroyed."""
     settings, shelf = keeper.settings, keeper.shelf
     left = unfinished(settings.folder)
@@ -313,4 +315,4 @@ def _left(keeper: SecondKeeper) -> Iterator[Finding]:
         left += [settings.releases, *shelf.starts.glob("*.start")]
     names = ", ".join(str(path) for path in left if path.exists())
     text = f"{names}; start the second mixer again" if names else "nothing"
-    yield Finding("leftover files", not names, text)
+    yield MachineFinding("leftover files", not names, text)

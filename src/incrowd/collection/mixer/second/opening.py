@@ -20,7 +20,7 @@ PIECE_ENVELOPES = 2048
 UNOPENED, TOKEN, REPEATED = "unopened", "token", "repeated"  # why an envelope is dropped
 
 
-class Piece(NamedTuple):
+class EnvelopePiece(NamedTuple):
     """What some envelopes of a stratum contain.
 
     rows: the reports with valid tokens, concatenated. dropped: the number of others by kind.
@@ -38,11 +38,11 @@ class EnvelopeOpener:
     bundle: MixersBundle
     private: PrivateKey
 
-    def __call__(self, piece: bytes) -> Piece:
+    def __call__(self, piece: bytes) -> EnvelopePiece:
         """Return the content of the envelopes, in their order."""
         stratum, dropped = int.from_bytes(piece[:STRATUM_BYTES]), Counter[str]()
         rows = b"".join(report.encoded for report in self._reports(piece, stratum, dropped))
-        return Piece(stratum, rows, dropped)
+        return EnvelopePiece(stratum, rows, dropped)
 
     def _reports(self, piece: bytes, stratum: int, dropped: Counter[str]) -> Iterator[TokenReport]:
         size = self.bundle.envelope_length

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.mixer.second.opening import REPEATED, EnvelopeOpener, Piece, pieces
+from incrowd.collection.mixer.second.opening import REPEATED, EnvelopeOpener, EnvelopePiece, pieces
 from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES
 from incrowd.collection.protocol.bundle import MESSAGE_BYTES, MixersBundle
@@ -36,7 +36,7 @@ WORTH_IT = 5_000  # envelopes that take as long to open as a process to start
 GoOn = Callable[[], object]  # called between two pieces; raises to stop
 
 
-class Keys(NamedTuple):
+class SecondMixerKeys(NamedTuple):
     """The private keys of a second mixer: of envelopes, and of what it signs."""
 
     envelopes: PrivateKey
@@ -47,7 +47,7 @@ def make_releases(
     batch: Signed[Batch],
     body: Path,
     bundle: MixersBundle,
-    keys: Keys,
+    keys: SecondMixerKeys,
     output: Path,
     *,
     workers: int,
@@ -83,7 +83,7 @@ def _stoppable(given: Iterable[bytes], go_on: GoOn) -> Iterator[bytes]:
 
 def _release(
     stratum: int,
-    opened: Iterable[Piece],
+    opened: Iterable[EnvelopePiece],
     batch: Signed[Batch],
     bundle: MixersBundle,
     key: Ed25519PrivateKey,

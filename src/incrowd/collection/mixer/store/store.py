@@ -17,13 +17,13 @@ from incrowd.collection.mixer.store.writing import (
     DELETED,
     OPEN,
     RELEASED,
-    Outcome,
-    Prepared,
+    PreparedUpload,
+    UploadOutcome,
 )
 from incrowd.collection.protocol.bundle import NONCE_BYTES, Bundle, MixersBundle
 from incrowd.collection.protocol.upload import NO_CODE, Upload
 from incrowd.errors import InWords
-from incrowd.plans.strata import Group
+from incrowd.plans.strata import StratumGroup
 
 TOGETHER = 10_000  # rows read at a time
 MOST_ROWS = 20_000  # in one transaction
@@ -41,7 +41,7 @@ class StratumState:
 
 
 # Which groups of open strata to close, each as one release, and which strata to delete.
-Decision = tuple[Sequence[Group], Group]
+ClosingDecision = tuple[Sequence[StratumGroup], StratumGroup]
 
 
 class Store(Database):
@@ -59,7 +59,7 @@ class Store(Database):
 
     # --- uploads ---------------------------------------------------------------------------------
 
-    def prepare(self, *uploads: Upload) -> list[Prepared]:
+    def prepare(self, *uploads: Upload) -> list[PreparedUpload]:
         """Prepare uploads for storage. This takes CPU time, but no database.
 
         With two mixers, the entry tokens must have been verified.
@@ -76,14 +76,14 @@ class Store(Database):
             code = upload.entry[:NONCE_BYTES] if has_token else upload.entry
             is_open = not self.bundle.codes and code == NO_CODE
             tag = None if is_open else secrets.code_tag(code)
-            prepared.append(Prepared(id, upload.stratum, tag, has_token, rows))
+            prepared.append(PreparedUpload(id, upload.stratum, tag, has_token, rows))
         return prepared
 
-    def take(self, uploads: Sequence[Upload]) -> list[Outcome]:
+    def take(self, uploads: Sequence[Upload]) -> list[UploadOutcome]:
         """Store a group of uploads durably; return the outcome of each."""
         return self.accept(self.prepare(*uploads))
 
-    def accept(self, uploads: Sequence[Prepared]) -> list[Outcome]:
+    def accept(self, uploads: Sequence[PreparedUpload]) -> list[UploadOutcome]:
         """Store a group of prepared uploads durably; return the outcome of each.
 
         At first, only one report of each upload is looked up. If others collide, because somebody
@@ -95,14 +95,16 @@ class Store(Database):
         allowed = "they collide with reports that cannot be found; check the database"
         raise StoreError.of("reports", InWords("could not be stored"), allowed)
 
-    def _accept(self, uploads: Sequence[Prepared], thorough: bool) -> list[Outcome] | None:
+    def _accept(
+        self, uploads: Sequence[PreparedUpload], thorough: bool
+    ) -> list[UploadOutcome] | None:
         with self._writing() as connection:
             outcomes = writing.store(connection, uploads, thorough)
             if outcomes is None:
                 connection.rollback()
             return outcomes
 
-    def withdraw(self, upload: Prepared) -> bool:
+    def withdraw(self, upload: PreparedUpload) -> bool:
         """Remove an upload, and never store it again. Return False if its stratum is closed."""
         with self._writing() as connection:
             return writing.withdraw(connection, upload)
@@ -134,7 +136,7 @@ class Store(Database):
         with self._reading() as connection:
             return self._states(connection)
 
-    def close(self, decide: Callable[[Sequence[StratumState]], Decision]) -> Decision:
+    def close(self, decide: Callable[[Sequence[StratumState]], ClosingDecision]) -> ClosingDecision:
         """Close and delete strata, as is decided from the state of all, in one transaction.
 
         Returns the decision.

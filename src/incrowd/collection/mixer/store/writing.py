@@ -37,7 +37,7 @@ from incrowd.collection.mixer.store.tables import codes, counts, reports, strata
 
 PLACE_BYTES = 7  # of a random number, so that all places fit into 8 with a sign
 MANY = 32  # uploads of a stratum in one transaction: their rows may be neighbors
-Given = tuple[bytes, int, bytes, bytes]  # tag, stratum, mark, box
+WrittenRow = tuple[bytes, int, bytes, bytes]  # tag, stratum, mark, box
 
 # n: the index of a row, from 0; value: its number.
 _PLACES = {
@@ -72,7 +72,7 @@ def as_tags(tags: Iterable[bytes], value: int = 0) -> dict[str, Any]:
     return {"tags": b"".join(given), "numbers": f"[{','.join([str(value)] * len(given))}]"}
 
 
-def as_rows(rows: Sequence[Given]) -> dict[str, Any]:
+def as_rows(rows: Sequence[WrittenRow]) -> dict[str, Any]:
     """Return the parameters of ROWS; all boxes have the same length."""
     tags, strata, marks, boxes = zip(*rows, strict=True)
     numbers = f"[{','.join(map(str, strata))}]"
@@ -94,7 +94,7 @@ ACKNOWLEDGED, DELETED = "acknowledged", "deleted"
 FINAL = (ACKNOWLEDGED, DELETED)
 
 
-class Outcome(Enum):
+class UploadOutcome(Enum):
     """The outcome of an upload."""
 
     STORED = "stored"
@@ -106,11 +106,11 @@ class Outcome(Enum):
     SEALED = "sealed"  # some of its reports belong to another upload
 
 
-Row = tuple[bytes, bytes, bytes]  # a sealed report in the database: its tag, mark and box
+SealedRow = tuple[bytes, bytes, bytes]  # a sealed report in the database: its tag, mark and box
 
 
 @dataclass(slots=True)  # not frozen: that would take three times as long to create
-class Prepared:
+class PreparedUpload:
     """An upload, prepared for storage.
 
     id: of all its bytes; two uploads are equal exactly if their ids are. code: the tag of its
@@ -124,7 +124,7 @@ class Prepared:
     stratum: int
     code: bytes | None = field(repr=False)
     has_token: bool
-    rows: tuple[Row, ...] = field(repr=False)
+    rows: tuple[SealedRow, ...] = field(repr=False)
 
     @property
     def holder(self) -> bytes:
@@ -146,13 +146,13 @@ class StoreState:
     withdrawn: Mapping[bytes, bytes]
 
 
-def decide(uploads: Iterable[Prepared], state: StoreState) -> list[Outcome]:
+def decide(uploads: Iterable[PreparedUpload], state: StoreState) -> list[UploadOutcome]:
     """Return the outcome of each upload, given those before it in the group."""
     used, present = dict(state.codes), dict(state.present)
     outcomes = []
     for upload in uploads:
         outcome = _of_one(upload, state, used, present)
-        if outcome is Outcome.STORED:
+        if outcome is UploadOutcome.STORED:
             for tag, mark, _ in upload.rows:
                 present[tag] = mark
             if upload.code is not None:
@@ -162,29 +162,29 @@ def decide(uploads: Iterable[Prepared], state: StoreState) -> list[Outcome]:
 
 
 def _of_one(
-    upload: Prepared,
+    upload: PreparedUpload,
     state: StoreState,
     used: Mapping[bytes, bool],
     present: Mapping[bytes, bytes],
-) -> Outcome:
+) -> UploadOutcome:
     if state.states[upload.stratum] != OPEN:
-        return Outcome.CLOSED
+        return UploadOutcome.CLOSED
     there = [present[tag] for tag, _, _ in upload.rows if tag in present]
     if there == [mark for _, mark, _ in upload.rows]:
-        return Outcome.REPEATED
+        return UploadOutcome.REPEATED
     if state.withdrawn.get(upload.holder) == upload.id:
-        return Outcome.WITHDRAWN
+        return UploadOutcome.WITHDRAWN
     is_used = False if upload.code is None else used.get(upload.code)
     if is_used is None:
-        return Outcome.CODE_UNKNOWN
+        return UploadOutcome.CODE_UNKNOWN
     if is_used:
-        return Outcome.CODE_USED
-    return Outcome.SEALED if there else Outcome.STORED
+        return UploadOutcome.CODE_USED
+    return UploadOutcome.SEALED if there else UploadOutcome.STORED
 
 
 def store(
-    connection: Connection, uploads: Sequence[Prepared], thorough: bool
-) -> list[Outcome] | None:
+    connection: Connection, uploads: Sequence[PreparedUpload], thorough: bool
+) -> list[UploadOutcome] | None:
     """Return the outcome of each upload; those that are STORED are in the transaction.
 
     thorough: look up every report, not only the first of each upload, which shows repeats.
@@ -197,14 +197,16 @@ def store(
         _withdrawn(connection, uploads),
     )
     outcomes = decide(uploads, state)
-    new = [u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is Outcome.STORED]
+    new = [
+        u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is UploadOutcome.STORED
+    ]
     if not (_mark(connection, new) and _insert(connection, new)):
         return None
     count(connection, Counter(upload.stratum for upload in new))
     return outcomes
 
 
-def withdraw(connection: Connection, upload: Prepared) -> bool:
+def withdraw(connection: Connection, upload: PreparedUpload) -> bool:
     """Remove an upload, if it is stored. Return False if its stratum is closed.
 
     Its code is used from then on: an upload with other noise would be a second report toward
@@ -220,7 +222,7 @@ def withdraw(connection: Connection, upload: Prepared) -> bool:
     if is_known:
         _mark(connection, [upload])
     present = _present(connection, upload.rows)
-    is_there = decide([upload], StoreState(states, used, present, {})) == [Outcome.REPEATED]
+    is_there = decide([upload], StoreState(states, used, present, {})) == [UploadOutcome.REPEATED]
     if is_there:
         these = reports.c.tag.in_(TAGS[connection.dialect.name])
         connection.execute(delete(reports).where(these), as_tags(tag for tag, *_ in upload.rows))
@@ -250,7 +252,7 @@ def count(connection: Connection, more: dict[int, int]) -> None:
         connection.execute(update(counts).where(counts.c.stratum == stratum).values(people=people))
 
 
-def _codes(connection: Connection, uploads: Sequence[Prepared]) -> dict[bytes, bool]:
+def _codes(connection: Connection, uploads: Sequence[PreparedUpload]) -> dict[bytes, bool]:
     """Return whether each code is used; one that nobody stored is unused if its token is valid."""
     given = sorted({upload.code for upload in uploads if upload.code is not None})
     if not given:
@@ -263,19 +265,19 @@ def _codes(connection: Connection, uploads: Sequence[Prepared]) -> dict[bytes, b
 
 
 def _present_of(
-    connection: Connection, uploads: Sequence[Prepared], thorough: bool
+    connection: Connection, uploads: Sequence[PreparedUpload], thorough: bool
 ) -> dict[bytes, bytes]:
     marks = _present(connection, [upload.rows[0] for upload in uploads])
     seen = [upload for upload in uploads if thorough or upload.rows[0][0] in marks]
     return marks | _present(connection, [row for upload in seen for row in upload.rows])
 
 
-def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, bytes]:
+def _present(connection: Connection, rows: Iterable[SealedRow]) -> dict[bytes, bytes]:
     tags = [tag for tag, *_ in rows]
     return _look_up(connection, reports.c.tag, reports.c.mark, tags)
 
 
-def _withdrawn(connection: Connection, uploads: Iterable[Prepared]) -> dict[bytes, bytes]:
+def _withdrawn(connection: Connection, uploads: Iterable[PreparedUpload]) -> dict[bytes, bytes]:
     holders = [upload.holder for upload in uploads]
     return _look_up(connection, withdrawn.c.holder, withdrawn.c.upload, holders)
 
@@ -290,14 +292,14 @@ def _look_up(
     return {bytes(k): bytes(v) for k, v in connection.execute(query, as_tags(keys))}
 
 
-def _remember(connection: Connection, upload: Prepared) -> None:
+def _remember(connection: Connection, upload: PreparedUpload) -> None:
     statement = insert_into(connection, withdrawn)
     statement = statement.values(holder=upload.holder, upload=upload.id)
     changed = {"upload": statement.excluded.upload}
     connection.execute(statement.on_conflict_do_update(index_elements=["holder"], set_=changed))
 
 
-def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
+def _insert(connection: Connection, uploads: Sequence[PreparedUpload]) -> bool:
     """Insert reports; return whether all are new. Errors would make PostgreSQL log the keys.
 
     Neighbors are fast, but show which reports came together. So the rows are neighbors only if each
@@ -319,7 +321,7 @@ def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     return sum(inserted) == len(rows)
 
 
-def _mark(connection: Connection, uploads: Sequence[Prepared]) -> bool:
+def _mark(connection: Connection, uploads: Sequence[PreparedUpload]) -> bool:
     """Mark codes as used; return False if one already was."""
     tags = sorted(upload.code for upload in uploads if upload.code is not None)
     if not tags:
