@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.arrays import Integers, Words
 from incrowd.kernels.compilation import WORDS, compiled, use_machine_code
 
-Words = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.uint32]
 
 # Keys for which numpy takes about as long as loading numba (half a second, measured).
