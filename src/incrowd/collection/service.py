@@ -252,6 +252,19 @@ def listening(role: str, host: str, port: int) -> socket.socket:
         raise UsageError.of(f"{role}.port", port, allowed) from None
 
 
+class Server(uvicorn.Server):
+    """A server that says when it listens, and handles signals from then on."""
+
+    def __init__(self, config: uvicorn.Config, announce: Announce) -> None:
+        super().__init__(config)
+        self.announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start serving."""
+        await super().startup(sockets)
+        self.announce()
+
+
 def serve(application: Starlette, door: socket.socket, announce: Announce = lambda: None) -> None:
     """Serve until a signal stops the service, then finish the requests in progress.
 
@@ -268,9 +281,8 @@ def serve(application: Starlette, door: socket.socket, announce: Announce = lamb
         proxy_headers=False,
         timeout_graceful_shutdown=STOP_SECONDS,
     )
-    server = uvicorn.Server(config)
+    server = Server(config, announce)
     collect_garbage_seldom()
-    announce()
     try:
         server.run([door])
     except (SystemExit, KeyboardInterrupt):

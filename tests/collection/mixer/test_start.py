@@ -2,11 +2,15 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
+from starlette.applications import Starlette
 
+from incrowd.collection import service
 from incrowd.collection.mixer import setup
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.plans.slots import slots
@@ -50,3 +54,27 @@ def test_a_shuffler_that_starts_loads_nothing_slow(tmp_path, cells):
     bundle = make_vectors.INVITED if cells else linked()
     needed = {"scipy"} if cells else set()
     assert loaded(tmp_path / "shuffler", bundle) & SLOW <= needed
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_service_that_is_stopped_as_soon_as_it_listens_ends_without_an_error(monkeypatch, wrong):
+    """The wrong one says that it listens before it handles signals."""
+
+    class Early(service.Server):
+        def run(self, sockets):
+            self.announce()
+            super().run(sockets)
+
+    def stop():
+        signal.raise_signal(signal.SIGTERM)
+
+    if wrong:
+        monkeypatch.setattr(service, "Server", Early)
+    monkeypatch.setattr(service, "collect_garbage_seldom", lambda: None)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as the commands do
+    expected = pytest.raises(SystemExit) if wrong else nullcontext()
+    try:
+        with expected, service.listening("shuffler", "127.0.0.1", 0) as door:
+            service.serve(Starlette(), door, stop)
+    finally:
+        signal.signal(signal.SIGTERM, before)
