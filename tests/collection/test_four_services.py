@@ -27,7 +27,6 @@ from incrowd.collection.mixer.store.writing import OPEN
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.signed import sign
-from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.taking import Taking
 from tests.conftest import slowly
 from tests.oracles import mixers
@@ -196,14 +195,17 @@ def collector_destroys_early():
 
 
 def device_draws_again():
-    """What is sent is not stored first."""
-    keep = DeviceMemory.keep
+    """What is sent is not stored before it has its tokens."""
 
-    def wrong(memory, bundle, upload):
-        if not isinstance(upload, Pending):
-            keep(memory, bundle, upload)
+    def once(memory, bundle, draw):
+        upload = memory.stored(bundle)
+        return (draw(), False) if upload is None else (upload, True)
 
-    return mock.patch.object(DeviceMemory, "keep", wrong)
+    def exchange(memory, bundle, _, upload):
+        memory.keep(bundle, upload)
+        return upload
+
+    return mock.patch.multiple(DeviceMemory, once=once, exchange=exchange)
 
 
 WRONG = {

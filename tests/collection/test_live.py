@@ -214,29 +214,34 @@ def test_services_end_with_whoever_started_them(tmp_path):
     place = ["--people", "4000", "-o", str(tmp_path / "demo")]
     process = subprocess.Popen([*command, *place], stderr=subprocess.DEVNULL)
     try:
-        children = waited(lambda: services(process.pid))
+        started = waited(lambda: process.poll() is not None or services(process.pid), LONG)
+        assert process.poll() is None, "it ended before it was killed"
         process.send_signal(signal.SIGKILL)
         process.wait()
-        waited(lambda: not any(map(alive, children)))
+        waited(lambda: not any(map(alive, started)))
     finally:
         process.kill()
         process.wait()
 
 
 def services(pid):
-    """The processes that one started, as soon as there are both."""
-    listed = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True
-    ).stdout
-    found = [
-        int(line.split()[0]) for line in listed.splitlines() if "multiprocessing.spawn" in line
-    ]
-    return found if len(found) == 2 else None
+    """The processes that one started, those in turn included, as soon as both services run.
+
+    They are copies of one process, which has imported what they need.
+    """
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True).stdout
+    parents = {int(one): int(parent) for one, parent in map(str.split, listed.splitlines())}
+    children = [one for one, parent in parents.items() if parent == pid]
+    copies = [one for one, parent in parents.items() if parent in children]
+    return [*children, *copies] if len(copies) == 2 else None
 
 
 def alive(pid):
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
     return bool(state.stdout.strip()) and not state.stdout.startswith("Z")
+
+
+LONG = 900  # seconds that a busy machine may take to plan and to start everything
 
 
 def waited(found, seconds=60):

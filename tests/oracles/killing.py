@@ -22,7 +22,7 @@ from incrowd.collection.delivery import acknowledgement
 from incrowd.collection.protocol.signed import Signed
 
 OCTETS = {"Content-Type": "application/octet-stream"}
-PATIENCE = 120.0
+PATIENCE = 600.0  # of a busy machine; nothing waits for it unless it fails
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def public(private):
     return private.public_key().public_bytes_raw().hex()
 
 
-def bundle(plan=PLAN, second=SECOND_KEY, collector=COLLECTOR_KEY, **changes):
+def bundle(plan=PLAN, second=SECOND_KEY, collector_key=COLLECTOR_KEY, **changes):
     """A bundle with two mixers, which four organizations run."""
     wording = {q.id: f"About {q.id}?" for q in plan.survey.questions}
     given = {
@@ -94,7 +94,7 @@ def bundle(plan=PLAN, second=SECOND_KEY, collector=COLLECTOR_KEY, **changes):
         },
         "collector": {
             "address": "https://count.example",
-            "key_configuration": collector.configuration(1).encoded.hex(),
+            "key_configuration": collector_key.configuration(1).encoded.hex(),
         },
     }
     return MixersBundle.model_validate(given | changes)

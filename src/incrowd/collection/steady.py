@@ -5,6 +5,9 @@ been steady for an hour: since an earlier reading of the same boot, it advanced 
 since boot. Then the same is done at the same time as without this rule. After a start of the
 machine or a jump of the clock, what depends on the time alone waits for up to an hour, or until a
 person confirms the clock.
+
+Only two readings are compared: if the clock is wrong by the same amount twice, and nobody reads it
+in between, the second reading confirms the first. A service that runs reads it every ten seconds.
 """
 
 from __future__ import annotations

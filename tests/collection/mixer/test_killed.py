@@ -28,7 +28,15 @@ from tests.oracles.make_vectors import SHUFFLER
 
 WANTED = 40
 DEVICES = 6  # at once
+PATIENCE = 600  # seconds, of a busy machine
 COMMAND = "from incrowd.cli import main; main()"
+# What it may log: steps of its work, and that the collector did not answer; nothing about people.
+LOGGED = re.compile(
+    r"INFO incrowd\.service: (closed|signed the release of|delivered) strata [01]"
+    r"|INFO incrowd\.service: deleted strata [01], which were delivered"
+    r"|INFO incrowd\.service: destroyed the store's key, and deleted what is unreadable without it"
+    r"|WARNING incrowd\.service: delivering to http://127\.0\.0\.1:\d+/release failed: \w+"
+)
 
 
 class Collector(ThreadingHTTPServer):
@@ -81,7 +89,7 @@ class Shuffler:
     def kill(self, how=signal.SIGKILL):
         """The exit code, and what it wrote since it listens."""
         self.process.send_signal(how)
-        code = self.process.wait(60)
+        code = self.process.wait(PATIENCE)
         with self.process.stderr as lines:
             return code, lines.read()
 
@@ -160,9 +168,11 @@ def run(folder, kills, seed, how=signal.SIGKILL, **more):
     for _ in range(kills):
         time.sleep(moments.uniform(0, 0.4))
         code, lines = shuffler.kill(how)
-        assert how == signal.SIGKILL or (code, lines) == (0, ""), "it is told to stop, and stops"
+        if how != signal.SIGKILL:
+            assert code == 0, "it is told to stop, and stops"
+            assert all(map(LOGGED.fullmatch, lines.splitlines())), lines
         shuffler.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while len(collector.heard) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     crowd.stop.set()
@@ -205,7 +215,7 @@ def test_a_process_that_is_killed_loses_nobody(tmp_path):
 
 @pytest.mark.slow
 def test_a_process_that_is_told_to_stop_under_load_loses_nobody(tmp_path):
-    """SIGTERM while people send: exit code 0, and no line is written about anybody."""
+    """SIGTERM while people send: exit code 0, and nothing is logged about anybody."""
     check(*run(tmp_path / "shuffler", kills=1, seed=2, how=signal.SIGTERM))
 
 
@@ -267,7 +277,7 @@ def test_a_process_whose_clock_jumps_loses_nobody_and_destroys_nothing(tmp_path)
         now = f"{datetime.now(UTC) + timedelta(days=10):{TIME}}"
         words = [sys.executable, "-c", COMMAND, "confirm-clock", now, str(folder)]
         subprocess.run(words, env=os.environ | faked(clock), check=True)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while len(collector.heard) < 2 and time.monotonic() < deadline:  # the first answer is lost
             clock.write_text("+11d\n" if collector.heard else "+10d\n")
             time.sleep(0.1)

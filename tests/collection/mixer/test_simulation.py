@@ -48,6 +48,23 @@ class Hurried(Simulation):
         self.site.collector.answers_get_lost = True
 
 
+class Swept(Hurried):
+    """Somebody sends, and somebody withdraws, while the shuffler is killed at its first step, then
+    at the second, and so on, until it survives."""
+
+    def __init__(self):
+        super().__init__()
+        self.sweep(lambda step: self.arrive(1, 1))
+        self.sweep(lambda step: self.withdraw(step, 1))
+
+    def sweep(self, act):
+        step, killed = 0, True
+        while killed:
+            store, self.kill = self.site.store, step
+            act(step)
+            step, killed = step + 1, self.site.store is not store
+
+
 @pytest.mark.parametrize("simulation", [Simulation, OpenSimulation, MixersSimulation])
 def test_nothing_is_lost_and_nothing_is_twice(simulation):
     run(simulation, settings=quick(8))
@@ -149,16 +166,16 @@ def some_are_dropped():
     return mock.patch.object(Store, "sealed", wrong)
 
 
-# Each with what the simulation says of it.
+# Each with a simulation that sees it, and what that says of it.
 WRONG = {
-    counter_outside: "the counter is wrong",
-    answered_before_commit: "lost, or not|nobody sent|too few were",
-    code_marked_outside: "a right upload is refused",
-    mixes_again: "repeated with other bytes",
-    withdrawn_in_two_steps: "the counter is wrong",
-    hears_nothing: "too few were released",
-    some_are_dropped: "a report is there twice",
-    trusts_every_clock: "by a clock that may be wrong",
+    counter_outside: (Swept, "the counter is wrong"),
+    answered_before_commit: (Hurried, "lost, or not|nobody sent|too few were"),
+    code_marked_outside: (Swept, "a right upload is refused"),
+    mixes_again: (Hurried, "repeated with other bytes"),
+    withdrawn_in_two_steps: (Swept, "the counter is wrong"),
+    hears_nothing: (Hurried, "too few were released"),
+    some_are_dropped: (Hurried, "a report is there twice"),
+    trusts_every_clock: (Hurried, "by a clock that may be wrong"),
 }
 
 
@@ -173,4 +190,5 @@ LONG = (counter_outside, answered_before_commit, mixes_again, withdrawn_in_two_s
     ids=lambda wrong: wrong.__name__,
 )
 def test_a_wrong_shuffler_is_found(wrong):
-    see(wrong, Hurried, 300, WRONG[wrong])
+    simulation, why = WRONG[wrong]
+    see(wrong, simulation, 300, why)
