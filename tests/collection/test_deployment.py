@@ -28,23 +28,7 @@ from incrowd.collection.mixer.init import ShufflerTerms
 from incrowd.collection.mixer.second import app as second_mixing
 from incrowd.collection.mixer.store import writing
 from incrowd.collection.protocol.problem import KINDS
-from incrowd.collection.settings import (
-    COLLECTOR_FILE,
-    FIRST_MIXER_FILE,
-    INVITER_FILE,
-    SECOND_MIXER_FILE,
-    SHUFFLER_FILE,
-    CollectorSettings,
-    FirstMixerSettings,
-    InviterSettings,
-    SecondMixerSettings,
-    ShufflerSettings,
-    load_collector_settings,
-    load_first_mixer_settings,
-    load_inviter_settings,
-    load_second_mixer_settings,
-    load_shuffler_settings,
-)
+from incrowd.collection.settings import SERVICES, load_settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -53,14 +37,7 @@ MIXERS = (ROOT / "docs" / "mixers.md").read_text()
 PAGES = RUNNING + MIXERS + (ROOT / "docs" / "colleague.md").read_text()
 FILES = sorted(path for path in DEPLOY.iterdir() if path.is_file())
 UNITS = sorted(DEPLOY.glob("*.service"))
-SERVICES = {
-    ShufflerSettings: (SHUFFLER_FILE, load_shuffler_settings),
-    CollectorSettings: (COLLECTOR_FILE, load_collector_settings),
-    InviterSettings: (INVITER_FILE, load_inviter_settings),
-    FirstMixerSettings: (FIRST_MIXER_FILE, load_first_mixer_settings),
-    SecondMixerSettings: (SECOND_MIXER_FILE, load_second_mixer_settings),
-}
-COMMANDS = {Path(file).stem: role for role, (file, _) in SERVICES.items()}
+COMMANDS = {role.command: role for role in SERVICES}
 MOST_EXPOSED = 15  # of systemd-analyze security, in tenths
 HARDENED = {
     "NoNewPrivileges": "yes",
@@ -87,7 +64,7 @@ def named(path):
 def settings(role):
     """Every setting with its name in the environment; the shuffler's folder is an argument."""
     names = role.model_fields.keys() - {"folder"}
-    return {role.model_config["env_prefix"] + name.upper(): name for name in names}
+    return {role.prefix() + name.upper(): name for name in names}
 
 
 # --- settings ------------------------------------------------------------------------------------
@@ -95,7 +72,7 @@ def settings(role):
 
 @pytest.mark.parametrize("role", SERVICES)
 def test_the_tables_of_settings_are_those_of_the_code(role):
-    prefix = role.model_config["env_prefix"]
+    prefix = role.prefix()
     rows = re.findall(rf"^\| `(\w+)` \| `({prefix}\w+)` \| (.*?) \|", PAGES, re.MULTILINE)
     assert {variable: name for name, variable, _ in rows} == settings(role)
     for name, _, default in rows:
@@ -104,7 +81,7 @@ def test_the_tables_of_settings_are_those_of_the_code(role):
             assert float(default) == known, name
         elif isinstance(known, str):
             assert default == f"`{known}`", name
-    assert f"`{SERVICES[role][0]}`" in PAGES
+    assert f"`{role.command}.toml`" in PAGES
 
 
 PAGE_FILES = [ROOT / "docs" / name for name in ("running.md", "mixers.md")]
@@ -112,7 +89,7 @@ PAGE_FILES = [ROOT / "docs" / name for name in ("running.md", "mixers.md")]
 
 @pytest.mark.parametrize("path", [*PAGE_FILES, *FILES], ids=named)
 def test_every_variable_that_is_named_is_read(path):
-    prefixes = {role.model_config["env_prefix"] for role in SERVICES}
+    prefixes = {role.prefix() for role in SERVICES}
     known = {variable for role in SERVICES for variable in settings(role)} | prefixes
     said = set(re.findall(r"INCROWD_[A-Z_]+", path.read_text()))
     assert said <= known
@@ -120,10 +97,9 @@ def test_every_variable_that_is_named_is_read(path):
 
 @pytest.mark.parametrize("role", SERVICES)
 def test_variables_are_read_and_go_before_the_file(role, tmp_path, monkeypatch):
-    file, load = SERVICES[role]
-    (tmp_path / file).write_text("port = 1000\nhost = '127.0.0.9'\n")
-    monkeypatch.setenv(role.model_config["env_prefix"] + "PORT", "2000")
-    settings = load(tmp_path)
+    role.file(tmp_path).write_text("port = 1000\nhost = '127.0.0.9'\n")
+    monkeypatch.setenv(role.prefix() + "PORT", "2000")
+    settings = load_settings(role, tmp_path)
     assert (settings.host, settings.port) == ("127.0.0.9", 2000)
 
 
@@ -310,7 +286,7 @@ def test_an_image_looks_where_it_listens(name):
     given = dict(
         pair.split("=", 1) for word, rest in lines if word == "ENV" for pair in shlex.split(rest)
     )
-    prefix = role.model_config["env_prefix"]
+    prefix = role.prefix()
     port = given[f"{prefix}PORT"]
     assert dict(lines)["EXPOSE"] == port and given[f"{prefix}HOST"] == "0.0.0.0"
     look = next(rest for word, rest in lines if word == "HEALTHCHECK")

@@ -17,7 +17,7 @@ from incrowd.collection.machine import system
 from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, sign
-from incrowd.collection.settings import CollectorSettings, load_collector_settings
+from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.taking import Taking, read_start
 from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
@@ -151,7 +151,7 @@ def stopped(folder):
 
 CASES = {
     "a token that is guessed": lambda folder: with_variable(
-        load_collector_settings, folder, "INCROWD_COLLECTOR_TOKEN", "guessed"
+        CollectorSettings, folder, "INCROWD_COLLECTOR_TOKEN", "guessed"
     ),
     "key: twice": key_twice,
     "key: none": lambda folder: places.load_private(folder / "none", INVITED),
@@ -180,6 +180,6 @@ CASES = {
     "receipt: beside other reports": beside_others,
     "receipt: missing": missing,
     "settings": lambda folder: with_variable(
-        load_collector_settings, folder, "INCROWD_COLLECTOR_PORT", "x"
+        CollectorSettings, folder, "INCROWD_COLLECTOR_PORT", "x"
     ),
 }

@@ -5,7 +5,7 @@ from incrowd.collection.inviter.init import MixersTerms
 from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.protocol.tokens import Pending, TokenRequest, request_length
-from incrowd.collection.settings import InviterSettings, load_inviter_settings
+from incrowd.collection.settings import InviterSettings
 from tests.messages.shared import command, file, with_variable
 from tests.oracles import mixers
 from tests.oracles.inviting import KEYS, bundle, pending
@@ -71,7 +71,7 @@ CASES = {
     "invitations: closed": late(forgotten=False),
     "invitations: closed, and the key is gone": late(forgotten=True),
     "settings: port": lambda folder: with_variable(
-        load_inviter_settings, folder, "INCROWD_INVITER_PORT", "x"
+        InviterSettings, folder, "INCROWD_INVITER_PORT", "x"
     ),
     "invitations: none": lambda folder: command("inviter", "invite", "0", "-o", folder / "c.csv"),
     "invitations: no address": lambda folder: command(

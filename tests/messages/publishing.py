@@ -4,7 +4,6 @@ from unittest import mock
 
 import httpx
 
-from incrowd.collection.settings import COLLECTOR_FILE
 from incrowd.studio import rehearsal
 from incrowd.studio.evidence import check_bundle
 from incrowd.studio.preparation import checked_plan, perform, take_bundle, zipped
@@ -85,7 +84,7 @@ def responding(status, body=b""):
 
     def respond(request):
         if not status:
-            raise httpx.ConnectError(COLLECTOR_FILE, request=request)
+            raise httpx.ConnectError("refused", request=request)
         return httpx.Response(status, stream=httpx.ByteStream(body))
 
     return lambda _: fetched(ADDRESS, "token", httpx.MockTransport(respond))

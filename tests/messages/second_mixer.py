@@ -8,7 +8,7 @@ from incrowd.collection.mixer.second.keeper import SecondKeeper
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.mixing import EMPTY, Batch, MixedRelease
 from incrowd.collection.protocol.signed import sign
-from incrowd.collection.settings import SecondMixerSettings, load_second_mixer_settings
+from incrowd.collection.settings import SecondMixerSettings
 from incrowd.collection.steady import CertainClock
 from incrowd.files import write_private
 from tests.messages.shared import file, with_variable
@@ -83,6 +83,6 @@ CASES = {
     "batch: stopped": stopped,
     "release: changed": changed_release,
     "settings": lambda folder: with_variable(
-        load_second_mixer_settings, folder, "INCROWD_SECOND_MIXER_PORT", "x"
+        SecondMixerSettings, folder, "INCROWD_SECOND_MIXER_PORT", "x"
     ),
 }

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 import incrowd
+from incrowd.collection.settings import load_settings
 from tests.conftest import people, plan_of
 
 YESNO = {"id": "a", "type": "yesno"}
@@ -57,10 +58,10 @@ def file(folder, name, text=""):
     return path
 
 
-def with_variable(load, folder, name, value):
-    """Settings of a folder, with a variable in the environment."""
+def with_variable(kind, folder, name, value):
+    """Settings of a service, with a variable in the environment."""
     with mock.patch.dict(os.environ, {name: value}):
-        load(folder)
+        load_settings(kind, folder)
 
 
 def plan_file(folder, kind="bits"):

@@ -21,7 +21,7 @@ from incrowd.collection.service import listening
 from incrowd.collection.settings import (
     FirstMixerSettings,
     ShufflerSettings,
-    load_shuffler_settings,
+    load_settings,
 )
 from incrowd.collection.steady import CertainClock
 from tests.messages.shared import command, file, with_variable
@@ -182,18 +182,18 @@ CASES = {
     "init: a key is missing": stated("title = 'a'"),
     "init: a question without words": terms(questions={}),
     "init: a folder in use": twice,
-    "settings: an unknown key": lambda folder: load_shuffler_settings(
-        file(folder, "shuffler.toml", "prot = 80").parent
+    "settings: an unknown key": lambda folder: load_settings(
+        ShufflerSettings, file(folder, "shuffler.toml", "prot = 80").parent
     ),
     "settings: an unknown variable": lambda folder: with_variable(
-        load_shuffler_settings, folder, "INCROWD_SHUFLER_PORT", "80"
+        ShufflerSettings, folder, "INCROWD_SHUFLER_PORT", "80"
     ),
-    "settings: no TOML": lambda folder: load_shuffler_settings(
-        file(folder, "shuffler.toml", "port = ").parent
+    "settings: no TOML": lambda folder: load_settings(
+        ShufflerSettings, file(folder, "shuffler.toml", "port = ").parent
     ),
     "init: an unknown key": stated("titel = 'a'"),
     "settings: port": lambda folder: with_variable(
-        load_shuffler_settings, folder, "INCROWD_SHUFFLER_PORT", "x"
+        ShufflerSettings, folder, "INCROWD_SHUFFLER_PORT", "x"
     ),
     "folder: empty": lambda folder: setup.open_store(ShufflerSettings(folder=folder)),
     "first mixer: folder: empty": lambda folder: setup.open_store(first_mixer(folder)),

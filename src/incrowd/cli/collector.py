@@ -87,9 +87,9 @@ def run(
     from incrowd.collection.folders import exclusive
     from incrowd.collection.machine import protect, system
     from incrowd.collection.service import listening, log_discreetly, serve
-    from incrowd.collection.settings import load_collector_settings
+    from incrowd.collection.settings import CollectorSettings, load_settings
 
-    places, settings = CollectorPlaces(folder), load_collector_settings(folder)
+    places, settings = CollectorPlaces(folder), load_settings(CollectorSettings, folder)
     collected = keep_bundle(places, bundle)
     if is_complete(places, collected, system()) and not places.private.exists():
         say("everything is opened and the private key is destroyed; there is nothing left to do")
@@ -123,8 +123,8 @@ def check(folder: CollectorFolder, json: AsJson = False) -> None:
     from incrowd.collection.collector.keeper import keep_bundle
     from incrowd.collection.collector.places import CollectorPlaces
     from incrowd.collection.machine import system
-    from incrowd.collection.settings import load_collector_settings
+    from incrowd.collection.settings import CollectorSettings, load_settings
 
     places = CollectorPlaces(folder)
-    load_collector_settings(folder)
+    load_settings(CollectorSettings, folder)
     print_findings(keeper.check_machine(places, keep_bundle(places, None), system()), json)

@@ -43,10 +43,10 @@ def init(folder: FirstMixerFolder, json: AsJson = False) -> None:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from incrowd.collection.mixer.setup import create
-    from incrowd.collection.settings import load_first_mixer_settings
+    from incrowd.collection.settings import FirstMixerSettings, load_settings
     from incrowd.files import PRIVATE_FOLDER
 
-    settings, private = load_first_mixer_settings(folder), Ed25519PrivateKey.generate()
+    settings, private = load_settings(FirstMixerSettings, folder), Ed25519PrivateKey.generate()
     make_folder(folder, "folder", PRIVATE_FOLDER)
     create(settings, private)
     key = private.public_key().public_bytes_raw().hex()
@@ -73,9 +73,9 @@ def run(
       incrowd first-mixer run first --bundle bundle.json
     """
     from incrowd.collection.mixer.setup import take_bundle
-    from incrowd.collection.settings import load_first_mixer_settings
+    from incrowd.collection.settings import FirstMixerSettings, load_settings
 
-    settings = load_first_mixer_settings(folder)
+    settings = load_settings(FirstMixerSettings, folder)
     if bundle:
         take_bundle(settings, bundle)
     run_mixer(settings)
@@ -91,6 +91,6 @@ def check(folder: FirstMixerFolder, json: AsJson = False) -> None:
     Example:
       incrowd first-mixer check first
     """
-    from incrowd.collection.settings import load_first_mixer_settings
+    from incrowd.collection.settings import FirstMixerSettings, load_settings
 
-    check_mixer(load_first_mixer_settings(folder), json)
+    check_mixer(load_settings(FirstMixerSettings, folder), json)

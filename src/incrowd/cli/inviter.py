@@ -70,10 +70,10 @@ def init(
     from incrowd.collection.invitations import write_invitations
     from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
     from incrowd.collection.inviter.setup import check_unused, install, open_store
-    from incrowd.collection.settings import load_inviter_settings
+    from incrowd.collection.settings import InviterSettings, load_settings
     from incrowd.files import PRIVATE_FOLDER
 
-    terms, settings = MixersTerms.load(collection), load_inviter_settings(folder)
+    terms, settings = MixersTerms.load(collection), load_settings(InviterSettings, folder)
     check_unused(settings)
     if invitations:
         check_invitations(invitations, survey_page)
@@ -112,9 +112,9 @@ def run(folder: InviterFolder) -> None:
     """
     from incrowd.collection.inviter.app import application
     from incrowd.collection.inviter.setup import open_store
-    from incrowd.collection.settings import load_inviter_settings
+    from incrowd.collection.settings import InviterSettings, load_settings
 
-    settings = load_inviter_settings(folder)
+    settings = load_settings(InviterSettings, folder)
     run_with_store("inviter", settings, open_store, lambda store: application(store, settings))
 
 
@@ -129,9 +129,9 @@ def check(folder: InviterFolder, json: AsJson = False) -> None:
       incrowd inviter check inviter
     """
     from incrowd.collection.inviter import setup
-    from incrowd.collection.settings import load_inviter_settings
+    from incrowd.collection.settings import InviterSettings, load_settings
 
-    settings = load_inviter_settings(folder)
+    settings = load_settings(InviterSettings, folder)
     print_findings(setup.check(settings, setup.open_store(settings)), json)
 
 
@@ -155,10 +155,10 @@ def invite(
     """
     from incrowd.collection.invitations import write_invitations
     from incrowd.collection.inviter.setup import open_store
-    from incrowd.collection.settings import load_inviter_settings
+    from incrowd.collection.settings import InviterSettings, load_settings
 
     check_invitations(number, survey_page)
-    store = open_store(load_inviter_settings(inviter))
+    store = open_store(load_settings(InviterSettings, inviter))
     issued = write_invitations(store, number, output, page, survey_page)
     store.engine.dispose()
     report_invitations(number, issued, output, json)

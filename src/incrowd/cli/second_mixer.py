@@ -50,10 +50,10 @@ def init(
       incrowd second-mixer init second-mixer
     """
     from incrowd.collection.mixer.second.keeper import make_keys
-    from incrowd.collection.settings import load_second_mixer_settings
+    from incrowd.collection.settings import SecondMixerSettings, load_settings
     from incrowd.files import PRIVATE_FOLDER
 
-    settings = load_second_mixer_settings(folder)
+    settings = load_settings(SecondMixerSettings, folder)
     make_folder(folder, "folder", PRIVATE_FOLDER)
     public = make_keys(settings, classical=classical)
     if json:
@@ -85,9 +85,9 @@ def run(
     from incrowd.collection.mixer.second.app import application
     from incrowd.collection.mixer.second.keeper import SERVICE, keep_bundle
     from incrowd.collection.service import listening, log_discreetly, serve
-    from incrowd.collection.settings import load_second_mixer_settings
+    from incrowd.collection.settings import SecondMixerSettings, load_settings
 
-    settings = load_second_mixer_settings(folder)
+    settings = load_settings(SecondMixerSettings, folder)
     collected = keep_bundle(settings, bundle, system())
     protect()
     log_discreetly()
@@ -110,9 +110,9 @@ def check(folder: SecondMixerFolder, json: AsJson = False) -> None:
     """
     from incrowd.collection.machine import system
     from incrowd.collection.mixer.second.keeper import check_machine, keep_bundle
-    from incrowd.collection.settings import load_second_mixer_settings
+    from incrowd.collection.settings import SecondMixerSettings, load_settings
     from incrowd.collection.steady import CertainClock
 
-    settings = load_second_mixer_settings(folder)
+    settings = load_settings(SecondMixerSettings, folder)
     bundle = keep_bundle(settings, None, system())
     print_findings(check_machine(settings, bundle, CertainClock(system)), json)

@@ -61,10 +61,10 @@ def init(
     """
     from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
     from incrowd.collection.mixer.setup import install
-    from incrowd.collection.settings import load_shuffler_settings
+    from incrowd.collection.settings import ShufflerSettings, load_settings
     from incrowd.files import PRIVATE_FOLDER
 
-    terms, settings = ShufflerTerms.load(collection), load_shuffler_settings(folder)
+    terms, settings = ShufflerTerms.load(collection), load_settings(ShufflerSettings, folder)
     result = make_bundle(certified(plan), terms)
     make_folder(folder, "folder", PRIVATE_FOLDER)
     install(settings, result.bundle, result.private)
@@ -89,9 +89,9 @@ def run(folder: ShufflerFolder) -> None:
     Example:
       incrowd shuffler run shuffler
     """
-    from incrowd.collection.settings import load_shuffler_settings
+    from incrowd.collection.settings import ShufflerSettings, load_settings
 
-    run_mixer(load_shuffler_settings(folder))
+    run_mixer(load_settings(ShufflerSettings, folder))
 
 
 @app.command()
@@ -104,9 +104,9 @@ def check(folder: ShufflerFolder, json: AsJson = False) -> None:
     Example:
       incrowd shuffler check shuffler
     """
-    from incrowd.collection.settings import load_shuffler_settings
+    from incrowd.collection.settings import ShufflerSettings, load_settings
 
-    check_mixer(load_shuffler_settings(folder), json)
+    check_mixer(load_settings(ShufflerSettings, folder), json)
 
 
 def invitations(
@@ -128,9 +128,9 @@ def invitations(
     """
     from incrowd.collection.invitations import write_invitations
     from incrowd.collection.mixer.setup import open_store
-    from incrowd.collection.settings import load_shuffler_settings
+    from incrowd.collection.settings import ShufflerSettings, load_settings
 
     check_invitations(number, survey_page)
-    store = open_store(load_shuffler_settings(shuffler))
+    store = open_store(load_settings(ShufflerSettings, shuffler))
     issued = write_invitations(store, number, output, page, survey_page)
     report_invitations(number, issued, output, json)

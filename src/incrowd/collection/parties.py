@@ -33,7 +33,6 @@ from incrowd.collection.mixer.second.keeper import make_keys
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.protocol.bundle import TIME, Bundle, MixersBundle, as_time
 from incrowd.collection.settings import (
-    COLLECTOR_FILE,
     CollectorSettings,
     FirstMixerSettings,
     InviterSettings,
@@ -94,7 +93,7 @@ def with_separate_parties(bundle: Bundle) -> Bundle:
 def new_token(folder: Path) -> str:
     """Write a new dashboard token into a collector's settings; return it."""
     token = secrets.token_hex(16)
-    write_private(folder / COLLECTOR_FILE, f'token = "{token}"\n'.encode())
+    write_private(CollectorSettings.file(folder), f'token = "{token}"\n'.encode())
     return token
 
 
@@ -119,7 +118,7 @@ def _terms(plan: Plan) -> dict[str, Any]:
 def _collector(folder: Path) -> Starlette:
     places = CollectorPlaces(folder)
     bundle = keep_bundle(places, None)
-    file = folder / COLLECTOR_FILE
+    file = CollectorSettings.file(folder)
     token = read_toml(file, "settings")["token"] if file.exists() else None
     settings = CollectorSettings(workers=1, token=token)
     private = load_private(places.private, bundle)

@@ -1,4 +1,4 @@
-"""The settings of the services: a TOML file in the folder, overridden by the environment."""
+"""The settings of each service: a TOML file in its folder, overridden by the environment."""
 
 from __future__ import annotations
 
@@ -29,10 +29,26 @@ UNKNOWN = InWords("is not a known setting")
 class ServiceSettings(BaseSettings):
     """Base class of the settings. The value of a field with `repr=False` is never shown.
 
-    The constructor uses its arguments only; `load` reads the file and the environment.
+    command: the service's command, which also names its file and its variables. host, port: the
+    address to listen on, behind a proxy with certificates. The constructor uses its arguments only;
+    `load_settings` reads the file and the environment.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
+    command: ClassVar[str] = ""
+
+    host: str = "127.0.0.1"
+    port: int = Field(ge=0, lt=1 << 16)
+
+    @classmethod
+    def file(cls, folder: Path) -> Path:
+        """Return the file of the settings in a service's folder."""
+        return folder / f"{cls.command}.toml"
+
+    @classmethod
+    def prefix(cls) -> str:
+        """Return how the names of the environment variables begin."""
+        return f"{OURS}{cls.command.upper().replace('-', '_')}_"
 
     @classmethod
     def settings_customise_sources(
@@ -46,23 +62,24 @@ class ServiceSettings(BaseSettings):
         return (init_settings,)
 
 
-S = TypeVar("S", bound=ServiceSettings)
+AnySettings = TypeVar("AnySettings", bound=ServiceSettings)
 
 
-def load(kind: type[S], file: Path, **arguments: Any) -> S:
-    """Return the settings of a TOML file (if it exists), overridden by environment variables.
+def load_settings(kind: type[AnySettings], folder: Path) -> AnySettings:
+    """Return the settings of a service: its file, if it exists, then environment variables.
 
-    arguments: settings that may not occur in file or environment. Raises UsageError for an unknown
-    setting, an invalid value, or a file that is not TOML.
+    folder: contains the file. Raises UsageError for an unknown setting, an invalid value, or a file
+    that is not TOML.
     """
-    prefix = kind.model_config["env_prefix"]
+    prefix, file = kind.prefix(), kind.file(folder)
+    arguments = {"folder": folder} if "folder" in kind.model_fields else {}
     names = kind.model_fields.keys() - arguments.keys()
     content: dict[str, Any] = read_toml(file, "settings") if file.exists() else {}
     for key in content:
         if key not in names:
             raise UsageError.of(f"{file.stem}.{key}", UNKNOWN, known_keys(key, names))
     _check_variables({prefix + name.upper() for name in names}, prefix)
-    variables = EnvSettingsSource(kind)()
+    variables = EnvSettingsSource(kind, env_prefix=prefix)()
     try:
         return kind(**content | variables | arguments)
     except ValidationError as error:
@@ -75,47 +92,30 @@ def load(kind: type[S], file: Path, **arguments: Any) -> S:
 
 def _check_variables(variables: set[str], prefix: str) -> None:
     """Raise UsageError for a variable that belongs to no service."""
-    others = tuple(_prefixes(ServiceSettings) - {prefix})
+    others = tuple({each.prefix() for each in SERVICES} - {prefix})
     for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
             raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))
 
 
-def _prefixes(kind: type[ServiceSettings]) -> set[str]:
-    """Return the prefixes of the variables of all services."""
-    below = set[str]().union(*map(_prefixes, kind.__subclasses__()))
-    return below | {kind.model_config.get("env_prefix", "")} - {""}
+class FolderSettings(ServiceSettings):
+    """The settings of a service that signs what it passes on, and destroys its keys in time.
 
-
-class StoreSettings(ServiceSettings):
-    """The settings of a service that stores what devices send it.
-
-    folder: contains the bundle and the private keys. secret: the file of the store's key, best on a
-    volume in memory without backups. database: an SQLAlchemy URL; by default SQLite in the folder.
-    host, port: the address to listen on, behind a proxy with certificates. body_seconds: time limit
-    for receiving a body. pause: seconds between two checks for work. memory: bytes of bodies that
-    are received at the same time.
+    folder: contains the bundle and the private keys. secret: the file of the key that is best on a
+    volume in memory without backups. pause: seconds between two checks for work.
     """
 
     folder: Path
     secret: Path | None = None
-    database: str | None = Field(default=None, repr=False)  # it can contain a password
-    host: str = "127.0.0.1"
-    port: int = Field(default=8080, ge=0, lt=1 << 16)
-    body_seconds: float = Field(default=20.0, gt=0)
     pause: float = Field(default=10.0, gt=0)
-    memory: int = Field(default=1 << 28, ge=1)
+
+    secret_name: ClassVar[str] = "store.key"
 
     @property
     def secret_file(self) -> Path:
-        """The file of the store's key."""
-        return self.secret or self.folder / "store.key"
-
-    @property
-    def url(self) -> str:
-        """The SQLAlchemy URL of the database."""
-        return self.database or f"sqlite:///{(self.folder / 'store.sqlite').absolute()}"
+        """The file of the store's key, or of the key that opens envelopes."""
+        return self.secret or self.folder / self.secret_name
 
     @property
     def signing_file(self) -> Path:
@@ -123,14 +123,14 @@ class StoreSettings(ServiceSettings):
         return self.folder / "signing.key"
 
     @property
-    def clock_file(self) -> Path:
-        """The file that states since when the clock of this machine has been steady."""
-        return self.folder / CLOCK_FILE
-
-    @property
     def private_files(self) -> tuple[Path, ...]:
         """The files of all private keys."""
         return self.secret_file, self.signing_file
+
+    @property
+    def clock_file(self) -> Path:
+        """The file that states since when the clock of this machine has been steady."""
+        return self.folder / CLOCK_FILE
 
     @property
     def bundle_file(self) -> Path:
@@ -138,13 +138,25 @@ class StoreSettings(ServiceSettings):
         return self.folder / "bundle.json"
 
 
-SHUFFLER_FILE, FIRST_MIXER_FILE = "shuffler.toml", "first-mixer.toml"
+class StoreSettings(FolderSettings):
+    """The settings of a service that stores what devices send it.
+
+    database: an SQLAlchemy URL; by default SQLite in the folder. body_seconds: time limit for
+    receiving a body. memory: bytes of bodies that are received at the same time.
+    """
+
+    database: str | None = Field(default=None, repr=False)  # it can contain a password
+    body_seconds: float = Field(default=20.0, gt=0)
+    memory: int = Field(default=1 << 28, ge=1)
+
+    @property
+    def url(self) -> str:
+        """The SQLAlchemy URL of the database."""
+        return self.database or f"sqlite:///{(self.folder / 'store.sqlite').absolute()}"
 
 
 class MixerSettings(StoreSettings):
-    """The settings of a shuffler, and of the first of two mixers. command: the service's name."""
-
-    command: ClassVar[str]
+    """The settings of a shuffler, and of the first of two mixers."""
 
     @property
     def releases(self) -> Path:
@@ -155,42 +167,23 @@ class MixerSettings(StoreSettings):
 class ShufflerSettings(MixerSettings):
     """The settings of a shuffler."""
 
-    model_config = SettingsConfigDict(env_prefix="INCROWD_SHUFFLER_")
     command = "shuffler"
+
+    port: int = Field(default=8080, ge=0, lt=1 << 16)
 
 
 class FirstMixerSettings(MixerSettings):
     """The settings of the first of two mixers."""
 
-    model_config = SettingsConfigDict(env_prefix="INCROWD_FIRST_MIXER_")
     command = "first-mixer"
 
     port: int = Field(default=8083, ge=0, lt=1 << 16)
 
 
-def load_shuffler_settings(folder: Path) -> ShufflerSettings:
-    """Return the settings of a folder: shuffler.toml, if it exists, then INCROWD_SHUFFLER_*.
-
-    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
-    """
-    return load(ShufflerSettings, folder / SHUFFLER_FILE, folder=folder)
-
-
-def load_first_mixer_settings(folder: Path) -> FirstMixerSettings:
-    """Return the settings of a folder: first-mixer.toml, if it exists, then INCROWD_FIRST_MIXER_*.
-
-    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
-    """
-    return load(FirstMixerSettings, folder / FIRST_MIXER_FILE, folder=folder)
-
-
-INVITER_FILE = "inviter.toml"
-
-
 class InviterSettings(StoreSettings):
-    """The settings of an inviter."""
+    """The settings of an inviter. All of its private keys are destroyed after closing."""
 
-    model_config = SettingsConfigDict(env_prefix="INCROWD_INVITER_")
+    command = "inviter"
 
     port: int = Field(default=8082, ge=0, lt=1 << 16)
 
@@ -201,55 +194,29 @@ class InviterSettings(StoreSettings):
 
     @property
     def private_files(self) -> tuple[Path, ...]:
-        """The files of all private keys, which are destroyed after closing."""
-        return self.tokens_file, self.secret_file, self.signing_file
+        """The files of all private keys."""
+        return self.tokens_file, *super().private_files
 
 
-def load_inviter_settings(folder: Path) -> InviterSettings:
-    """Return the settings of a folder: inviter.toml, if it exists, then INCROWD_INVITER_*.
+class OpeningSettings(ServiceSettings):
+    """The settings of a service that opens what another service delivers.
 
-    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
-    """
-    return load(InviterSettings, folder / INVITER_FILE, folder=folder)
-
-
-SECOND_MIXER_FILE = "second-mixer.toml"
-
-
-class SecondMixerSettings(ServiceSettings):
-    """The settings of a second mixer.
-
-    folder: contains the bundle, the signing key, the batch, and releases that wait for the
-    collector. secret: the file of the private key that opens envelopes, best on a volume in memory
-    without backups. host, port: the address to listen on, behind a proxy with certificates.
-    workers: processes that open envelopes; by default one per core. piece_seconds: the longest
-    pause while a batch arrives. pause: seconds between two checks for work.
+    workers: processes that open it; by default one per core. piece_seconds: the longest pause while
+    it arrives.
     """
 
-    model_config = SettingsConfigDict(env_prefix="INCROWD_SECOND_MIXER_")
-
-    folder: Path
-    secret: Path | None = None
-    host: str = "127.0.0.1"
-    port: int = Field(default=8084, ge=0, lt=1 << 16)
     workers: int = Field(default_factory=cores, ge=1, le=1024)
     piece_seconds: float = Field(default=60.0, gt=0)
-    pause: float = Field(default=10.0, gt=0)
 
-    @property
-    def secret_file(self) -> Path:
-        """The file of the private key that opens envelopes."""
-        return self.secret or self.folder / "private.key"
 
-    @property
-    def signing_file(self) -> Path:
-        """The file of the private Ed25519 key."""
-        return self.folder / "signing.key"
+class SecondMixerSettings(FolderSettings, OpeningSettings):
+    """The settings of a second mixer. Its private keys are destroyed before anything is sent."""
 
-    @property
-    def private_files(self) -> tuple[Path, ...]:
-        """The files of both private keys, which are destroyed before anything is sent."""
-        return self.secret_file, self.signing_file
+    command = "second-mixer"
+
+    port: int = Field(default=8084, ge=0, lt=1 << 16)
+
+    secret_name: ClassVar[str] = "private.key"
 
     @property
     def public_file(self) -> Path:
@@ -257,31 +224,9 @@ class SecondMixerSettings(ServiceSettings):
         return self.folder / "second_mixer_keys.toml"
 
     @property
-    def clock_file(self) -> Path:
-        """The file that states since when the clock of this machine has been steady."""
-        return self.folder / CLOCK_FILE
-
-    @property
-    def bundle_file(self) -> Path:
-        """The file of the bundle."""
-        return self.folder / "bundle.json"
-
-    @property
     def releases(self) -> Path:
         """The folder of the releases; it exists when all are complete."""
         return self.folder / "releases"
-
-
-def load_second_mixer_settings(folder: Path) -> SecondMixerSettings:
-    """Return the settings of a folder: second-mixer.toml, if it exists, then
-    INCROWD_SECOND_MIXER_*.
-
-    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
-    """
-    return load(SecondMixerSettings, folder / SECOND_MIXER_FILE, folder=folder)
-
-
-COLLECTOR_FILE = "collector.toml"
 
 
 def _token(text: str) -> str:
@@ -293,26 +238,22 @@ def _token(text: str) -> str:
     return text
 
 
-class CollectorSettings(ServiceSettings):
+class CollectorSettings(OpeningSettings):
     """The settings of a collector.
 
-    host, port: the address to listen on, behind a proxy with certificates. workers: processes that
-    open reports; by default one per core. piece_seconds: the longest pause while a release
-    arrives. token: the password of the dashboard; without a token there is no dashboard.
+    token: the password of the dashboard; without a token there is no dashboard.
     """
 
-    model_config = SettingsConfigDict(env_prefix="INCROWD_COLLECTOR_")
+    command = "collector"
 
-    host: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, lt=1 << 16)
-    workers: int = Field(default_factory=cores, ge=1, le=1024)
-    piece_seconds: float = Field(default=60.0, gt=0)
     token: Annotated[str, AfterValidator(_token)] | None = Field(default=None, repr=False)
 
 
-def load_collector_settings(folder: Path) -> CollectorSettings:
-    """Return the settings of a folder: collector.toml, if it exists, then INCROWD_COLLECTOR_*.
-
-    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
-    """
-    return load(CollectorSettings, folder / COLLECTOR_FILE)
+SERVICES: tuple[type[ServiceSettings], ...] = (
+    ShufflerSettings,
+    InviterSettings,
+    FirstMixerSettings,
+    SecondMixerSettings,
+    CollectorSettings,
+)

@@ -28,11 +28,12 @@ from incrowd.collection.page.files import asked_in, page_files, shipped, write_p
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.protocol.bundle import least_reserve
 from incrowd.collection.settings import (
+    FirstMixerSettings,
+    InviterSettings,
+    SecondMixerSettings,
+    ShufflerSettings,
     StoreSettings,
-    load_first_mixer_settings,
-    load_inviter_settings,
-    load_second_mixer_settings,
-    load_shuffler_settings,
+    load_settings,
 )
 from incrowd.errors import MISSING, InWords, UsageError
 from incrowd.files import PRIVATE_FOLDER, destroy, write_bytes, write_text
@@ -132,14 +133,14 @@ def _collector_key(project: Project, publication: Publication, language: str) ->
 
 def _first_key(project: Project, publication: Publication, language: str) -> None:
     del publication, language
-    settings = load_first_mixer_settings(project.path / FOLDERS["first"])
+    settings = load_settings(FirstMixerSettings, project.path / FOLDERS["first"])
     if not settings.signing_file.exists():
         mixer_setup.create(settings, Ed25519PrivateKey.generate())
 
 
 def _second_key(project: Project, publication: Publication, language: str) -> None:
     del publication, language
-    settings = load_second_mixer_settings(project.path / FOLDERS["second"])
+    settings = load_settings(SecondMixerSettings, project.path / FOLDERS["second"])
     if not settings.public_file.exists():
         _begin_again(*settings.private_files)
         make_keys(settings)
@@ -194,7 +195,7 @@ def _bundle(project: Project, publication: Publication, language: str) -> None:
     certified = checked_plan(project)
     terms = project.path / TERMS
     if publication.mixers == 1:
-        shuffler = load_shuffler_settings(project.path / FOLDERS["shuffler"])
+        shuffler = load_settings(ShufflerSettings, project.path / FOLDERS["shuffler"])
         if not shuffler.bundle_file.exists():
             new = make_bundle(certified, ShufflerTerms.load(terms))
             _begin_again(shuffler.signing_file, shuffler.secret_file, _store(shuffler))
@@ -203,7 +204,7 @@ def _bundle(project: Project, publication: Publication, language: str) -> None:
             places = CollectorPlaces(_folder(project, "collector", PRIVATE_FOLDER))
             keep_bundle(places, shuffler.bundle_file)
         return
-    inviter = load_inviter_settings(project.path / FOLDERS["inviter"])
+    inviter = load_settings(InviterSettings, project.path / FOLDERS["inviter"])
     if not inviter.bundle_file.exists():
         with_mixers = make_mixers_bundle(certified, MixersTerms.load(terms))
         _begin_again(*inviter.private_files, _store(inviter))
@@ -245,9 +246,9 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
         (service,) = publication.mine
         folder = project.path / FOLDERS[service]
         if service == "first":
-            mixer_setup.take_bundle(load_first_mixer_settings(folder), file)
+            mixer_setup.take_bundle(load_settings(FirstMixerSettings, folder), file)
         elif service == "second":
-            keep_second_bundle(load_second_mixer_settings(folder), file, system())
+            keep_second_bundle(load_settings(SecondMixerSettings, folder), file, system())
         else:
             keep_bundle(CollectorPlaces(folder), file)
 
@@ -260,9 +261,9 @@ def _invitations(project: Project, publication: Publication, language: str) -> N
         return
     folder = project.path / FOLDERS[publication.maker]
     store: Store | InviterStore = (
-        mixer_setup.open_store(load_shuffler_settings(folder))
+        mixer_setup.open_store(load_settings(ShufflerSettings, folder))
         if publication.mixers == 1
-        else inviter_setup.open_store(load_inviter_settings(folder))
+        else inviter_setup.open_store(load_settings(InviterSettings, folder))
     )
     _invite(store, publication, codes, project.path / PRINTED)
 

@@ -27,7 +27,7 @@ import pyarrow.parquet
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.parties import ALL_SENT, LOOK
 from incrowd.collection.rehearsal import Rehearsed, Visit, crowd_of, rehearse, what_each_saw
-from incrowd.collection.settings import COLLECTOR_FILE
+from incrowd.collection.settings import CollectorSettings
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
 from incrowd.estimation.estimate import estimate
@@ -232,7 +232,8 @@ def _published(project: Project, folder: Path) -> Path:
     """Keep what can be read again, and put it in the place of the rehearsal before."""
     for service in ("shuffler", "inviter", "first-mixer", "second-mixer"):
         shutil.rmtree(folder / service, ignore_errors=True)
-    for file in (folder / ALL_SENT, folder / GO_ON, folder / "collector" / COLLECTOR_FILE):
+    token = CollectorSettings.file(folder / "collector")
+    for file in (folder / ALL_SENT, folder / GO_ON, token):
         file.unlink(missing_ok=True)
     target, before = project.path / FOLDER, project.hidden / "rehearsed-before"
     shutil.rmtree(before, ignore_errors=True)

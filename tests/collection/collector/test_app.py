@@ -20,7 +20,7 @@ from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed
-from incrowd.collection.settings import CollectorSettings, load_collector_settings
+from incrowd.collection.settings import CollectorSettings, load_settings
 from incrowd.collection.steady import CertainClock
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import destroy
@@ -254,12 +254,12 @@ def test_a_folder_is_for_one_bundle(keyed, tmp_path):
 def test_settings_come_from_the_file_then_the_environment(tmp_path, monkeypatch):
     (tmp_path / "collector.toml").write_text('port = 9000\nhost = "::1"\n')
     monkeypatch.setenv("INCROWD_COLLECTOR_PORT", "9001")
-    settings = load_collector_settings(tmp_path)
+    settings = load_settings(CollectorSettings, tmp_path)
     assert (settings.host, settings.port) == ("::1", 9001)
     for name, value in (("INCROWD_COLLECTOR_WORKERS", "0"), ("INCROWD_COLLECTOR_PORT", "x")):
         monkeypatch.setenv(name, value)
         with pytest.raises(IncrowdError, match=f"{name}: got '{value}'; should be"):
-            load_collector_settings(tmp_path)
+            load_settings(CollectorSettings, tmp_path)
         monkeypatch.delenv(name)
 
 

@@ -14,7 +14,7 @@ from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.progress import CollectorProgress, main_part
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.protocol.bundle import as_time
-from incrowd.collection.settings import load_collector_settings
+from incrowd.collection.settings import CollectorSettings, load_settings
 from incrowd.errors import UsageError
 from incrowd.estimation.estimate import estimate
 from incrowd.guarantees import guarantee_for
@@ -94,10 +94,10 @@ class TestWhoIsLetIn:
         for wrong in ("short-secret", "with a blank in its middle", "x" * 201):
             monkeypatch.setenv("INCROWD_COLLECTOR_TOKEN", wrong)
             with pytest.raises(UsageError, match="20 or more") as error:
-                load_collector_settings(tmp_path)
+                load_settings(CollectorSettings, tmp_path)
             assert wrong not in str(error.value)
         monkeypatch.setenv("INCROWD_COLLECTOR_TOKEN", TOKEN)
-        settings = load_collector_settings(tmp_path)
+        settings = load_settings(CollectorSettings, tmp_path)
         assert settings.token == TOKEN and TOKEN not in repr(settings)
 
     def test_nothing_is_logged_of_who_asks(self, keyed, caplog):

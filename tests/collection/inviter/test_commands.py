@@ -14,7 +14,7 @@ from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.upload import code_field
-from incrowd.collection.settings import InviterSettings, load_inviter_settings
+from incrowd.collection.settings import InviterSettings, load_settings
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans import Plan
 from tests.oracles.inviting import Inviter, bundle
@@ -148,7 +148,7 @@ def test_terms_that_contradict_themselves_are_refused(tmp_path, change, error, s
 
 def test_check_finds_what_others_can_read(made):
     folder, _ = made
-    settings = load_inviter_settings(folder)
+    settings = load_settings(InviterSettings, folder)
     store = setup.open_store(settings)
     settings.tokens_file.chmod(0o644)
     found = {each.subject: each for each in setup.check(settings, store)}
@@ -170,4 +170,4 @@ def test_run_listens_with_the_settings_of_its_folder(made, monkeypatch):
     found = CliRunner().invoke(app, ["inviter", "run", str(folder)], catch_exceptions=False)
     ((service, _, announce),) = served
     assert found.exit_code == 0 and service.state.keeper
-    assert load_inviter_settings(folder).port == 0 and callable(announce)
+    assert load_settings(InviterSettings, folder).port == 0 and callable(announce)

@@ -15,7 +15,7 @@ from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.upload import code_field
-from incrowd.collection.settings import ShufflerSettings, load_shuffler_settings
+from incrowd.collection.settings import ShufflerSettings, load_settings
 from incrowd.collection.steady import SteadyClock
 from incrowd.errors import UsageError
 from tests.collection.mixer.conftest import INVITED, upload
@@ -112,7 +112,7 @@ def test_an_invitation_can_be_used_once(folder, tmp_path):
 
 def test_check_finds_what_others_can_read(folder):
     made, _ = folder
-    settings = load_shuffler_settings(made)
+    settings = load_settings(ShufflerSettings, made)
     store = setup.open_store(settings)
     (made / "store.key").chmod(0o644)
     found = {each.subject: each for each in setup.check(settings, store)}
@@ -138,7 +138,7 @@ def test_the_clock_is_confirmed_for_several_services_at_once(folder, tmp_path):
 def test_settings_of_the_environment_are_above_those_of_the_file(tmp_path, monkeypatch):
     (tmp_path / "shuffler.toml").write_text("port = 1\npause = 3.5\n")
     monkeypatch.setenv("INCROWD_SHUFFLER_PORT", "2")
-    settings = load_shuffler_settings(tmp_path)
+    settings = load_settings(ShufflerSettings, tmp_path)
     assert (settings.port, settings.pause) == (2, 3.5)
     assert ShufflerSettings(folder=tmp_path).port == 8080, "the constructor reads neither"
 
@@ -161,7 +161,7 @@ def test_a_wrong_setting_is_refused_where_it_stands(tmp_path, monkeypatch, text,
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=said):
-        load_shuffler_settings(tmp_path)
+        load_settings(ShufflerSettings, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["INCROWD_COLLECTOR_PORT", "INCROWD_DEBUG", "_INCROWD_COMPLETE"])
@@ -169,20 +169,20 @@ def test_variables_of_the_other_service_and_of_all_commands_are_allowed(
     tmp_path, monkeypatch, name
 ):
     monkeypatch.setenv(name, "1")
-    assert load_shuffler_settings(tmp_path).port == 8080
+    assert load_settings(ShufflerSettings, tmp_path).port == 8080
 
 
 def test_a_password_in_a_misspelled_setting_is_not_shown(tmp_path):
     (tmp_path / "shuffler.toml").write_text('databse = "postgresql://u:hidden@h/n"')
     with pytest.raises(UsageError) as refused:
-        load_shuffler_settings(tmp_path)
+        load_settings(ShufflerSettings, tmp_path)
     assert "hidden" not in str(refused.value) and "did you mean database?" in str(refused.value)
 
 
 def test_the_address_of_a_database_is_not_shown(tmp_path):
     (tmp_path / "shuffler.toml").write_text('database = ["postgresql://u:hidden@h/n"]')
     with pytest.raises(UsageError, match=r"shuffler\.database") as refused:
-        load_shuffler_settings(tmp_path)
+        load_settings(ShufflerSettings, tmp_path)
     assert "hidden" not in str(refused.value)
     assert "hidden" not in repr(
         ShufflerSettings(folder=tmp_path, database="postgresql://u:hidden@h/n")

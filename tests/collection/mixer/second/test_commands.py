@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from incrowd.cli.second_mixer import app
 from incrowd.collection.mixer.second.keeper import keep_bundle, load_keys, make_keys
 from incrowd.collection.protocol.sealed import X25519, X_WING, KeyConfiguration
-from incrowd.collection.settings import SecondMixerSettings, load_second_mixer_settings
+from incrowd.collection.settings import SecondMixerSettings, load_settings
 from incrowd.errors import UsageError
 from tests.collection.mixer.second.conftest import settings_in
 from tests.oracles import mixers
@@ -65,7 +65,7 @@ def test_the_secret_can_be_elsewhere(tmp_path):
     (folder / "second-mixer.toml").write_text(f'secret = "{tmp_path / "memory" / "key"}"\n')
     assert "key" in json.loads(init(folder, "--json"))
     assert (tmp_path / "memory" / "key").exists() and not (folder / "private.key").exists()
-    assert load_second_mixer_settings(folder).secret_file == tmp_path / "memory" / "key"
+    assert load_settings(SecondMixerSettings, folder).secret_file == tmp_path / "memory" / "key"
 
 
 def test_check_says_what_there_is(tmp_path):
