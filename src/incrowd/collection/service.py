@@ -253,16 +253,16 @@ def listening(role: str, host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that says when it listens, and handles signals from then on."""
+    """A server that says that it listens, and handles signals from then on."""
 
     def __init__(self, config: uvicorn.Config, announce: Announce) -> None:
         super().__init__(config)
         self.announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start serving."""
-        await super().startup(sockets)
+        """Start serving. The work of the service, which it logs, begins after the announcement."""
         self.announce()
+        await super().startup(sockets)
 
 
 def serve(application: Starlette, door: socket.socket, announce: Announce = lambda: None) -> None:
