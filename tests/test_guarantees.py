@@ -21,7 +21,10 @@ from incrowd.collection.mixer.init import make_bundle
 from incrowd.collection.page.files import PageContent, page_files
 from incrowd.errors import PlanError, PrivacyError, ProtocolError, ReportsError, UsageError
 from incrowd.estimation.results import Received
-from incrowd.guarantees import against, guarantee_for, guarantee_of, spent
+from incrowd.guarantees.certified import guarantee_for
+from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.parties import against
+from incrowd.guarantees.rounds import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.sent import sent_before
@@ -431,7 +434,7 @@ def test_a_ledger_of_three_people_says_what_two_rounds_spent():
 
 SOURCE = Path(incrowd.__file__).parent
 FIGURES = ("ε = ", "δ = ", "ε, δ")
-STATED = {"guarantees.py", "presentation/sentences.py"}
+STATED = {"guarantees/certified.py", "guarantees/collected.py", "presentation/sentences.py"}
 
 
 def promises_in(text):
@@ -456,7 +459,10 @@ def test_nobody_else_says_what_is_promised():
     }
     assert found.keys() <= STATED | {"presentation/card.py"}, found
     assert {*found["presentation/card.py"]} == {"ε = "}, "the certificate's own figure, with a date"
-    assert "Guarantee" in found["guarantees.py"] and "ε, δ" in found["presentation/sentences.py"]
+    assert (
+        "Guarantee" in found["guarantees/certified.py"]
+        and "ε, δ" in found["presentation/sentences.py"]
+    )
 
 
 @pytest.mark.parametrize(

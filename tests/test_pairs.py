@@ -15,7 +15,9 @@ import pytest
 
 from incrowd.accountant.certificates import certify
 from incrowd.errors import IncrowdError
-from incrowd.guarantees import against, guarantee_of, planned
+from incrowd.guarantees.certified import planned
+from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.parties import against
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.sent import sent_by
 from incrowd.plans.slots import separate

@@ -12,7 +12,8 @@ from incrowd.accountant.certificates import Certificate
 from incrowd.errors import PlanError
 from incrowd.estimation.estimate import Reports, count
 from incrowd.estimation.results import Received
-from incrowd.guarantees import analysis_of, counted_guarantee, keeps, recertify
+from incrowd.guarantees.certified import analysis_of, keeps, recertify
+from incrowd.guarantees.collected import counted_guarantee
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.sent import sent_by
 from incrowd.plans.strata import StratumNames

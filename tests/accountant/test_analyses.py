@@ -18,7 +18,7 @@ from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.accountant.search import smallest
 from incrowd.cli.app import main
 from incrowd.errors import PrecisionError
-from incrowd.guarantees import guarantee_for
+from incrowd.guarantees.certified import guarantee_for
 from incrowd.plans.plan import Assumption
 from tests.oracles.source import nodes_of
 

@@ -13,7 +13,7 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.errors import IncrowdError
-from incrowd.guarantees import recertify
+from incrowd.guarantees.certified import recertify
 from incrowd.planner.plan import make_plan
 from incrowd.survey import Survey
 

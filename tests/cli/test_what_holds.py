@@ -28,7 +28,7 @@ from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.progress import CollectorProgress, Gate
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
-from incrowd.guarantees import guarantee_for
+from incrowd.guarantees.certified import guarantee_for
 from incrowd.plans.slots import slots
 from tests.conftest import slowly
 from tests.oracles import make_vectors

@@ -14,7 +14,8 @@ import pytest
 
 import incrowd
 from incrowd.collection.claims import claims_of
-from incrowd.guarantees import against, guarantee_of
+from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.parties import against
 from tests.oracles import mixers
 
 Q = Fraction(1, 5)

@@ -5,7 +5,7 @@ from unittest import mock
 
 import incrowd
 from incrowd.estimation.readings import check_tables
-from incrowd.guarantees import check_left
+from incrowd.guarantees.rounds import check_left
 from incrowd.planner.plan import make_plan
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger

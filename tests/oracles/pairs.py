@@ -22,7 +22,10 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.collection.mixer.init import make_bundle
 from incrowd.errors import IncrowdError, PlanError, ProtocolError, UsageError
 from incrowd.estimation.results import Received
-from incrowd.guarantees import against, guarantee_of, planned, spent
+from incrowd.guarantees.certified import planned
+from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.parties import against
+from incrowd.guarantees.rounds import spent
 from incrowd.plans import CellsMessage, JointReport, Plan
 from incrowd.plans.grouping import default_groups, grouping
 from incrowd.plans.ledger import Ledger

@@ -8,7 +8,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError
-from incrowd.guarantees import recertify
+from incrowd.guarantees.certified import recertify
 from incrowd.planner.cell_search import variables
 from incrowd.planner.cell_ways import cell_ways, few_noises
 from incrowd.planner.effects import footprint

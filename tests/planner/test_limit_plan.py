@@ -3,7 +3,7 @@
 import pytest
 
 from incrowd.errors import PlanFileError
-from incrowd.guarantees import recertify
+from incrowd.guarantees.certified import recertify
 from incrowd.planner.plan import limit_plan, make_plan
 from incrowd.survey import Survey
 

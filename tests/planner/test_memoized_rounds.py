@@ -9,7 +9,7 @@ import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.errors import PlanError
-from incrowd.guarantees import check_left, spent
+from incrowd.guarantees.rounds import check_left, spent
 from incrowd.planner.cell_ways import ways
 from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.sent import sent_by

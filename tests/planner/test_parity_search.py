@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import incrowd
-from incrowd.guarantees import recertify
+from incrowd.guarantees.certified import recertify
 from incrowd.planner.cell_search import SearchTask, inflations, search
 from incrowd.planner.effects import SearchVariable, best_ratio
 from incrowd.planner.leak_shares import LeakLimits, log_odds

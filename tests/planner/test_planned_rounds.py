@@ -14,7 +14,7 @@ from incrowd.accountant.certificates import certify
 from incrowd.accountant.schema import Contribution
 from incrowd.cli.app import main
 from incrowd.errors import PlanError
-from incrowd.guarantees import check_left, spent
+from incrowd.guarantees.rounds import check_left, spent
 from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.sent import sent_before, sent_by
 from incrowd.presentation.sentences import assumption_text

@@ -9,7 +9,7 @@ import pytest
 
 import incrowd
 from incrowd.estimation.precision import CellAxis
-from incrowd.guarantees import recertify
+from incrowd.guarantees.certified import recertify
 from incrowd.planner.allocation import AllocationLimits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast

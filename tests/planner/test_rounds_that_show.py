@@ -19,7 +19,9 @@ from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.errors import PlanError, PrivacyError, ReportsError, SurveyError
-from incrowd.guarantees import assumptions, check_left, local_guarantee, spent
+from incrowd.guarantees.assumed import assumptions
+from incrowd.guarantees.certified import local_guarantee
+from incrowd.guarantees.rounds import check_left, spent
 from incrowd.plans import EarlierPlan, JointReport
 from incrowd.plans.ledger import Ledger, repeats, rounds_before, rounds_planned
 from incrowd.plans.plan import Assumption, Collected

@@ -6,7 +6,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrecisionError, PrivacyError, SurveyError, UsageError
-from incrowd.guarantees import recertify
+from incrowd.guarantees.certified import recertify
 from incrowd.planner.plan import with_budget
 from incrowd.planner.precision import plan_error
 from tests.planner.conftest import pairs_survey, yes_no_survey

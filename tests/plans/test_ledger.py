@@ -22,7 +22,8 @@ from incrowd.errors import (
     ReportsError,
     UsageError,
 )
-from incrowd.guarantees import guarantee_for, recertify, spent
+from incrowd.guarantees.certified import guarantee_for, recertify
+from incrowd.guarantees.rounds import spent
 from incrowd.plans.digests import digest_of, sealed
 from incrowd.plans.ledger import Ledger, rounds_before
 from incrowd.plans.plan import smallest_crowd

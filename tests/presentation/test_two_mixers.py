@@ -14,7 +14,8 @@ import incrowd
 from incrowd.collection.claims import bundle_guarantee, organizations_of, sealed_by
 from incrowd.collection.device.promising import promised, terms
 from incrowd.estimation.results import Received
-from incrowd.guarantees import EACH, MIXERS, against, coalitions, guarantee_of, is_undone
+from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.parties import EACH, MIXERS, against, coalitions, is_undone
 from incrowd.presentation import card, regressions, verified
 from incrowd.presentation.data import as_json, guarantee_facts
 from incrowd.presentation.page import page

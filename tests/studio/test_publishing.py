@@ -19,7 +19,7 @@ from incrowd.collection.mixer.init import ShufflerTerms
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import write_private
-from incrowd.guarantees import guarantee_of
+from incrowd.guarantees.collected import guarantee_of
 from incrowd.plans import Plan
 from incrowd.presentation.sentences import against_sentence
 from incrowd.studio import preparation, publication

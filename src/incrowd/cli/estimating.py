@@ -149,7 +149,7 @@ def tally(
     """
     from incrowd.cli import show
     from incrowd.estimation.estimate import to_count
-    from incrowd.guarantees import analysis_of
+    from incrowd.guarantees.certified import analysis_of
     from incrowd.reports.tally_files import ENDING as TALLY_ENDING
     from incrowd.reports.tally_files import save_tally
 

@@ -124,7 +124,7 @@ class Setting:
     def assumptions(self, by: str, channel: BitFlip) -> tuple[Assumption, ...]:
         """What the figures of an analysis assume."""
         from incrowd.accountant.analyses import analysis
-        from incrowd.guarantees import assumptions
+        from incrowd.guarantees.assumed import assumptions
         from incrowd.plans.ledger import rounds_planned
         from incrowd.plans.plan import Assumption
 

@@ -77,7 +77,7 @@ def randomize(
       incrowd randomize plan.json answers.csv -o reports.parquet
     """
     from incrowd.cli import show
-    from incrowd.guarantees import check_left
+    from incrowd.guarantees.rounds import check_left
     from incrowd.plans.ledger import Ledger
     from incrowd.sampling.check import already_randomized
     from incrowd.sampling.randomize import randomize_files

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.cli.console import out, print_json, say
-from incrowd.guarantees import spent
+from incrowd.guarantees.rounds import spent
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.forecast import TableForecast, forecast
 from incrowd.planner.precision import least_effective_sample

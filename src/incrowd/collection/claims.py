@@ -8,7 +8,8 @@ from typing import Literal
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, Role
 from incrowd.collection.protocol.mixing import AnyRelease
 from incrowd.collection.protocol.sealed import X_WING
-from incrowd.guarantees import Service, guarantee_of
+from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.parties import Service
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import ClaimedRelease, Claims
 from incrowd.plans.slots import separate, slots, slots_of_messages, tail

@@ -40,7 +40,8 @@ from incrowd.estimation.weighting.weighting import (
     wide_alone,
 )
 from incrowd.estimation.words import WordEstimates, estimate_words
-from incrowd.guarantees import analysis_of, counted_guarantee
+from incrowd.guarantees.certified import analysis_of
+from incrowd.guarantees.collected import counted_guarantee
 from incrowd.kernels.threads import in_order
 from incrowd.methods import SimultaneousMethod
 from incrowd.plans import Guarantee, Plan

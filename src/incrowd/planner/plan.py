@@ -24,7 +24,7 @@ from incrowd.errors import (
     quantity,
 )
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.guarantees import planned, requested
+from incrowd.guarantees.certified import planned, requested
 from incrowd.planner.cell_ways import likely_ways, ways
 from incrowd.planner.groups import Grouping, SearchProgress
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error

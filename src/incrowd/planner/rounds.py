@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd.errors import MISSING, InWords, ReportsError, UsageError
-from incrowd.guarantees import check_left, exposed_by
+from incrowd.guarantees.collected import exposed_by
+from incrowd.guarantees.rounds import check_left
 from incrowd.plans import Plan
 from incrowd.plans.claims import Claims
 from incrowd.plans.ledger import Ledger

@@ -151,9 +151,9 @@ class Collected(FileModel):
     people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty if
     they were not counted, and as many came as planned. local_only: whether only the local guarantee
     holds, because the plan uses no shuffler, one party saw the reports with their senders, or
-    mixing did not protect them (`incrowd.guarantees.exposed_by`). bundle: for a collection over a
-    network, a short form of the bundle's digest. tail: an upper bound of the probability that one
-    person's reports did not fit into an upload and were drawn again.
+    mixing did not protect them (`exposed_by` in `incrowd.guarantees.collected`). bundle: for a
+    collection over a network, a short form of the bundle's digest. tail: an upper bound of the
+    probability that one person's reports did not fit into an upload and were drawn again.
     """
 
     people: tuple[PlanCount, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.guarantees import against
+from incrowd.guarantees.parties import against
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.receipts import marked, marked_table, receipt_facts, releases_facts

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.schema import Domain, Part
-from incrowd.guarantees import Service
+from incrowd.guarantees.parties import Service
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata

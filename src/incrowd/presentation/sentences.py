@@ -12,7 +12,7 @@ from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.base import rounded_down
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.positive_part import DeltaBounds
-from incrowd.guarantees import (
+from incrowd.guarantees.parties import (
     EACH,
     Against,
     Party,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from incrowd.guarantees import guarantee_of
+from incrowd.guarantees.collected import guarantee_of
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.view import Numbers, View

@@ -19,7 +19,7 @@ from incrowd.encoding.answers import AnswerBatches, load_answers, load_batches, 
 from incrowd.encoding.records import EncodedAnswers, one_row_each, pack, set_cells
 from incrowd.encoding.sources import AnswersSource, source_of
 from incrowd.errors import AnswersError, IncrowdWarning, InWords, Problem
-from incrowd.guarantees import analysis_of
+from incrowd.guarantees.certified import analysis_of
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import StratumGroup, StratumNames
 from incrowd.reports.collection import Collection

@@ -18,8 +18,8 @@ from incrowd.collection.protocol.addresses import checked_address, host, locatio
 from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time, least_reserve
 from incrowd.errors import MISSING, Problem, UsageError
 from incrowd.files import write_text
-from incrowd.guarantees import Service as NamedService
-from incrowd.guarantees import guarantee_of
+from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.parties import Service as NamedService
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import place
 from incrowd.reports.locking import locked

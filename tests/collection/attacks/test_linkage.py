@@ -33,7 +33,7 @@ from incrowd.collection.protocol.mixing import MixedRelease
 from incrowd.collection.protocol.sealed import unseal
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.tokens import TokenReport, TokenRequest, open_envelope
-from incrowd.guarantees import is_undone
+from incrowd.guarantees.parties import is_undone
 from incrowd.sampling.shuffle import mixed
 from tests.collection.attacks.conftest import (
     MESSAGES,

@@ -21,7 +21,7 @@ from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.tokens import TokenReport
 from incrowd.collection.protocol.upload import Upload
 from incrowd.errors import ProtocolError
-from incrowd.guarantees import is_undone
+from incrowd.guarantees.parties import is_undone
 from tests.collection.attacks.conftest import (
     CROWD,
     MESSAGES,

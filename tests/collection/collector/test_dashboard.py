@@ -17,7 +17,7 @@ from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import CollectorSettings, load_settings
 from incrowd.errors import UsageError
 from incrowd.estimation.estimate import estimate
-from incrowd.guarantees import guarantee_for
+from incrowd.guarantees.certified import guarantee_for
 from incrowd.presentation.page import page
 from tests.collection.collector.conftest import (
     INVITED,

@@ -21,7 +21,7 @@ from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import IncrowdError, UsageError, unreadable
 from incrowd.files import replaced
-from incrowd.guarantees import guarantee_of
+from incrowd.guarantees.collected import guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
 from incrowd.plans.plan import check_promised

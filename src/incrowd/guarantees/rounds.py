@@ -1,0 +1,96 @@
+"""How much of a guarantee the rounds of a ledger have spent, and how many are left."""
+
+from __future__ import annotations
+
+from incrowd.accountant.analyses import analysis
+from incrowd.accountant.certificates import certify, smallest_epsilon
+from incrowd.accountant.schema import AnyContribution
+from incrowd.errors import PlanError, PrivacyError
+from incrowd.guarantees.assumed import earlier_assumptions
+from incrowd.plans import EarlierPlan, Plan
+from incrowd.plans.ledger import (
+    Ledger,
+    Spent,
+    repeated,
+    rounds_before,
+)
+from incrowd.plans.plan import (
+    Assumption,
+    smallest_crowd,
+)
+from incrowd.plans.sent import sent, sent_before
+
+
+def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
+    """Return what a ledger has spent of the guarantee of its last plan, or of the plan with a
+    digest.
+
+    None if the plan is not in the ledger. A plan of one round has no round left.
+    """
+    rounds = [asked for asked in ledger.asked if digest in (None, asked.digest)]
+    if not rounds:
+        return None
+    last = rounds[-1]
+    privacy, done = last.survey.privacy, ledger.rounds_of(last.digest)
+    crowd = smallest_crowd(last.survey, ledger.asked)
+    epsilon = _epsilon(privacy.analysis, sent_before(ledger.asked), crowd, privacy.delta)
+    left, carried_out = _left(ledger, last, crowd), rounds_before(ledger.asked)
+    assumed = (
+        Assumption(code=analysis(privacy.analysis).assumption),
+        *earlier_assumptions(carried_out, repeated(carried_out)),
+    )
+    figures = epsilon, privacy.epsilon, privacy.delta
+    return Spent(last.survey.name, done, last.survey.rounds, left, *figures, assumed)
+
+
+def check_left(ledger: Ledger, plan: Plan) -> None:
+    """Raises PlanError if the people of a ledger cannot be asked another round of a plan."""
+    ledger.check_next(plan)
+    rounds = spent(ledger, plan.digest)
+    if rounds and not rounds.left:
+        allowed = (
+            f"after {rounds.done:,} of {rounds.rounds:,} rounds its guarantee covers no further "
+            "round, since fewer or other people took part than planned, or mixing did not "
+            "protect their reports; make a new plan with earlier=LEDGER and a larger epsilon"
+        )
+        raise PlanError.of("plan", plan.digest, allowed)
+
+
+def _epsilon(by: str, everything: AnyContribution, crowd: int, delta: float) -> float:
+    """Return the smallest epsilon at that delta; the local one if no crowd hides a person."""
+    local = everything.local_epsilon
+    if not analysis(by).shuffled or crowd < 2:
+        return local
+    try:
+        return min(smallest_epsilon(by, everything, crowd, delta), local)
+    except PrivacyError:  # no epsilon reaches that delta
+        return local
+
+
+def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
+    """Return how many more rounds the guarantee covers, with as many people as in the smallest
+    round.
+
+    All that were planned, unless one of its rounds was not as planned: fewer or other people took
+    part, mixing did not protect the reports, or noise was drawn again.
+    """
+    privacy, to_come = last.survey.privacy, last.survey.rounds - ledger.rounds_of(last.digest)
+    others = [asked for asked in ledger.asked if asked.digest != last.digest]
+
+    def after(more: int) -> AnyContribution:
+        return sent_before([*ledger.asked, *[last] * more])
+
+    def is_kept(more: int) -> bool:
+        certificate = certify(privacy.analysis, after(more), crowd, privacy.epsilon)
+        return certificate.delta.upper <= privacy.delta
+
+    as_promised = after(to_come) == sent(last.survey, last.messages, others)
+    if as_promised and crowd >= smallest_crowd(last.survey, others):
+        return to_come
+    if (analysis(privacy.analysis).shuffled and crowd < 2) or not is_kept(0):
+        return 0
+    low, high = 0, to_come + 1  # low is kept, high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_kept(middle) else (low, middle)
+    return low
