@@ -3,9 +3,8 @@
 import tomllib
 
 from incrowd.planner.plan import limit_outline
-from incrowd.studio.chosen_values import typed_change
 from incrowd.studio.precision import margin_of
-from incrowd.studio.what_if import change_of
+from incrowd.studio.what_if import operation_of
 from incrowd.survey.surveys import survey_in
 from tests.messages.shared import YESNO, survey
 
@@ -31,14 +30,8 @@ questions = ["a", "b"]
 ALONE = TEXT[: TEXT.index('[[question]]\nid = "b"')]
 
 
-def typed(**values):
-    """The change to a value as typed."""
-    named = {name.replace("_share", "share-0-1"): text for name, text in values.items()}
-    return lambda _: typed_change(tomllib.loads(TEXT), named)
-
-
 def change(kind, *chosen, text=TEXT):
-    return lambda _: change_of(tomllib.loads(text), kind, chosen)
+    return lambda _: operation_of(tomllib.loads(text), kind, chosen)
 
 
 def with_options_file(folder):
@@ -48,9 +41,6 @@ def with_options_file(folder):
 
 
 CASES = {
-    "no number of people": typed(crowd="many"),
-    "no epsilon": typed(epsilon=""),
-    "no share": typed(_share="half"),
     "no margin": lambda _: margin_of("wide"),
     "no estimate": lambda _: limit_outline(survey(YESNO, upload_bytes=10)),
     "no file of options": with_options_file,

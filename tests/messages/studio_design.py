@@ -7,16 +7,16 @@ from unittest import mock
 from starlette.datastructures import FormData
 
 from incrowd.studio import design, imports, pages
-from incrowd.studio.edits import (
+from incrowd.studio.document import SurveyDocument, apply, version
+from incrowd.studio.operations import (
     AddQuestion,
     RemoveQuestion,
     SetQuestion,
     SetRegression,
     SetValue,
-    edited,
 )
 from incrowd.studio.preview import preview_of
-from incrowd.studio.projects import Project, Projects, version
+from incrowd.studio.projects import Project, Projects
 
 TEXT = """\
 name = "Health"
@@ -52,17 +52,17 @@ def action(do, **fields):
     return changing
 
 
-def change(change, text=TEXT):
-    return lambda _: edited(text, change)
+def change(operation, text=TEXT):
+    return lambda _: apply(SurveyDocument(text), operation)
 
 
 def late(first, second):
-    """Two windows that change the same."""
+    """Two windows: the second one shows an older version."""
 
     def changing(folder):
         of = project(folder)
-        of.change(first, seen=version(TEXT))
-        of.change(second, seen=version(TEXT))
+        of.change(first, expected=version(TEXT))
+        of.change(second, expected=version(TEXT))
 
     return changing
 
@@ -72,7 +72,7 @@ def saved_late(folder):
 
 
 def seen_never(folder):
-    project(folder).change(SetValue(("crowd",), 2), seen=version("x"))
+    project(folder).change(SetValue(("crowd",), 2), expected=version("x"))
 
 
 def not_utf8(folder):
@@ -144,9 +144,7 @@ def preview(text=TEXT, seen=""):
 OPTIONS_FILE = TEXT.replace('options = ["wine", "beer"]', 'options_file = "drinks.txt"')
 QUESTION_LIST = 'question = [{ id = "a", type = "yesno" }, { id = "b", type = "yesno" }]\n'
 CASES = {
-    "survey: no name": action("survey", name=""),
     "survey: no language": action("survey", name="A", language="not one"),
-    "survey: no number": action("survey", name="A", crowd="many"),
     "add: no type": action("add", text="What?"),
     "add: edges that are no numbers": action("add", type="number", edges="a few"),
     "add: a name that is taken": change(AddQuestion({"id": "smokes", "type": "yesno"})),
@@ -164,7 +162,7 @@ CASES = {
     "text: a list that cannot be changed": change(
         SetQuestion("a", {"text": "x"}), QUESTION_LIST + "[table]\n[table.a]\n[other]\n[table.b]\n"
     ),
-    "conflict: both values": late(SetValue(("crowd",), 2), SetValue(("crowd",), 3)),
+    "conflict: what was changed": late(SetValue(("crowd",), 2), SetValue(("crowd",), 3)),
     "conflict: the text": saved_late,
     "conflict: a version that is not there": seen_never,
     "project: not UTF-8": not_utf8,
@@ -178,10 +176,10 @@ CASES = {
     "import: no name": lambda _: imports.base_name("..."),
     "import: too long": too_long,
     "import: a survey that is not UTF-8": file("survey.toml", b"\xff"),
-    "decision: a question that is not there": action("decide", id="wine", answer="missing"),
-    "decision: no longer open": action("decide", id="smokes", code="9", answer="done", all="1"),
-    "decision: not a button": action("decide", id="smokes", answer="perhaps"),
-    "decision: amounts that are not": action("decide", id="drinks", answer="amounts"),
+    "decision: a question that is not there": action("decide", of="wine", answer="missing"),
+    "decision: no longer open": action("decide", of="smokes", code="9", answer="done", all="1"),
+    "decision: not a button": action("decide", of="smokes", answer="perhaps"),
+    "decision: amounts that are not": action("decide", of="drinks", answer="amounts"),
     "check: no data": handled(imports.start_check),
     "edges: no data": handled(imports.take_edges),
     "edges: no column": edges("wine"),

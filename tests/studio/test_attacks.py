@@ -23,8 +23,9 @@ from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import mode_of
 from incrowd.studio import access, imports, watching
 from incrowd.studio.app import application
-from incrowd.studio.edits import SetValue
-from incrowd.studio.projects import Projects, version
+from incrowd.studio.document import version
+from incrowd.studio.operations import SetValue
+from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job
 from tests.oracles import hostile_reader
 from tests.studio.conftest import PORT
@@ -129,7 +130,7 @@ def test_a_body_without_end_is_dropped_and_explained(browser, studio, monkeypatc
 def test_hostile_values_in_every_form_are_no_fault_of_ours(browser, project):
     for value in HOSTILE:
         for action in ("survey", "add", "question", "order", "tables", "table", "regression"):
-            names = ("id", "of", "place", "row", "pair", "crowd", "epsilon", "at", "order")
+            names = ("short_name", "of", "place", "row", "pair", "crowd", "epsilon", "at", "order")
             form = {"do": action, "seen": version(project.text())} | dict.fromkeys(names, value)
             assert browser.post("/p/work/design", data=form).status_code in (303, 409, 422)
         query = {"regression": value, "open": value, "source": value, "number": value}
@@ -229,7 +230,7 @@ def test_a_survey_keeps_its_mode_and_its_place(project, tmp_path):
     project.survey_path.rename(elsewhere)
     elsewhere.chmod(0o600)
     project.survey_path.symlink_to(elsewhere)
-    project.change(SetValue(("crowd",), 2000), seen=version(TEXT))
+    project.change(SetValue(("crowd",), 2000), expected=version(TEXT))
     assert "crowd = 2000" in elsewhere.read_text() and project.survey_path.is_symlink()
     assert elsewhere.stat().st_mode & 0o777 == 0o600
 

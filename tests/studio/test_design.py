@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from incrowd.studio.design import edges_of, new_id
-from incrowd.studio.projects import version
+from incrowd.studio.document import version
 from incrowd.survey import Survey
 
 TEXT = """\
@@ -186,7 +186,7 @@ def test_new_edges_drop_the_shares_of_the_old_ones(save, raw):
 
 
 def test_a_renamed_question_is_followed_and_the_page_says_so(save, raw):
-    response = save("health", id="condition")
+    response = save("health", short_name="condition")
     assert raw()["table"] == [{"questions": ["smokes", "condition"]}]
     assert "This refers to it and was adjusted: smokes × health" in response.text
     assert response.headers["hx-replace-url"].endswith("open=condition")
@@ -264,11 +264,9 @@ def test_the_survey_as_a_whole(post, raw, project):
 @pytest.mark.parametrize(
     ("do", "fields", "message"),
     [
-        ("survey", {"name": "A", "crowd": "many"}, "crowd: got &#39;many&#39;"),
-        ("survey", {"name": ""}, "enter a name for the survey"),
         ("survey", {"name": "A", "language": "<b>"}, "language: got &#39;&lt;b&gt;&#39;"),
         ("add", {"text": "x", "type": "what"}, "use one of yesno"),
-        ("add", {"id": "age", "type": "yesno"}, "another question already has this name"),
+        ("add", {"short_name": "age", "type": "yesno"}, "another question already has this name"),
         ("order", {"remove": "nothing"}, "no longer in the survey"),
         ("table", {"q": "age"}, "at least two questions"),
         ("no-regression", {"place": "7"}, "no longer there"),
@@ -287,17 +285,66 @@ def test_without_script_every_change_leads_back_to_the_page(post, raw):
     assert [each["id"] for each in raw()["question"]] == ["smokes", "age", "health"]
 
 
-def test_a_conflict_offers_both_values(browser, post, opened, project, raw):
-    form = opened("smokes") | {"text.en": "Do you smoke now?"}
-    post("survey", name="Other")  # another part: no conflict
-    assert browser.post("/p/health/design", data=form, headers=HTMX).status_code == 200
-    form["text.en"] = "Did you smoke?"
+def test_what_is_not_a_number_is_kept_and_the_survey_says_what_is_wrong(post, raw):
+    page = post("survey", name="", crowd="many", epsilon="1,5", colluding="0.5").text
+    assert raw()["crowd"] == "many" and "name" not in raw() and raw()["colluding"] == 0.5
+    assert raw()["privacy"]["epsilon"] == 1.5
+    assert "crowd: got &#39;many&#39;; should be a whole number" in page
+    assert 'value="many"' in page and "colluding: got 0.5" in page
+
+
+def test_edits_of_one_window_follow_each_other(browser, post, opened, raw):
+    """Two forms that were filled before the first was sent; the second has the version after it."""
+    question = opened("smokes") | {"text.en": "Do you smoke now?"}
+    first = post("survey", name="Other")
+    assert browser.post("/p/health/design", data=question, headers=HTMX).status_code == 409
+    newest = first.headers["survey-version"]
+    second = browser.post("/p/health/design", data=question | {"at": newest}, headers=HTMX)
+    assert second.status_code == 200
+    assert raw()["name"] == "Other" and raw()["question"][0]["text"] == "Do you smoke now?"
+
+
+def test_an_edit_of_an_older_version_is_refused_with_what_was_changed(
+    browser, post, opened, project, raw
+):
+    form = opened("smokes") | {"text.en": "Did you smoke?", "label.1.en": "Yes"}
+    post("survey", name="Other")
     response = browser.post("/p/health/design", data=form, headers=HTMX)
-    assert response.status_code == 409
-    assert "Do you smoke now?" in response.text and "Did you smoke?" in response.text
-    assert raw()["question"][0]["text"] == "Do you smoke now?"
-    browser.post("/p/health/design", data=form | {"insist": "1"}, headers=HTMX)
-    assert raw()["question"][0]["text"] == "Did you smoke?" and raw()["name"] == "Other"
+    assert response.status_code == 409 and "survey-version" not in response.headers
+    assert (
+        "name: was &#34;Health&#34; and was changed elsewhere to &#34;Other&#34;" in response.text
+    )
+    assert 'name="text.en" value="Did you smoke?"' in response.text
+    agreed = re.search(r'name="insist" value="(\w{64})"', response.text)[1]
+    assert agreed == version(project.text())
+    post("survey", name="Third")
+    again = browser.post("/p/health/design", data=form | {"insist": agreed}, headers=HTMX)
+    assert again.status_code == 409 and "Third" in again.text  # another one, which was not shown
+    agreed = re.search(r'name="insist" value="(\w{64})"', again.text)[1]
+    done = browser.post("/p/health/design", data=form | {"insist": agreed}, headers=HTMX)
+    assert done.status_code == 200
+    asked = raw()["question"][0]
+    assert asked["text"] == "Did you smoke?" and asked["labels"] == {"no": "Yes"}
+    assert raw()["name"] == "Third"
+
+
+def test_answers_come_back_with_the_type_that_they_belong_to(save, raw):
+    before = raw()["question"][1]
+    save("health", type="yesno", **{"label.1.en": "Yes"})
+    assert "options" not in raw()["question"][1] and raw()["question"][1]["type"] == "yesno"
+    save("health", type="choice")
+    assert raw()["question"][1] == before
+    save("age", type="yesno")
+    save("age", type="number")
+    assert raw()["question"][2]["shares"]["65 or more"] == 0.3
+    save("health", **{"option.2": "bad"})
+    save("health", type="multi", at_most="2")
+    assert raw()["question"][1]["options"] == ["good", "fair", "bad"]  # nothing older comes back
+
+
+def test_text_from_a_word_processor(save, raw):
+    save("smokes", **{"text.en": "Do you\u00ad smoke?\r\n\r\nOr did\u200b you?"})
+    assert raw()["question"][0]["text"] == "Do you smoke?\n\nOr did you?"
 
 
 def test_the_text_is_edited_as_one_change(post, browser, project):
@@ -359,7 +406,7 @@ def test_a_large_survey_is_small_and_quick(browser, project):
 
 def test_hostile_names_are_escaped(browser, project, save, raw):
     hostile = '"><script>alert(1)</script>'
-    save("smokes", id=hostile, **{"text.en": hostile})
+    save("smokes", short_name=hostile, **{"text.en": hostile})
     assert raw()["question"][0]["id"] == hostile
     for query in ({"open": hostile}, {"also": hostile}):
         page = browser.get("/p/health/design", params=query).text

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from incrowd.errors import SurveyError, UsageError
-from incrowd.studio.edits import (
+from incrowd.studio.document import SurveyDocument, apply, changed, version
+from incrowd.studio.operations import (
     AddQuestion,
     MoveQuestion,
     RemoveQuestion,
@@ -22,9 +23,8 @@ from incrowd.studio.edits import (
     SetRegression,
     SetTables,
     SetValue,
-    edited,
 )
-from incrowd.studio.projects import ConflictError, Projects, version
+from incrowd.studio.projects import ConflictError, Projects
 
 TEXT = '''\
 # A survey of health.
@@ -88,6 +88,10 @@ reference = { age = "0 to <18" }
 # The end.
 '''
 COMMENTS = re.findall("#.*", TEXT)
+
+
+def edited(text, *operations):
+    return apply(SurveyDocument(text), *operations).text
 
 
 def lost(text):
@@ -172,12 +176,12 @@ def test_a_removed_answer_takes_its_label_and_codes_along():
     assert "# ill" in text and "# well" in text
 
 
-def test_a_new_question_stands_where_it_was_asked_for():
+def test_a_new_question_is_the_last_one():
     new = {"id": "sport", "type": "yesno", "labels": {"yes": {"en": 'a "b"', "de": "ß\n#"}}}
-    text = edited(TEXT, AddQuestion(new, after="smokes"))
+    text = edited(TEXT, AddQuestion(new))
     raw = tomllib.loads(text)
-    assert [each["id"] for each in raw["question"]] == ["smokes", "sport", "health", "age"]
-    assert raw["question"][1] == new
+    assert [each["id"] for each in raw["question"]] == ["smokes", "health", "age", "sport"]
+    assert raw["question"][3] == new
     assert lost(text) == []
     with pytest.raises(UsageError, match="another question already has this name"):
         edited(TEXT, AddQuestion({"id": "age", "type": "yesno"}))
@@ -238,7 +242,7 @@ def test_other_ways_to_write_a_survey(text):
             result = edited(text, change)
         except (SurveyError, UsageError):
             continue
-        assert tomllib.loads(result) == change.on(tomllib.loads(text))
+        assert tomllib.loads(result) == changed(tomllib.loads(text), change)
     assert tomllib.loads(edited(text, changes[0]))["privacy"]["epsilon"] == 2.5
 
 
@@ -315,22 +319,20 @@ class Editing(RuleBasedStateMachine):
 
     def change(self, change):
         self.before = self.project.text()
-        self.project.change(change, seen=version(self.before))
+        self.project.change(change, expected=version(self.before))
 
-    @rule(id=NAMES, entries=KEYS, data=st.data())
-    def add(self, id, entries, data):
+    @rule(id=NAMES, entries=KEYS)
+    def add(self, id, entries):
         model = self.model
         entries = {key: value for key, value in entries.items() if value is not None}
         new = {"id": id, "type": "choice"} | entries
-        after = data.draw(st.none() | st.sampled_from(ids_of(model) or [None]))
         self.before = self.project.text()
         if id in ids_of(model):
             with pytest.raises(UsageError):
-                self.change(AddQuestion(new, after))
+                self.change(AddQuestion(new))
             return
-        self.change(AddQuestion(new, after))
-        place = ids_of(model).index(after) + 1 if after else len(model["question"])
-        model["question"].insert(place, new)
+        self.change(AddQuestion(new))
+        model["question"].append(new)
         self.next(model)
 
     @precondition(lambda self: self.model["question"])
@@ -448,16 +450,14 @@ class Editing(RuleBasedStateMachine):
     @rule(crowd=st.integers(2, 4), data=st.data())
     def late(self, crowd, data):
         """Another window shows an older version."""
-        model = self.model
-        seen, _, text = self.states[data.draw(st.integers(0, self.place))]
+        _, _, text = self.states[data.draw(st.integers(0, self.place))]
         self.before = self.project.text()
-        change, seen_version = SetValue(("crowd",), crowd), version(text)
-        if seen.get("crowd") != model.get("crowd") != crowd:
+        if text != self.before:
             with pytest.raises(ConflictError):
-                self.project.change(change, seen=seen_version)
+                self.project.change(SetValue(("crowd",), crowd), expected=version(text))
             return
-        self.project.change(change, seen=seen_version)
-        self.next(model | {"crowd": crowd})
+        self.project.change(SetValue(("crowd",), crowd), expected=version(text))
+        self.next(self.model | {"crowd": crowd})
 
     @rule()
     def undo(self):

@@ -15,6 +15,7 @@ import pytest
 
 from incrowd.errors import UsageError
 from incrowd.studio import imports
+from incrowd.studio.document import SurveyDocument, version
 from incrowd.studio.imports import (
     base_name,
     check_work,
@@ -23,7 +24,6 @@ from incrowd.studio.imports import (
     ending,
     left_out,
 )
-from incrowd.studio.projects import version
 from tests.conftest import run
 
 ROWS = "".join(
@@ -219,7 +219,7 @@ def project(studio, send):
 def decide(browser, project):
     def decided(decision, answer):
         data = {"do": "decide", "seen": version(project.text()), "answer": answer}
-        data |= {"id": decision.id, "code": decision.code, "comment": decision.comment}
+        data |= {"of": decision.id, "code": decision.code, "comment": decision.comment}
         response = browser.post("/p/answers/design", data=data, headers=HTMX)
         assert response.status_code == 200, response.text
 
@@ -227,12 +227,12 @@ def decide(browser, project):
 
 
 def test_each_decision_removes_its_mark_and_nothing_else(project, decide):
-    text, open_decisions = project.text(), decisions(project.text())
+    text, open_decisions = project.text(), decisions(project.document())
     assert len(open_decisions) == text.count("DECIDE:") > 4
     for number, each in enumerate(open_decisions):
         assert each.answers
         decide(each, "done")
-        assert len(decisions(project.text())) == len(open_decisions) - 1 - number
+        assert len(decisions(project.document())) == len(open_decisions) - 1 - number
     assert tomllib.loads(project.text()) == tomllib.loads(text)
     assert (
         "# an example" in project.text() or "# the number of rows, rounded down" in project.text()
@@ -243,7 +243,7 @@ def test_each_decision_removes_its_mark_and_nothing_else(project, decide):
 
 
 def test_codes_for_no_answer_are_decided_by_clicking(project, decide):
-    taken = next(each for each in decisions(project.text()) if each.code == "999")
+    taken = next(each for each in decisions(project.document()) if each.code == "999")
     assert taken.id == "age" and [each.value for each in taken.answers] == ["done", "answer"]
     decide(taken, "answer")
     age = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "age")
@@ -289,7 +289,7 @@ def forms(page, answer):
 
 
 def test_the_same_code_of_many_columns_is_decided_at_once(browser, alike):
-    before = decisions(alike.text())
+    before = decisions(alike.document())
     open_ids = [each.id for each in before if each.code == "999"]
     assert len(open_ids) == ALIKE
     page = browser.get("/p/alike/design").text
@@ -303,8 +303,8 @@ def test_the_same_code_of_many_columns_is_decided_at_once(browser, alike):
     asked = tomllib.loads(alike.text())["question"]
     assert all("missing" not in each for each in asked if each["id"] in open_ids)
     left = [each for each in before if each.code != "999"]
-    assert list(decisions(alike.text())) == left and left
-    assert alike.undo() and list(decisions(alike.text())) == list(before)
+    assert list(decisions(alike.document())) == left and left
+    assert alike.undo() and list(decisions(alike.document())) == list(before)
     # Once more, if another window has decided one of them.
     (first, *_) = (fields for fields, _ in single)
     assert browser.post("/p/alike/design", data=first, headers=HTMX).status_code == 200
@@ -317,11 +317,11 @@ def test_the_same_code_of_many_columns_is_decided_at_once(browser, alike):
 
 def test_one_of_many_columns_is_decided_alone(browser, alike):
     """Its own comment goes, not the equal one of the first column."""
-    before = [each.id for each in decisions(alike.text()) if each.code == "999"]
+    before = [each.id for each in decisions(alike.document()) if each.code == "999"]
     page = browser.get("/p/alike/design").text
-    chosen = next(f for f, _ in forms(page, "done") if f.get("id") == "item30" and "all" not in f)
+    chosen = next(f for f, _ in forms(page, "done") if f.get("of") == "item30" and "all" not in f)
     assert browser.post("/p/alike/design", data=chosen, headers=HTMX).status_code == 200
-    after = [each.id for each in decisions(alike.text()) if each.code == "999"]
+    after = [each.id for each in decisions(alike.document()) if each.code == "999"]
     assert after == [id for id in before if id != "item30"]
 
 
@@ -338,7 +338,7 @@ def test_columns_with_the_same_numbers_are_decided_at_once(studio, send, browser
     assert browser.post("/p/likert/design", data=together[0], headers=HTMX).status_code == 200
     types = [each["type"] for each in tomllib.loads(project.text())["question"]]
     assert types == ["number", "number", "number", "choice"]
-    assert [each.id for each in decisions(project.text()) if each.id] == ["d"]
+    assert [each.id for each in decisions(project.document()) if each.id] == ["d"]
 
 
 def test_decisions_that_are_no_longer_open_say_so(browser, alike):
@@ -349,7 +349,7 @@ def test_decisions_that_are_no_longer_open_say_so(browser, alike):
 
 
 def test_codes_can_be_amounts(project, decide):
-    few = next(each for each in decisions(project.text()) if each.id == "health")
+    few = next(each for each in decisions(project.document()) if each.id == "health")
     decide(few, "amounts")
     asked = next(q for q in tomllib.loads(project.text())["question"] if q["id"] == "health")
     assert asked == {"id": "health", "type": "number", "edges": [1, 2, 3, 4]}
@@ -357,7 +357,7 @@ def test_codes_can_be_amounts(project, decide):
 
 def test_columns_that_were_left_out_are_listed(project):
     assert [each.split(":")[0] for each in left_out(project.text())] == ['"id"']
-    assert left_out("name = 'x'") == () and decisions("name = ") == ()
+    assert left_out("name = 'x'") == () and decisions(SurveyDocument("name = ")) == ()
 
 
 def test_the_data_are_checked_against_the_survey(project):
@@ -371,7 +371,7 @@ def test_the_data_are_checked_against_the_survey(project):
 
 
 def test_a_check_runs_beside_the_page(browser, studio, project):
-    response = browser.post("/p/answers/design/check", data={"id": ""}, headers=HTMX)
+    response = browser.post("/p/answers/design/check", data={"person": ""}, headers=HTMX)
     assert "being checked" in response.text
     job = imports.check_of(studio, project)
     assert job.ended.wait(60) and job.state == "done", job.error

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import pytest
 
 import incrowd
 from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.studio import running_studio
 
 pytestmark = [
     pytest.mark.slow,
@@ -49,17 +49,6 @@ def spss_file(path):
     pyreadstat.write_sav(
         pandas.DataFrame(columns), str(path), variable_value_labels=labels, file_label="Ill at work"
     )
-
-
-@contextmanager
-def running_studio(folder):
-    """The command in a process of its own; yields its address."""
-    command = [sys.executable, "-m", "incrowd", "studio", str(folder), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
 
 
 @pytest.fixture(scope="module")

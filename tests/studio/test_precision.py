@@ -9,10 +9,9 @@ import incrowd
 from incrowd.errors import UsageError
 from incrowd.planner.outlook import estimate
 from incrowd.studio.certifying import certified_crowd, certified_plan
-from incrowd.studio.chosen_values import typed_change, typed_values
-from incrowd.studio.edits import edited
-from incrowd.studio.projects import version
-from incrowd.studio.what_if import change_of
+from incrowd.studio.chosen_values import number, share_operations, typed_values, value_operations
+from incrowd.studio.document import SurveyDocument, apply, changed, version
+from incrowd.studio.what_if import operation_of
 from incrowd.survey import Survey
 
 HTMX = {"HX-Request": "true"}
@@ -126,7 +125,16 @@ def test_kept_values_change_only_their_own_lines(browser, project):
     assert "# all of us" in text and "# last year's words" in text
 
 
-def test_the_shown_survey_is_the_one_that_is_kept(project):
+def operations(text, typed):
+    raw = tomllib.loads(text)
+    return [*value_operations(raw, typed), *share_operations(raw, typed)]
+
+
+def edited(text, *operations):
+    return apply(SurveyDocument(text), *operations).text
+
+
+def test_the_shown_survey_is_the_one_that_is_kept():
     raw = tomllib.loads(SURVEY)
     typed = typed_values(raw) | {
         "crowd": "700",
@@ -135,17 +143,33 @@ def test_the_shown_survey_is_the_one_that_is_kept(project):
         "share-0-1": "10",
         "share-1-2": "",
     }
-    shown = Survey.of(typed_change(raw, typed).on(raw))
-    text = edited(SURVEY, typed_change(raw, typed))
+    shown = Survey.of(changed(raw, *operations(SURVEY, typed)))
+    text = edited(SURVEY, *operations(SURVEY, typed))
     assert shown == Survey.of(tomllib.loads(text))
     assert shown.reports_per_person == 3 and shown.shares["bullied"] == (0.9, 0.1)
     emptied = typed_values(tomllib.loads(text)) | {"reports_per_person": ""}
-    assert "reports_per_person" not in edited(text, typed_change(tomllib.loads(text), emptied))
+    assert "reports_per_person" not in edited(text, *operations(text, emptied))
 
 
-def test_unchanged_values_leave_every_byte(project):
-    raw = tomllib.loads(SURVEY)
-    assert edited(SURVEY, typed_change(raw, typed_values(raw))) == SURVEY
+def test_unchanged_values_leave_every_byte():
+    assert edited(SURVEY, *operations(SURVEY, typed_values(tomllib.loads(SURVEY)))) == SURVEY
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("20.000", int, 20_000),
+        ("1 234 567", int, 1_234_567),
+        ("1.5", int, 1.5),
+        ("many", int, "many"),
+        ("1e400", float, "1e400"),
+        ("0,5", float, 0.5),
+        ("1e-6", float, 1e-6),
+        ("nan", float, "nan"),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(text, kind, value):
+    assert number(text, kind) == value
 
 
 def design(browser, project, **fields):
@@ -158,19 +182,21 @@ def keep(browser, sent, **changed):
     return browser.post("/p/work/precision/keep", data=sent | changed)
 
 
-def test_another_window_can_change_everything_else(browser, project):
+def test_a_value_is_saved_when_it_is_typed(browser, project):
     sent = fields(browser.get("/p/work/precision").text)
-    design(browser, project, do="order", up="sex")  # the numbers of the questions change as well
-    design(browser, project, do="add", type="yesno", id="new")
-    design(browser, project, do="survey", name="Health", epsilon="0.5")
-    project.survey_path.write_text(project.text().replace("# who asks", "# by hand"))
-    response = keep(browser, sent, **{"crowd": "9000", "share-1-0": "60", "share-1-1": "20"})
-    assert response.status_code == 303
-    survey = project.survey()
-    assert (survey.name, survey.crowd, survey.privacy.epsilon) == ("Health", 9000, 0.5)
-    assert survey.shares == {"stress": (0.6, 0.2, 0.2)}
-    assert [each.id for each in survey.questions] == ["bullied", "sex", "stress", "new"]
-    assert project.text().startswith("# by hand")
+    first = browser.post("/p/work/precision/keep", data=sent | {"epsilon": "2"}, headers=HTMX)
+    assert first.status_code == 200 and "<html" not in first.text and "figures" in first.text
+    assert project.survey().privacy.epsilon == 2.0
+    sent |= {"epsilon": "2", "crowd": "9000"}
+    late = browser.post("/p/work/precision/keep", data=sent, headers=HTMX)
+    assert late.status_code == 409  # without the version of the response before it
+    sent["at"] = first.headers["survey-version"]
+    assert browser.post("/p/work/precision/keep", data=sent, headers=HTMX).status_code == 200
+    assert project.survey().crowd == 9000
+    page = browser.get("/p/work/precision").text
+    assert 'value="9000"' in page and 'value="2"' in page
+    response = browser.post("/p/work/precision/undo", data=fields(page))
+    assert response.status_code == 303 and project.survey().crowd == 5000
 
 
 def test_the_pictures_are_of_what_would_be_saved(browser, project):
@@ -183,47 +209,49 @@ def test_the_pictures_are_of_what_would_be_saved(browser, project):
     ]
 
 
-def test_two_windows_that_change_the_same_values_choose_between_them(browser, project):
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_values_of_an_older_version_are_refused_with_what_was_changed(browser, project, headers):
     sent = fields(browser.get("/p/work/precision").text)
-    design(browser, project, do="survey", name="Work", crowd="7000", epsilon="0.5", delta="1e-7")
-    response = keep(browser, sent, crowd="9000", epsilon="2", local_epsilon="8")
-    assert response.status_code == 409 and "changed elsewhere" in response.text
+    design(browser, project, do="order", up="sex")  # the numbers of the questions change as well
+    design(browser, project, do="survey", name="Work", crowd="7000", epsilon="0.5")
+    sent |= {"crowd": "9000", "local_epsilon": "8", "share-1-0": "60", "share-1-1": "20"}
+    response = browser.post("/p/work/precision/keep", data=sent, headers=headers)
+    assert response.status_code == 409 and project.survey().crowd == 7000
     for was, now in (("5000", "7000"), ("1.0", "0.5")):
         assert f"was {was} and was changed elsewhere to {now}" in response.text
-    assert "delta" not in response.text[: response.text.index('<div class="precision">')]
-    again = fields(response.text)
-    assert [again[name] for name in ("crowd", "epsilon", "delta")] == ["9000", "2", "1e-06"]
-    assert project.survey().crowd == 7000
-    assert keep(browser, again).status_code == 409  # not by accident
-    assert re.search(r'formaction="[^"]*/keep" name="insist"', response.text)
-    assert keep(browser, again, insist="1").status_code == 303
-    privacy = project.survey().privacy
-    assert (project.survey().crowd, privacy.epsilon, privacy.local_epsilon) == (9000, 2.0, 8.0)
-    assert privacy.delta == 1e-7  # it was not touched here
+    if not headers:
+        again = fields(response.text)
+        assert [again[name] for name in ("crowd", "epsilon")] == ["9000", "1"]
+        assert again["seen"] == sent["seen"]
+    button = re.search(r'formaction="[^"]*/keep" name="insist" value="(\w+)"', response.text)
+    assert keep(browser, sent, insist=button[1]).status_code == 303
+    survey = project.survey()
+    assert (survey.crowd, survey.privacy.local_epsilon) == (9000, 8.0)
+    assert survey.privacy.epsilon == 0.5  # it was not touched here
+    assert survey.shares == {"stress": (0.6, 0.2, 0.2)}
+    assert [each.id for each in survey.questions] == ["bullied", "sex", "stress"]
 
 
-def test_an_applied_change_conflicts_only_with_its_own_question(browser, project):
+def test_an_applied_change_of_an_older_version_is_refused(browser, project):
     page = browser.get("/p/work/precision").text
     sent = fields(page) | {"kind": "drop", "drop-chosen": "stress"}
-    stress = {"do": "order", "up": "stress"}
-    design(browser, project, **stress)
     project.survey_path.write_text(project.text().replace('high = "much"', 'high = "a lot"'))
     response = browser.post("/p/work/precision/apply", data=sent)
     assert response.status_code == 409
     assert "much" in response.text and "a lot" in response.text
     insisting = re.findall(r'form="values" name="([^"]+)" value="([^"]+)"', response.text)
     assert dict(insisting) == {"kind": "drop", "drop-chosen": "stress"}
-    assert re.search(r'formaction="[^"]*/apply" name="insist"', response.text)
-    again = fields(response.text) | dict(insisting) | {"insist": "1"}
+    button = re.search(r'formaction="[^"]*/apply" name="insist" value="(\w+)"', response.text)
+    again = fields(response.text) | dict(insisting) | {"insist": button[1]}
     assert browser.post("/p/work/precision/apply", data=again).status_code == 303
     assert [each.id for each in project.survey().questions] == ["bullied", "sex"]
 
 
 def test_a_page_whose_version_is_gone_asks_before_it_saves(browser, project):
-    sent = fields(browser.get("/p/work/precision").text) | {"version": "0" * 64}
+    sent = fields(browser.get("/p/work/precision").text) | {"seen": "0" * 64}
     assert keep(browser, sent, crowd="9000").status_code == 409
     assert project.text() == SURVEY
-    assert keep(browser, sent, crowd="9000", insist="1").status_code == 303
+    assert keep(browser, sent, crowd="9000", insist=version(SURVEY)).status_code == 303
     assert project.survey().crowd == 9000
 
 
@@ -248,7 +276,7 @@ def test_a_full_disk_keeps_the_file_and_the_typed_values(browser, project, monke
         ({"epsilon": "-1"}, "privacy.epsilon"),
         ({"epsilon": "nan"}, "a number"),
         ({"delta": "2"}, "privacy.delta"),
-        ({"share-1-0": "half"}, "percentage"),
+        ({"share-1-0": "half"}, "shares.low of stress"),
     ],
 )
 def test_mistakes_say_what_would_work(browser, project, typed, words):
@@ -333,25 +361,25 @@ def test_the_number_of_people_is_certified_like_the_command_solve(browser, proje
     assert wrong.status_code == 422 and "points" in wrong.text
 
 
-def changed(kind, *chosen, text=SURVEY):
-    return tomllib.loads(edited(text, change_of(tomllib.loads(text), kind, chosen)))
+def asked(kind, *chosen, text=SURVEY):
+    return tomllib.loads(edited(text, operation_of(tomllib.loads(text), kind, chosen)))
 
 
 def test_a_dropped_question_takes_its_tables_and_regressions_along():
-    raw = changed("drop", "stress")
+    raw = asked("drop", "stress")
     assert [each["id"] for each in raw["question"]] == ["bullied", "sex"]
     assert "table" not in raw and "regression" not in raw
     assert Survey.of(raw)
-    assert changed("drop", "sex")["regression"] == tomllib.loads(SURVEY)["regression"]
+    assert asked("drop", "sex")["regression"] == tomllib.loads(SURVEY)["regression"]
 
 
 def test_merged_answers_are_one_option_with_labels_shares_and_codes():
-    question = changed("merge", "stress", "high", "medium")["question"][1]
+    question = asked("merge", "stress", "high", "medium")["question"][1]
     assert question["options"] == ["low", "medium + high"]
     assert question["labels"] == {"low": "little", "medium + high": "some + much"}
     assert question["shares"] == {"low": 0.5, "medium + high": 0.5}
     assert question["values"] == {"1": "low", "2": "medium + high", "3": "medium + high"}
-    assert Survey.of(changed("merge", "stress", "high", "medium"))
+    assert Survey.of(asked("merge", "stress", "high", "medium"))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,15 @@ import pytest
 
 from incrowd import files
 from incrowd.studio import projects
-from incrowd.studio.edits import AddQuestion, MoveQuestion, RemoveQuestion, SetQuestion, SetValue
-from incrowd.studio.projects import ConflictError, Project, Projects, version
+from incrowd.studio.document import version
+from incrowd.studio.operations import (
+    AddQuestion,
+    MoveQuestion,
+    RemoveQuestion,
+    SetQuestion,
+    SetValue,
+)
+from incrowd.studio.projects import ConflictError, Project, Projects
 
 START = """\
 # The first comment.
@@ -36,60 +43,61 @@ def project(tmp_path):
 
 
 def changed(project, change):
-    return project.change(change, seen=version(project.text()))
+    return project.change(change, expected=version(project.text()))
 
 
-def test_a_change_of_a_page_that_is_out_of_date_is_made_in_the_newest_text(project):
+def test_a_change_of_an_older_version_is_refused_and_nothing_is_lost(project):
     seen = version(project.text())
-    project.change(SetValue(("crowd",), 2000), seen=seen)
-    project.change(SetQuestion("smokes", {"text": "Do you smoke?"}), seen=seen)
-    project.change(AddQuestion({"id": "age", "type": "yesno"}), seen=seen)
+    project.change(SetValue(("crowd",), 2000), expected=seen)
+    text = project.text()
+    for late in (SetValue(("rounds",), 2), RemoveQuestion("smokes"), MoveQuestion("smokes", 1)):
+        with pytest.raises(ConflictError):
+            project.change(late, expected=seen)
+    for move in (project.undo, project.redo):
+        with pytest.raises(ConflictError):
+            move(seen)
+    assert project.text() == text
+
+
+def test_operations_on_the_version_before_follow_each_other(project):
+    seen = version(project.text())
+    for each in (
+        SetValue(("crowd",), 2000),
+        SetQuestion("smokes", {"text": "Do you smoke?"}),
+        AddQuestion({"id": "age", "type": "yesno"}),
+    ):
+        seen = project.change(each, expected=seen).after.version
     text = project.text()
     assert "crowd = 2000" in text and "Do you smoke?" in text and '"age"' in text
+    assert project.undo(seen) and '"age"' not in project.text()
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("change", "message"),
     [
-        (SetValue(("crowd",), 2000), SetValue(("crowd",), 3000)),
-        (SetQuestion("smokes", {"text": "a"}), SetQuestion("smokes", {"text": "b"})),
-        (SetQuestion("health", {"options": ["x", "y"]}), SetQuestion("health", {}, {"good": "z"})),
-        (SetQuestion("smokes", {"id": "s"}), SetQuestion("smokes", {"text": "b"})),
-        (SetQuestion("smokes", {"text": "a"}), RemoveQuestion("smokes")),
-        (RemoveQuestion("smokes"), SetQuestion("smokes", {"text": "b"})),
-        (AddQuestion({"id": "n", "type": "yesno"}), AddQuestion({"id": "n", "type": "text"})),
+        (SetValue(("crowd",), 2000), "crowd: was 1000 and was changed elsewhere to 2000"),
+        (SetValue(("privacy", "delta"), 0.5), "privacy.delta: was nothing and was .* to 0.5"),
+        (SetQuestion("smokes", {"text": "a"}), 'question.smokes.text: was nothing and .* to "a"'),
+        (SetQuestion("health", {"options": ["x", "y"]}), 'question.health.options: was .*"good"'),
+        (RemoveQuestion("smokes"), "question.smokes: was .* to nothing"),
+        (MoveQuestion("smokes", 1), 'question: was .*"smokes", "health".* to .*"health", "smokes"'),
     ],
 )
-def test_two_changes_of_the_same_part_conflict_and_nothing_is_lost(project, first, second):
+def test_a_conflict_says_what_was_changed(project, change, message):
     seen = version(project.text())
-    project.change(first, seen=seen)
-    text = project.text()
-    with pytest.raises(ConflictError):
-        project.change(second, seen=seen)
-    assert project.text() == text
-
-
-def test_two_windows_that_want_the_same_do_not_conflict(project):
-    seen = version(project.text())
-    project.change(MoveQuestion("smokes", 1), seen=seen)
-    text = project.text()
-    project.change(MoveQuestion("health", -1), seen=seen)
-    assert project.text() == text
-    project.change(SetValue(("crowd",), 7), seen=seen)
-    project.change(SetValue(("crowd",), 7), seen=seen)
-
-
-def test_a_conflict_shows_both_values(project):
-    seen = version(project.text())
-    project.change(SetValue(("crowd",), 2000), seen=seen)
-    with pytest.raises(ConflictError, match="was 1000 and was changed elsewhere to 2000"):
-        project.change(SetValue(("crowd",), 3000), seen=seen)
+    project.change(change, expected=seen)
+    with pytest.raises(ConflictError, match=message) as caught:
+        project.change(SetValue(("crowd",), 3000), expected=seen)
+    assert len(caught.value.problems) == 1
+    assert caught.value.version == version(project.text())
 
 
 def test_a_file_that_was_changed_by_another_program_is_a_version_of_its_own(project):
     seen = version(project.text())
     project.survey_path.write_text(START.replace("first comment", "second comment"))
-    project.change(SetValue(("crowd",), 2000), seen=seen)
+    with pytest.raises(ConflictError, match="reload the page"):
+        project.change(SetValue(("crowd",), 2000), expected=seen)
+    changed(project, SetValue(("crowd",), 2000))
     assert "second comment" in project.text() and "crowd = 2000" in project.text()
     assert project.undo() and "second comment" in project.text()
     assert project.undo() and project.text() == START
@@ -98,7 +106,7 @@ def test_a_file_that_was_changed_by_another_program_is_a_version_of_its_own(proj
 
 def test_an_unknown_version_is_a_conflict(project):
     with pytest.raises(ConflictError, match="reload the page"):
-        project.change(SetValue(("crowd",), 2000), seen="0" * 64)
+        project.change(SetValue(("crowd",), 2000), expected="0" * 64)
 
 
 def test_the_ends_of_lines_stay(project):

@@ -28,7 +28,7 @@ from incrowd.studio import (
 )
 from incrowd.studio.access import Access, SessionKeys
 from incrowd.studio.language import LANGUAGES
-from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, render, route
+from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, form_of, render, route
 
 AREAS = (
     home.routes,
@@ -66,7 +66,7 @@ def application(studio: Studio, keys: SessionKeys) -> Starlette:
 
 async def choose_language(_: Studio, request: Request) -> Response:
     """Remember the language of the studio, and show the same page with the same choices."""
-    form = await request.form()
+    form = await form_of(request)
     back, language = str(form.get("back", "/")), str(form.get("language", ""))
     if language not in LANGUAGES:
         raise UsageError.of("language", language, f"use one of {', '.join(LANGUAGES)}")

@@ -1,49 +1,72 @@
-"""The values on the page of precision: as typed, and as a change of the survey.
+"""Values of a survey as people type them in forms, and the operations that write them.
 
-A slider changes nothing in the file. What a survey with the typed values promises is computed from
-the same change that is written when the values are kept.
+What is not a number is written as it was typed: the survey says what is wrong with it.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from incrowd.errors import Problem, UsageError
-from incrowd.studio.edits import Changes, SetQuestion, SetValue, SurveyChange, questions
-from incrowd.studio.survey_text import Raw
+from incrowd.studio.document import Operation, Raw
+from incrowd.studio.operations import SetQuestion, SetValue, questions
+from incrowd.survey.words import LANGUAGE
 
-ValuePath = tuple[str, ...]
 Typed = Mapping[str, str]
 PERCENT = 100
+MOST_SHARES = 12  # answers whose expected shares can be typed
 
 
-class Field(NamedTuple):
-    """One value: its name on the page, its keys in the file, and whether it is a whole number."""
+class ValueField(NamedTuple):
+    """A value of the survey as a whole: its name in forms, and its keys in the file.
+
+    kind: of the value, as it is typed. default: what no value means.
+    """
 
     name: str
-    keys: ValuePath
-    whole: bool
-    optional: bool = False
+    keys: tuple[str, ...]
+    kind: type
+    default: Any = None
 
 
-FIELDS = (
-    Field("crowd", ("crowd",), True),
-    Field("epsilon", ("privacy", "epsilon"), False),
-    Field("delta", ("privacy", "delta"), False),
-    Field("local_epsilon", ("privacy", "local_epsilon"), False, optional=True),
-    Field("reports_per_person", ("reports_per_person",), True, optional=True),
+VALUES = (
+    ValueField("name", ("name",), str),
+    ValueField("language", ("language",), str, LANGUAGE),
+    ValueField("crowd", ("crowd",), int),
+    ValueField("rounds", ("rounds",), int, 1),
+    ValueField("rows_per_person", ("rows_per_person",), int, 1),
+    ValueField("colluding", ("colluding",), int, 0),
+    ValueField("reports_per_person", ("reports_per_person",), int),
+    ValueField("epsilon", ("privacy", "epsilon"), float),
+    ValueField("delta", ("privacy", "delta"), float),
+    ValueField("local_epsilon", ("privacy", "local_epsilon"), float),
 )
 
+_GROUPED = re.compile(r"\d{1,3}([.,\s_']\d{3})+")
 
-def typed_values(raw: Mapping[str, Any]) -> dict[str, str]:
-    """What the fields of the page show for the content of a file."""
-    typed = {each.name: _shown(_value(raw, each.keys)) for each in FIELDS}
-    for number, question in enumerate(raw.get("question", ())):
-        shares = question.get("shares", {}) if isinstance(question, dict) else {}
-        for place, answer in enumerate(_answers(question)):
-            typed[share_name(number, place)] = _percent(shares.get(answer))
+
+def number(text: str, kind: type = float) -> float | int | str:
+    """The number that was typed, with a point or a comma; the text if it is not a finite one."""
+    text = text.strip()
+    plain = re.sub(r"\D", "", text) if kind is int and _GROUPED.fullmatch(text) else text
+    try:
+        value = float(plain.replace(",", "."))
+    except ValueError:
+        return text
+    if not math.isfinite(value):
+        return text
+    return int(value) if kind is int and value.is_integer() else value
+
+
+def typed_values(content: Raw) -> dict[str, str]:
+    """The text of each field for the content of a file."""
+    typed = {each.name: _shown(_value(content, each.keys)) for each in VALUES}
+    for place, asked in enumerate(questions(content)):
+        shares = asked.get("shares", {})
+        for number, answer in enumerate(_answers(asked)):
+            typed[share_name(place, number)] = _percent(shares.get(answer))
     return typed
 
 
@@ -52,90 +75,57 @@ def share_name(question: int, answer: int) -> str:
     return f"share-{question}-{answer}"
 
 
-def typed_change(raw: Raw, typed: Typed) -> SurveyChange:
-    """The change that writes the typed values into a survey; equal values stay as they are.
+def value_operations(content: Raw, typed: Typed) -> list[Operation]:
+    """The operations that write typed values of the survey as a whole, if they differ."""
+    operations: list[Operation] = []
+    for each in VALUES:
+        if each.name in typed:
+            text = typed[each.name].strip()
+            new = None if not text else text if each.kind is str else number(text, each.kind)
+            now = _value(content, each.keys)
+            if new != now and (new, now) != (each.default, None):
+                operations.append(SetValue(each.keys, new))
+    return operations
 
-    Raises UsageError for what is not a number.
-    """
-    values = _values(typed).items()
-    changes: list[SurveyChange] = [
-        SetValue(keys, value) for keys, value in values if value != _value(raw, keys)
+
+def share_operations(content: Raw, typed: Typed) -> list[Operation]:
+    """The operations that write typed shares of a survey without mistakes, if they differ."""
+    return [
+        SetQuestion(asked["id"], {"shares": shares or None})
+        for place, asked in enumerate(questions(content))
+        if (shares := _shares(place, asked, typed)) != asked.get("shares", {})
     ]
-    for asked, shares in zip(questions(raw), _shares(raw, typed), strict=True):
-        if shares != asked.get("shares", {}):
-            changes.append(SetQuestion(asked["id"], {"shares": shares or None}))
-    return Changes(tuple(changes))
 
 
-def _values(typed: Typed) -> dict[ValuePath, float | int | None]:
-    """The typed values by their keys; None for one that is left empty. Raises UsageError."""
-    values: dict[ValuePath, float | int | None] = {}
-    problems: list[Problem] = []
-    for field in FIELDS:
-        if field.name not in typed:
-            continue
-        text = typed[field.name].strip()
-        number = number_in(text)
-        if not text and field.optional:
-            values[field.keys] = None
-        elif number is None or (field.whole and number != int(number)):
-            kind = "a whole number, such as 5000" if field.whole else "a number, such as 0.5"
-            problems.append(Problem(".".join(field.keys), text, f"should be {kind}"))
-        else:
-            values[field.keys] = int(number) if field.whole else number
-    if problems:
-        raise UsageError(*problems)
-    return values
-
-
-def _shares(raw: Raw, typed: Typed) -> list[dict[str, float]]:
-    """The expected shares of each question; those of a question without fields stay."""
-    return [_shares_of(number, asked, typed) for number, asked in enumerate(questions(raw))]
-
-
-def _shares_of(number: int, question: Mapping[str, Any], typed: Typed) -> dict[str, float]:
-    stated: dict[str, float] = dict(question.get("shares", {}))
-    for place, answer in enumerate(_answers(question)):
-        text = typed.get(share_name(number, place))
+def _shares(place: int, asked: Raw, typed: Typed) -> dict[str, Any]:
+    """The expected shares of a question, with those that were typed."""
+    stated: dict[str, Any] = dict(asked.get("shares", {}))
+    for number_of, answer in enumerate(_answers(asked)):
+        text = typed.get(share_name(place, number_of))
         if text is None or text.strip() == _percent(stated.get(answer)):
             continue
         stated.pop(answer, None)
         if text.strip():
-            share = number_in(text.strip().rstrip("%"))
-            if share is None:
-                allowed = f"the expected share of {answer!r} should be a percentage, such as 30"
-                raise UsageError.of(f"shares of {question.get('id', '')}", text, allowed)
-            stated[answer] = round(share / PERCENT, 8)
+            share = number(text.strip().rstrip("%"))
+            stated[answer] = share if isinstance(share, str) else round(share / PERCENT, 8)
     return stated
 
 
-def _answers(question: Any) -> tuple[str, ...]:
+def _answers(asked: Raw) -> tuple[str, ...]:
     """The answers whose shares can be typed: those of questions with few answers."""
-    if not isinstance(question, dict) or question.get("open"):
+    if asked.get("open"):
         return ()
-    if question.get("type") == "yesno" and not question.get("optional"):
+    if asked.get("type") == "yesno" and not asked.get("optional"):
         return ("no", "yes")
-    options = question.get("options", ()) if question.get("type") == "choice" else ()
+    options = asked.get("options", ()) if asked.get("type") == "choice" else ()
     return tuple(options) if len(options) <= MOST_SHARES else ()
 
 
-MOST_SHARES = 12
-
-
-def _value(raw: Mapping[str, Any], keys: ValuePath) -> Any:
-    value: Any = raw
+def _value(content: Raw, keys: tuple[str, ...]) -> Any:
+    value: Any = content
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
-
-
-def number_in(text: str) -> float | None:
-    """The number that was typed, with a point or a comma; None if it is not a finite one."""
-    try:
-        number = float(text.replace(",", "."))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _shown(value: Any) -> str:
@@ -144,7 +134,7 @@ def _shown(value: Any) -> str:
 
 def _percent(share: Any) -> str:
     if not isinstance(share, int | float):
-        return ""
+        return "" if share is None else str(share)
     return f"{PERCENT * share:.10g}"
 
 
@@ -155,13 +145,13 @@ class ShareFields(NamedTuple):
     fields: tuple[tuple[str, str], ...]
 
 
-def share_fields(raw: Mapping[str, Any]) -> tuple[ShareFields, ...]:
+def share_fields(content: Raw) -> tuple[ShareFields, ...]:
     """The fields for expected shares, for each question that has any."""
     return tuple(
         ShareFields(
-            str(question.get("id", "")),
-            tuple((share_name(number, place), each) for place, each in enumerate(answers)),
+            str(asked.get("id", "")),
+            tuple((share_name(place, number), each) for number, each in enumerate(answers)),
         )
-        for number, question in enumerate(raw.get("question", ()))
-        if (answers := _answers(question))
+        for place, asked in enumerate(questions(content))
+        if (answers := _answers(asked))
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,10 +18,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.errors import MISSING, Problem, SurveyError, UsageError
-from incrowd.studio import edits, imports
-from incrowd.studio.edits import (
+from incrowd.studio import imports, operations
+from incrowd.studio.chosen_values import VALUES, number, value_operations
+from incrowd.studio.document import Operation, Raw, changed, version
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.operations import (
     AddQuestion,
-    Changes,
     MoveQuestion,
     RemoveQuestion,
     SetQuestion,
@@ -28,10 +32,18 @@ from incrowd.studio.edits import (
     SetValue,
     SurveyChange,
 )
-from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, is_fragment, lines, render, route
-from incrowd.studio.projects import Changed, ConflictError, Project, version
-from incrowd.studio.survey_text import Raw, parsed
+from incrowd.studio.pages import (
+    Studio,
+    expected_version,
+    form_of,
+    is_fragment,
+    lines,
+    render,
+    route,
+    texts,
+    with_version,
+)
+from incrowd.studio.projects import Changed, ConflictError, Project
 from incrowd.survey.question import NO_ANSWER
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
@@ -55,9 +67,6 @@ KINDS = {
         phrase("Typed freely. You can count only the words that you look for."),
     ),
 }
-# The keys of the survey as a whole that the page offers, and how each is read.
-WHOLE = ("crowd", "rounds", "rows_per_person", "colluding")
-PRIVACY = ("epsilon", "delta", "local_epsilon")
 MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it
 SHOWN = 5  # answers in a summary
 
@@ -157,14 +166,14 @@ class Page:
     @cached_property
     def pairs(self) -> frozenset[frozenset[str]]:
         """The wanted tables of two questions."""
-        listed = map(edits.names, edits.tables(self.raw))
+        listed = map(operations.names, operations.tables(self.raw))
         return frozenset(frozenset(each) for each in listed if len(each) == 2)
 
     @property
     def larger(self) -> tuple[tuple[str, ...], ...]:
         """The wanted tables of three or more questions; in a large survey those of two as well."""
         least = 3 if self.matrix else 2
-        listed = map(edits.names, edits.tables(self.raw))
+        listed = map(operations.names, operations.tables(self.raw))
         return tuple(each for each in listed if len(each) >= least)
 
     @property
@@ -181,24 +190,25 @@ class Page:
 def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
     """Read a project for its page. A mistaken survey is shown as far as it can be read."""
     moves = project.can_move()
-    text = project.text()
-    decisions, left_out = imports.grouped(imports.decisions(text)), imports.left_out(text)
+    document = project.document()
+    text = document.text
+    decisions = imports.grouped(imports.decisions(document))
     more: dict[str, Any] = {
         "moves": moves,
         "notices": tuple(notices),
         "decisions": decisions,
-        "left_out": left_out,
+        "left_out": imports.left_out(text),
         "data": imports.data_name(project),
     }
     try:
-        raw = parsed(text)
-        for root in ("question", "table", "regression"):
-            getattr(edits, f"{root}s")(raw)
+        raw = document.content
+        for read in (operations.questions, operations.tables, operations.regressions):
+            read(raw)
     except SurveyError as error:
         return Page(text, Fields(), (), (LANGUAGE,), {}, broken=str(error), **more)
     problems = sorted_problems(raw, _problems(project, raw))
     main = _main_language(raw)
-    asked = edits.questions(raw)
+    asked = operations.questions(raw)
     summaries = tuple(
         QuestionSummary(
             number,
@@ -211,7 +221,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
         )
         for number, each in enumerate(asked, 1)
     )
-    shown = version(repr((raw.get("name"), main, asked)))
+    shown = version(repr(raw))
     return Page(text, Fields.of(raw), summaries, _languages(raw), problems, shown=shown, **more)
 
 
@@ -229,7 +239,7 @@ _OF = re.compile(r" of (.+)$")
 
 def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Problem, ...]]:
     """Problems by the part of the page that they are shown in: "question 3", "table", "privacy"."""
-    places = {str(id): number for number, id in enumerate(edits.ids(raw), 1)}
+    places = {str(id): number for number, id in enumerate(operations.ids(raw), 1)}
     named: dict[str, tuple[Problem, ...]] = {}
     for problem in problems:
         numbered, of = _NUMBERED.match(problem.field), _OF.search(problem.field)
@@ -243,7 +253,7 @@ def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Pr
             part = f"question {places[str(problem.value)]}"
         else:
             part = re.split(r"[.\[ ]", problem.field)[0]
-            part = part if part in ("name", "language", "privacy", "question", *WHOLE) else "survey"
+            part = part if part in ("question", *(each.keys[0] for each in VALUES)) else "survey"
         named[part] = (*named.get(part, ()), problem)
     return named
 
@@ -261,7 +271,9 @@ def _in_main(words: Any, language: str) -> str:
 
 def _languages(raw: Raw) -> tuple[str, ...]:
     """The languages of a survey, its main language first."""
-    tags = {tag for each in edits.questions(raw) for words in _all_words(each) for tag in words}
+    tags = {
+        tag for each in operations.questions(raw) for words in _all_words(each) for tag in words
+    }
     main = _main_language(raw)
     return (main, *sorted(tags - {main}))
 
@@ -275,7 +287,7 @@ def _all_words(asked: Raw) -> Iterator[Mapping[str, Any]]:
 
 def _answers(asked: Raw) -> str:
     """The answers of a question in one line."""
-    named = edits.answers(asked)
+    named = operations.answers(asked)
     if asked.get("type") == "yesno":
         return ""
     if isinstance(asked.get("edges"), list):
@@ -284,27 +296,12 @@ def _answers(asked: Raw) -> str:
     return f"{', '.join(named[:SHOWN])}{more}"
 
 
-# --- changes from forms ---------------------------------------------------------------------------
-
-LINES = re.compile(r"\r\n|\r|\n")
+# --- operations from forms ------------------------------------------------------------------------
 
 
 def text_of(form: FormData, name: str) -> str:
     """A field of a form, without spaces around it."""
-    return LINES.sub("\n", str(form.get(name, ""))).strip()
-
-
-def number_of(form: FormData, name: str, *, whole: bool = False) -> float | int | None:
-    """A number in a form, None if it is empty. Raises UsageError for other text."""
-    written = text_of(form, name).replace(" ", "").replace("\u00a0", "").replace("_", "")
-    if not written:
-        return None
-    point = written.replace(",", ".") if written.count(",") == 1 else written
-    try:
-        return int(written.replace(",", "").replace(".", "")) if whole else float(point)
-    except ValueError:
-        works = "should be a whole number, such as 1000" if whole else "should be a number"
-        raise UsageError.of(name, written, works) from None
+    return str(form.get(name, "")).strip()
 
 
 def checked_language(tag: str) -> None:
@@ -315,37 +312,16 @@ def checked_language(tag: str) -> None:
         raise UsageError.of("language", tag, str(error)) from None
 
 
-def _whole_survey(raw: Raw, form: FormData) -> SurveyChange:
+def _whole_survey(raw: Raw, form: FormData) -> list[Operation]:
     """Name, language, crowd and privacy."""
-    changes: list[SurveyChange] = []
-    name, language = text_of(form, "name"), text_of(form, "language") or LANGUAGE
-    checked_language(language)
-    if not name:
-        raise UsageError.of("name", MISSING, "enter a name for the survey")
-    changes += _if_other(raw, ("name",), name)
-    changes += _if_other(raw, ("language",), None if language == LANGUAGE else language)
-    for key in WHOLE:
-        if key in form:
-            changes += _if_other(raw, (key,), number_of(form, key, whole=True))
-    for key in PRIVACY:
-        if key in form:
-            changes += _if_other(raw, ("privacy", key), number_of(form, key))
-    return Changes(tuple(changes))
+    checked_language(text_of(form, "language") or LANGUAGE)
+    return value_operations(raw, texts(form))
 
 
-def _if_other(raw: Raw, keys: tuple[str, ...], value: Any) -> list[SurveyChange]:
-    """A change of a value, if it is another one. 1.0 and 1 are the same here."""
-    change = SetValue(keys, value)
-    now = change.part(raw)[".".join(keys)]
-    defaults = {"language": LANGUAGE, "rounds": 1, "rows_per_person": 1, "colluding": 0}
-    same = now == value or (now is None and value == defaults.get(keys[-1]))
-    return [] if same else [change]
-
-
-def _add(raw: Raw, form: FormData) -> SurveyChange:
+def _add(raw: Raw, form: FormData) -> list[Operation]:
     """A new question, with what its type needs."""
     kind, text = _kind(form), text_of(form, "text")
-    id = text_of(form, "id") or new_id(text, edits.ids(raw))
+    id = text_of(form, "short_name") or new_id(text, operations.ids(raw))
     entries: Raw = {"id": id, "type": kind} | ({"text": text} if text else {})
     if kind in ("choice", "multi"):
         entries["options"] = _lines(form, "options") or ["A", "B"]
@@ -353,7 +329,7 @@ def _add(raw: Raw, form: FormData) -> SurveyChange:
         entries["at_most"] = min(2, len(entries["options"]))
     if kind in ("number", "amount"):
         entries["edges"] = edges_of(text_of(form, "edges")) or [0, 10, 20]
-    return AddQuestion(entries)
+    return [AddQuestion(entries)]
 
 
 def _kind(form: FormData) -> str:
@@ -390,32 +366,31 @@ def edges_of(written: str) -> list[float | int]:
     return numbers
 
 
-def _order(_: Raw, form: FormData) -> SurveyChange:
-    """What a button beside a question does to it."""
+def _order(_: Raw, form: FormData) -> list[Operation]:
+    """Move or remove a question, as the buttons beside it say."""
     for button, step in (("up", -1), ("down", 1)):
         if button in form:
-            return MoveQuestion(str(form[button]), step)
-    return RemoveQuestion(str(form.get("remove", "")))
+            return [MoveQuestion(str(form[button]), step)]
+    return [RemoveQuestion(str(form.get("remove", "")))]
 
 
-def _set(raw: Raw, form: FormData) -> SurveyChange:
+def _set(raw: Raw, form: FormData) -> list[Operation]:
     """Everything in the form of an open question that differs from what the page showed."""
     of = str(form.get("of", ""))
-    before = edits.question(raw, of)
+    before = operations.question(raw, of)
     if before is None:
         raise UsageError.of("question", of, "it is no longer in the survey; reload the page")
     wanted, renamed = _question(before, form, _main_language(raw))
-    follow = SetQuestion(of, {}, renamed).on(raw) if renamed else raw
-    now = edits.question(follow, of) or before
+    now = operations.question(changed(raw, SetQuestion(of, {}, renamed)), of) or before
     keys = {**now, **wanted}
-    changed = {key: wanted.get(key) for key in keys if wanted.get(key) != now.get(key)}
-    return SetQuestion(of, changed, renamed)
+    entries = {key: wanted.get(key) for key in keys if wanted.get(key) != now.get(key)}
+    return [SetQuestion(of, entries, renamed)] if entries or renamed else []
 
 
 def _question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, str]]:
     """The question that the form describes, and the options that it renames."""
     kind = _kind(form)
-    if not (id := text_of(form, "id")):
+    if not (id := text_of(form, "short_name")):
         raise UsageError.of("id", MISSING, "give the question a short name")
     tags = str(form.get("tags", "")).split()
     wanted = dict(before) | {"id": id, "type": kind}
@@ -505,10 +480,10 @@ def _words(
 def _rows(form: FormData) -> list[tuple[int, str, str]]:
     """The rows of answers: number, the name that the page showed, the name now."""
     rows = []
-    for number in range(len(form)):
-        if f"option.{number}" not in form:
+    for row in range(len(form)):
+        if f"option.{row}" not in form:
             break
-        rows.append((number, str(form.get(f"was.{number}", "")), text_of(form, f"option.{number}")))
+        rows.append((row, str(form.get(f"was.{row}", "")), text_of(form, f"option.{row}")))
     return rows
 
 
@@ -542,10 +517,10 @@ def _labels(
     return {name: words for name, words in written.items() if words is not None}
 
 
-def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, float]:
-    numbers = {name: number_of(form, f"share.{number}") for number, _, name in rows if name}
-    numbers[NO_ANSWER] = number_of(form, "share.none")
-    return {name: float(share) for name, share in numbers.items() if share is not None}
+def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
+    typed = {name: text_of(form, f"share.{place}") for place, _, name in rows if name}
+    typed[NO_ANSWER] = text_of(form, "share.none")
+    return {name: number(text) for name, text in typed.items() if text}
 
 
 def _codes(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, str]:
@@ -557,14 +532,14 @@ def _codes(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, st
     }
 
 
-def _at_most(wanted: Raw, form: FormData) -> float | int:
+def _at_most(wanted: Raw, form: FormData) -> Any:
     most = len(wanted.get("options", ()))
-    return number_of(form, "at_most", whole=True) or min(2, most)
+    return number(text_of(form, "at_most"), int) or min(2, most)
 
 
-def _tables(raw: Raw, form: FormData) -> SurveyChange:
+def _tables(raw: Raw, form: FormData) -> list[Operation]:
     """The pairs of the matrix, and which tables are there without being listed."""
-    there, names = edits.tables(raw), [str(each) for each in edits.ids(raw)]
+    there, names = operations.tables(raw), [str(each) for each in operations.ids(raw)]
     places = (tuple(map(_place, str(each).split("-"))) for each in form.getlist("pair"))
     chosen = dict.fromkeys(
         (names[each[0]], names[each[1]])
@@ -572,31 +547,30 @@ def _tables(raw: Raw, form: FormData) -> SurveyChange:
         if len(each) == 2 and all(0 <= place < len(names) for place in each)
     )
     sets = {frozenset(each) for each in chosen}
-    listed = [edits.names(each) for each in there]
+    listed = [operations.names(each) for each in there]
     before = [each for each in listed if len(each) == 2]
     before_sets = {frozenset(each) for each in before}
-    changes: list[SurveyChange] = []
+    changes: list[Operation] = [SetValue(("tables",), text_of(form, "tables") or None)]
     if str(form.get("tables", "")) != "pairs" and raw.get("tables") != "pairs":
         added = tuple(each for each in chosen if frozenset(each) not in before_sets)
         removed = tuple(each for each in before if frozenset(each) not in sets)
-        changes += [SetTables(added, removed)] if added or removed else []
-    changes += _if_other(raw, ("tables",), text_of(form, "tables") or None)
-    return Changes(tuple(changes))
+        changes.append(SetTables(added, removed))
+    return changes
 
 
-def _table(raw: Raw, form: FormData) -> SurveyChange:
+def _table(_: Raw, form: FormData) -> list[Operation]:
     """A larger table."""
     names = tuple(str(each) for each in form.getlist("q"))
     if len(names) < 2:
         raise UsageError.of("table", MISSING, "name at least two questions")
-    return SetTables((names,))
+    return [SetTables((names,))]
 
 
-def _no_table(_: Raw, form: FormData) -> SurveyChange:
-    return SetTables((), (tuple(str(each) for each in form.getlist("q")),))
+def _no_table(_: Raw, form: FormData) -> list[Operation]:
+    return [SetTables((), (tuple(str(each) for each in form.getlist("q")),))]
 
 
-def _regression(raw: Raw, form: FormData) -> SurveyChange:
+def _regression(raw: Raw, form: FormData) -> list[Operation]:
     """A regression from the builder; one that is changed keeps its other keys."""
     before = _regression_before(raw, form)
     outcome = text_of(form, "outcome")
@@ -606,18 +580,18 @@ def _regression(raw: Raw, form: FormData) -> SurveyChange:
     after = dict(before or {}) | {"outcome": outcome, "on": list(dict.fromkeys(on))}
     for key in ("family", "penalty"):
         _put(after, key, text_of(form, key) or None)
-    return SetRegression(before, after)
+    return [SetRegression(before, after)]
 
 
-def _no_regression(raw: Raw, form: FormData) -> SurveyChange:
-    return SetRegression(_regression_before(raw, form), None)
+def _no_regression(raw: Raw, form: FormData) -> list[Operation]:
+    return [SetRegression(_regression_before(raw, form), None)]
 
 
 def _regression_before(raw: Raw, form: FormData) -> Raw | None:
     text = text_of(form, "place")
     if not text.isdecimal():
         return None
-    place, there = _place(text), edits.regressions(raw)
+    place, there = _place(text), operations.regressions(raw)
     if not 0 <= place < len(there):
         raise UsageError.of("regression", text, "it is no longer there; reload the page")
     return there[place]
@@ -628,7 +602,7 @@ def _place(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
-ACTIONS: Mapping[str, Callable[[Raw, FormData], SurveyChange]] = {
+ACTIONS: Mapping[str, Callable[[Raw, FormData], list[Operation]]] = {
     "survey": _whole_survey,
     "add": _add,
     "order": _order,
@@ -645,64 +619,95 @@ DECIDE = "decide"
 def _changed(
     project: Project, form: FormData, view: PageState
 ) -> tuple[PageState, tuple[Phrase, ...]]:
-    """Make the change of a form. Return what is open afterward, and what the change did."""
+    """Make the change of a form. Return what is open afterward, and what the change did.
+
+    The form is compared with the version that its fields were filled from; what differs is changed
+    in the current version.
+    """
     action, seen = str(form.get("do", "")), str(form.get("seen", ""))
+    expected = expected_version(form)
     if action in ("undo", "redo"):
-        done = project.undo() if action == "undo" else project.redo()
+        done = project.undo(expected) if action == "undo" else project.redo(expected)
         notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
         return view, (notice if done else phrase("There is nothing to undo or redo."),)
     if action == "text":
-        expected = version(project.text()) if "insist" in form else seen
-        project.save(_with_ends(project, str(form.get("text", ""))), expected=expected)
+        text = _with_ends(project, str(form.get("text", "")))
+        project.save(text, expected=str(form.get("insist") or seen))
         return view, (phrase("The text was saved."),)
     if action not in (*ACTIONS, DECIDE):
         raise UsageError.of("do", action, f"use one of {', '.join((*ACTIONS, DECIDE))}")
-    before = project.seen(seen)
-    text = project.text() if before is None else before
-    decisions = imports.decisions_in(text, form) if action == DECIDE else ()
-    raw = parsed(text)
-    change = imports.decided(raw, form, decisions) if decisions else ACTIONS[action](raw, form)
+    before = project.seen(seen) or project.document()
+    decisions = imports.decisions_in(before, form) if action == DECIDE else ()
+    if action == DECIDE:
+        edits = imports.decided(before.content, form, decisions)
+    else:
+        edits = ACTIONS[action](before.content, form)
+        edits = [_with_former_answers(project, each) for each in edits]
     marks = [(each.comment, each.id) for each in decisions]
-    changed = project.change(change, seen=seen, marks=marks, insist="insist" in form)
+    made = project.change(*edits, expected=expected, marks=marks)
     opened = view.open
-    if isinstance(change, AddQuestion):
-        opened = str(change.entries["id"])
-    elif isinstance(change, SetQuestion):
-        opened = str(change.entries.get("id", view.open))
+    for each in edits:
+        if action == "add" and isinstance(each, AddQuestion):
+            opened = str(each.entries["id"])
+        elif action == "set" and isinstance(each, SetQuestion):
+            opened = str(each.entries.get("id", view.open))
     regression = "" if action == "regression" else view.regression
-    notices = tuple(consequences(change, changed))
+    notices = tuple(notice for each in edits for notice in consequences(each, made))
     if len(decisions) > 1:
         notices = (phrase("Decided for {number} columns.", number=len(decisions)), *notices)
     return PageState(opened, regression, view.also), notices
 
 
+ANSWER_KEYS = ("options", "options_file", "labels", "shares", "values", "edges", "at_most")
+ALIKE = {"multi": "choice", "amount": "number"}  # types whose answers are written in the same way
+MOST_SEARCHED = 200  # versions
+
+
+def _with_former_answers(project: Project, edit: Operation) -> Operation:
+    """Give a question whose type changes the answers that it had when it last had that type."""
+    now = project.document().content
+    before = operations.question(now, edit.id) if isinstance(edit, SetQuestion) else None
+    if not isinstance(edit, SetQuestion) or not before or "type" not in edit.entries:
+        return edit
+    kind = edit.entries["type"]
+    if ALIKE.get(kind, kind) == ALIKE.get(before.get("type", ""), before.get("type")):
+        return edit
+    for each in islice(project.history(), MOST_SEARCHED):
+        with suppress(SurveyError):
+            former = operations.question(each.content, edit.id)
+            if former and former.get("type") == kind:
+                keys = [key for key in ANSWER_KEYS if key in {**before, **edit.entries, **former}]
+                entries = {**edit.entries, **{key: former.get(key) for key in keys}}
+                return replace(edit, entries=entries)
+    return edit
+
+
 def _with_ends(project: Project, text: str) -> str:
     """A text from a form, whose lines end as those of the file do."""
-    plain = LINES.sub("\n", text)
-    return plain.replace("\n", "\r\n") if "\r\n" in project.text() else plain
+    return text.replace("\n", "\r\n") if "\r\n" in project.text() else text
 
 
-def consequences(change: SurveyChange, changed: Changed) -> Iterator[Phrase]:
+def consequences(change: Operation, made: Changed) -> Iterator[Phrase]:
     """What a change did, in sentences; first what was asked for, then what followed from it."""
-    before, after = parsed(changed.before), parsed(changed.after)
+    before, after = made.before.content, made.after.content
     if isinstance(change, RemoveQuestion):
         yield phrase("{id} was removed.", id=change.id)
     if not isinstance(change, RemoveQuestion | SetQuestion):
         return
-    for root, about in (("table", _table_name), ("regression", _formula)):
-        now = [about(each) for each in getattr(edits, f"{root}s")(after)]
-        for name in (about(each) for each in getattr(edits, f"{root}s")(before)):
-            if name not in now:
-                if isinstance(change, RemoveQuestion):
-                    yield phrase(
-                        "This referred to it and was removed or shortened: {name}.", name=name
-                    )
-                else:
-                    yield phrase("This refers to it and was adjusted: {name}.", name=name)
+    reads = ((operations.tables, _table_name), (operations.regressions, _formula))
+    for read, about in reads:
+        now = [about(each) for each in read(after)]
+        for name in (about(each) for each in read(before)):
+            if name in now:
+                continue
+            if isinstance(change, RemoveQuestion):
+                yield phrase("This referred to it and was removed or shortened: {name}.", name=name)
+            else:
+                yield phrase("This refers to it and was adjusted: {name}.", name=name)
 
 
 def _table_name(table: Raw) -> str:
-    return " × ".join(edits.names(table))
+    return " × ".join(operations.names(table))
 
 
 def _formula(formula: Raw) -> str:
@@ -723,7 +728,7 @@ async def show(studio: Studio, request: Request) -> Response:
 async def change(studio: Studio, request: Request) -> Response:
     """Make a change, and show the page with it."""
     project = studio.project(request)
-    form = await request.form()
+    form = await form_of(request)
     view = PageState.of(form)
     try:
         view, notices = await asyncio.to_thread(_changed, project, form, view)
@@ -747,7 +752,8 @@ def _conflict(
         status=409,
         project=project,
         problems=lines(error),
-        entered=[(key, str(value)) for key, value in form.multi_items()],
+        entered=[(key, str(value)) for key, value in form.multi_items() if key != "insist"],
+        at=error.version,
         address=view.address(project),
     )
 
@@ -756,10 +762,10 @@ def _rendered(
     studio: Studio, request: Request, project: Project, page: Page, view: PageState
 ) -> Response:
     also = tuple(tag for tag in view.also if tag not in page.languages)
-    shown = edits.regressions(page.raw)
+    shown = operations.regressions(page.raw)
     privacy = page.raw.get("privacy")
     place = _place(view.regression)
-    return render(
+    response = render(
         request,
         "design_body.html" if is_fragment(request) else "design.html",
         project=project,
@@ -778,7 +784,7 @@ def _rendered(
         job=imports.check_of(studio, project),
         fragment=is_fragment(request),
         words=_words_in,
-        answers=edits.answers,
+        answers=operations.answers,
         codes=_codes_of,
         table_name=" × ".join,
         about=partial(_about, page),
@@ -786,6 +792,7 @@ def _rendered(
         missing_code=imports.missing_code,
         seen=page.seen,
     )
+    return with_version(response, page.seen)
 
 
 def _about(page: Page, *parts: str) -> list[Problem]:
@@ -816,5 +823,5 @@ def _outcomes(page: Page) -> tuple[str, ...]:
         if each.type in ("yesno", "number", "amount"):
             names.append(each.id)
         else:
-            names += [f"{each.id}={answer}" for answer in edits.answers(each.raw)]
+            names += [f"{each.id}={answer}" for answer in operations.answers(each.raw)]
     return tuple(names)

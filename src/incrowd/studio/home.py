@@ -11,9 +11,8 @@ from starlette.routing import BaseRoute
 
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError
-from incrowd.studio.pages import Studio, render, route
+from incrowd.studio.pages import Studio, form_of, render, route
 from incrowd.studio.projects import Project, Projects
-from incrowd.studio.survey_text import parsed
 
 
 class SurveySummary(NamedTuple):
@@ -42,7 +41,7 @@ async def show(studio: Studio, request: Request) -> Response:
 
 async def create(studio: Studio, request: Request) -> Response:
     """Begin an empty survey."""
-    form = await request.form()
+    form = await form_of(request)
     title = str(form.get("title", "")).strip()
     project = studio.projects.create(title, empty(title))
     return RedirectResponse(f"/p/{project.name}/design", 303)
@@ -65,7 +64,7 @@ def summary(project: Project) -> SurveySummary:
 def _unfinished(project: Project, problem: str) -> SurveySummary:
     """The line of a survey with errors; not having a question yet is not an error."""
     try:
-        raw = parsed(project.text())
+        raw = project.document().content
     except IncrowdError:
         return SurveySummary(project.name, project.name, 0, 0, problem)
     name, crowd = raw.get("name"), raw.get("crowd")

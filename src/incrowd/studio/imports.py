@@ -29,11 +29,19 @@ from incrowd.encoding.sources import codec, source_of
 from incrowd.errors import MISSING, IncrowdError, InWords, Problem, SurveyError, UsageError
 from incrowd.files import PRIVATE, write_text
 from incrowd.sampling.check import AnswersCheck, AnswersFinding, check
-from incrowd.studio.edits import Changes, SetQuestion, SurveyChange, question
+from incrowd.studio.document import Comment, Operation, Raw, SurveyDocument, version
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, chosen_file, is_fragment, render, route
-from incrowd.studio.projects import STUDIO, Project, Projects, version
-from incrowd.studio.survey_text import Comment, Raw, comments, parsed
+from incrowd.studio.operations import SetQuestion, question
+from incrowd.studio.pages import (
+    Studio,
+    chosen_file,
+    expected_version,
+    form_of,
+    is_fragment,
+    render,
+    route,
+)
+from incrowd.studio.projects import STUDIO, Project, Projects
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
@@ -129,7 +137,7 @@ def imported(
     moved into the project. Raises AnswersError or SurveyError for a file that cannot be used."""
     if path.suffix.lower() == ".toml":
         text = _survey_text(path)
-        raw = parsed(text)
+        raw = SurveyDocument(text).content
         check_options_files(raw)
         name = raw.get("name")
         return projects.create(name if isinstance(name, str) and name.strip() else path.stem, text)
@@ -219,10 +227,10 @@ class ImportDecision:
         return self.code or self.text, self.answers
 
 
-def decisions(text: str) -> tuple[ImportDecision, ...]:
+def decisions(document: SurveyDocument) -> tuple[ImportDecision, ...]:
     """The open decisions that are marked in a survey file."""
     try:
-        marked = [(each, _DECIDE.search(each.text)) for each in comments(text)]
+        marked = [(each, _DECIDE.search(each.text)) for each in document.comments()]
     except (ValueError, LookupError):  # not TOML: the page says so
         return ()
     return tuple(_decision(each, mark[0], mark[1]) for each, mark in marked if mark)
@@ -269,11 +277,11 @@ def grouped(every: Sequence[ImportDecision]) -> tuple[tuple[ImportDecision, ...]
     return tuple(map(tuple, groups.values()))
 
 
-def decisions_in(text: str, form: FormData) -> tuple[ImportDecision, ...]:
-    """The decisions that a form makes: the one that it names; or all that are like it, in the text
-    that the page showed."""
-    id, code, comment = (str(form.get(key, "")) for key in ("id", "code", "comment"))
-    every = decisions(text)
+def decisions_in(document: SurveyDocument, form: FormData) -> tuple[ImportDecision, ...]:
+    """The decisions that a form makes: the one that it names, or all that are like it in the
+    document that the page showed."""
+    id, code, comment = (str(form.get(key, "")) for key in ("of", "code", "comment"))
+    every = decisions(document)
     if "all" in form:
         of = next((each.kind for each in every if (each.id, each.comment) == (id, comment)), None)
         alike = tuple(each for each in every if each.kind == of)
@@ -283,16 +291,15 @@ def decisions_in(text: str, form: FormData) -> tuple[ImportDecision, ...]:
     return (ImportDecision(comment, "", id, code, ()),)
 
 
-def decided(raw: Raw, form: FormData, every: Sequence[ImportDecision]) -> SurveyChange:
-    """What decisions change in the survey; their comments go as well."""
+def decided(raw: Raw, form: FormData, every: Sequence[ImportDecision]) -> list[Operation]:
+    """The operations that carry out decisions."""
     answer = str(form.get("answer", ""))
-    changes = [_decided(raw, each.id, each.code, answer) for each in every]
-    return changes[0] if len(changes) == 1 else Changes(tuple(changes))
-
-
-def _decided(raw: Raw, id: str, code: str, answer: str) -> SurveyChange:
     if answer == "done":
-        return Changes(())
+        return []
+    return [_decided(raw, each.id, each.code, answer) for each in every]
+
+
+def _decided(raw: Raw, id: str, code: str, answer: str) -> Operation:
     asked = question(raw, id)
     if asked is None:
         raise UsageError.of("question", id, "it is no longer in the survey; reload the page")
@@ -345,11 +352,11 @@ def check_of(studio: Studio, project: Project) -> Job | None:
 async def start_check(studio: Studio, request: Request) -> Response:
     """Start a check of the data."""
     project = studio.project(request)
-    form = await request.form()
+    form = await form_of(request)
     data = data_path(project)
     if data is None:
         raise UsageError.of("data", MISSING, "start a survey from a file of answers")
-    arguments = (project.survey_path, data, str(form.get("id", "")).strip())
+    arguments = (project.survey_path, data, str(form.get("person", "")).strip())
     studio.jobs.start((project.path, "check"), check_work, *arguments)
     if not is_fragment(request):
         return RedirectResponse(f"/p/{project.name}/design#check", 303)
@@ -397,11 +404,11 @@ def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
 async def take_edges(studio: Studio, request: Request) -> Response:
     """Give a question the ranges that the data suggest."""
     project = studio.project(request)
-    form = await request.form()
+    form = await form_of(request)
     id, data = str(form.get("of", "")), data_path(project)
     if data is None:
         raise UsageError.of("data", MISSING, "start a survey from a file of answers")
     edges = await asyncio.to_thread(edges_from_data, data, id)
-    change = SetQuestion(id, {"edges": edges})
-    await asyncio.to_thread(project.change, change, seen=str(form.get("seen", "")))
+    edit, expected = SetQuestion(id, {"edges": edges}), expected_version(form)
+    await asyncio.to_thread(project.change, edit, expected=expected)
     return RedirectResponse(f"/p/{project.name}/design?{urlencode({'open': id})}", 303)

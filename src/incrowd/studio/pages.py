@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -69,6 +70,39 @@ def unread(error: HTTPException) -> UsageError:
     """What is said of a form that cannot be read."""
     reason = str(error.detail).rstrip(".").lower()
     return UsageError(Problem("form", InWords(f"cannot be read: {reason}"), "load the page again"))
+
+
+MOST_FIELDS = 100_000  # of a form: expected shares of 300 questions are several thousand
+LINE_ENDS = re.compile(r"\r\n|\r")
+WIDTHLESS = re.compile("[\u00ad\u200b\u2060\ufeff]")  # soft hyphens of word processors, and others
+
+
+async def form_of(request: Request) -> FormData:
+    """The form of a request, without characters that nobody types: browsers end lines with CR LF,
+    and text from a word processor contains soft hyphens."""
+    form = await request.form(max_fields=MOST_FIELDS)
+    return FormData(
+        [
+            (name, WIDTHLESS.sub("", LINE_ENDS.sub("\n", each)) if isinstance(each, str) else each)
+            for name, each in form.multi_items()
+        ]
+    )
+
+
+def expected_version(form: FormData) -> str:
+    """The version of the survey that an edit in a form is made for.
+
+    A form has the version that its fields were filled from (`seen`). A script adds the version that
+    later edits of the same window made of it (`at`). After a conflict, a button has the version
+    that the person has been shown (`insist`).
+    """
+    return str(form.get("insist") or form.get("at") or form.get("seen", ""))
+
+
+def with_version(response: Response, version: str) -> Response:
+    """The response with the version that later edits of the window are made for."""
+    response.headers["Survey-Version"] = version
+    return response
 
 
 def texts(form: FormData) -> dict[str, str]:

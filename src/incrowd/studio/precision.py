@@ -1,7 +1,8 @@
 """Precision against promise: what the tables of a survey will show, and what people are promised.
 
-Each change on the page is answered from large-crowd formulas, without saving; the plan for the same
-values is certified in the background, and then takes the place of the estimate.
+The page shows estimates from large-crowd formulas while a value changes, and saves the value when
+the change is complete. The plan for the same values is certified in the background, and then
+replaces the estimate.
 """
 
 from __future__ import annotations
@@ -19,26 +20,28 @@ from starlette.routing import BaseRoute
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans.strata import strata
 from incrowd.studio.chosen_values import (
-    FIELDS,
-    number_in,
+    number,
     share_fields,
-    typed_change,
+    share_operations,
     typed_values,
+    value_operations,
 )
-from incrowd.studio.edits import Changes, SurveyChange
+from incrowd.studio.document import Operation, SurveyDocument, changed
 from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.studio.pages import (
     Studio,
     error_response,
+    expected_version,
+    form_of,
     is_fragment,
     language_of,
     lines,
     render,
     route,
+    with_version,
 )
-from incrowd.studio.projects import ConflictError, Project, version
-from incrowd.studio.survey_text import Raw, parsed
-from incrowd.studio.what_if import change_of, compared
+from incrowd.studio.projects import ConflictError, Project
+from incrowd.studio.what_if import compared, operation_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
@@ -55,6 +58,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         route(studio, PATH, show, methods=("GET",)),
         route(studio, PATH, redraw, methods=("POST",)),
         route(studio, f"{PATH}/keep", keep, methods=("POST",)),
+        route(studio, f"{PATH}/undo", undo, methods=("POST",)),
         route(studio, f"{PATH}/certify", begin, methods=("POST",)),
         route(studio, f"{PATH}/certificate", poll, methods=("GET",)),
         route(studio, f"{PATH}/stop", stop, methods=("POST",)),
@@ -68,29 +72,27 @@ def routes(studio: Studio) -> list[BaseRoute]:
 class Screen(NamedTuple):
     """What a page shows: a project, and the values as typed.
 
-    raw: the parsed text that the page showed first. now: that of the file. seen: the version of
-    the text that the page showed first.
+    shown: the document that the fields of the page were filled from. now: the file.
     """
 
     project: Project
-    raw: Raw
-    now: Raw
+    shown: SurveyDocument
+    now: SurveyDocument
     typed: dict[str, str]
-    seen: str
 
-    def change(self, kind: str = "", chosen: Sequence[str] = ()) -> SurveyChange:
-        """The change to the typed values, and then another one. Raises UsageError."""
-        typed = typed_change(self.raw, self.typed)
-        if not kind:
-            return typed
-        return Changes((typed, change_of(typed.on(self.raw), kind, chosen)))
+    def operations(self, kind: str = "", chosen: Sequence[str] = ()) -> list[Operation]:
+        """The operations that write the typed values, and another change. Raises UsageError."""
+        content = self.shown.content
+        typed = [*value_operations(content, self.typed), *share_operations(content, self.typed)]
+        return [*typed, operation_of(changed(content, *typed), kind, chosen)] if kind else typed
 
-    def survey(self, change: SurveyChange | None = None) -> Survey:
-        """The survey in the file after a change, or with the typed values.
+    def survey(self, operations: Sequence[Operation] | None = None) -> Survey:
+        """The survey in the file after some operations, or with the typed values.
 
         Raises SurveyError or UsageError.
         """
-        return survey_in((change or self.change()).on(self.now), self.project.path)
+        edits = self.operations() if operations is None else operations
+        return survey_in(changed(self.now.content, *edits), self.project.path)
 
 
 def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
@@ -100,16 +102,15 @@ def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
     that version is no longer there, from the file. Raises SurveyError if the file has mistakes:
     what is typed here could not correct them.
     """
-    seen = str((form or {}).get("version", "")) or project.current_version()
-    text = project.text()
-    now = parsed(text)
-    survey_in(now, project.path)
-    first = text if version(text) == seen else project.seen(seen)
-    raw = now if first is None else parsed(first)
-    typed = typed_values(raw)
+    project.current_version()  # is kept from now on
+    now = project.document()
+    survey_in(now.content, project.path)
+    seen = str(form.get("seen", "")) if form else now.version
+    shown = now if seen == now.version else project.seen(seen) or now
+    typed = typed_values(shown.content)
     if form is not None:
         typed |= {name: str(form[name]) for name in typed if name in form}
-    return Screen(project, raw, now, typed, seen)
+    return Screen(project, shown, now, typed)
 
 
 async def show(studio: Studio, request: Request) -> Response:
@@ -122,7 +123,7 @@ async def show(studio: Studio, request: Request) -> Response:
     return await _page(studio, request, shown)
 
 
-def _mistaken(request: Request, project: Project, error: IncrowdError) -> Response:
+def _mistaken(request: Request, project: Project, error: Exception) -> Response:
     """The response if the file has mistakes: they take the place of everything."""
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
     parts: PageParts = {"project": project, "problems": lines(error), "digest": "", "job": None}
@@ -131,7 +132,7 @@ def _mistaken(request: Request, project: Project, error: IncrowdError) -> Respon
 
 async def redraw(studio: Studio, request: Request) -> Response:
     """The pictures for the values as typed; nothing is saved."""
-    project, form = studio.project(request), await request.form()
+    project, form = studio.project(request), await form_of(request)
     try:
         shown = await asyncio.to_thread(screen, project, form)
     except IncrowdError as error:
@@ -193,17 +194,17 @@ async def _page(
         status=status,
         **parts,
         typed=shown.typed,
-        version=shown.seen,
-        fields=FIELDS,
-        shares=share_fields(shown.raw),
-        questions=_questions(shown.raw),
-        pair=_pair(shown.raw),
+        seen=shown.shown.version,
+        shares=share_fields(shown.shown.content),
+        questions=_questions(shown.shown.content),
+        pair=_pair(shown.shown.content),
         failed=lines(problem) if problem else (),
         again=answers.get("again"),
         answer=answers.get("answer"),
         comparison=answers.get("comparison"),
         margin=answers.get("margin", "2"),
         saved="kept" in request.query_params,
+        can_undo=(await asyncio.to_thread(shown.project.can_move))[0],
     )
 
 
@@ -231,9 +232,16 @@ def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
 
 async def keep(studio: Studio, request: Request) -> Response:
     """Write the values into the survey file. On a mistake the page shows them as typed."""
-    form = await request.form()
+    form = await form_of(request)
     shown = await asyncio.to_thread(screen, studio.project(request), form)
     return await _save(studio, request, shown, form)
+
+
+async def undo(studio: Studio, request: Request) -> Response:
+    """Undo the last change of the survey, and show the page again."""
+    project, form = studio.project(request), await form_of(request)
+    await asyncio.to_thread(project.undo, expected_version(form))
+    return RedirectResponse(f"/p/{project.name}/precision", 303)
 
 
 async def _save(
@@ -246,18 +254,25 @@ async def _save(
 ) -> Response:
     """Save the typed values and a change, if that makes a survey; else show why it does not."""
 
-    def save() -> None:
-        change = shown.change(kind, chosen)
-        shown.survey(change)
-        shown.project.change(change, seen=shown.seen, insist="insist" in form)
+    def save() -> SurveyDocument:
+        edits = shown.operations(kind, chosen)
+        shown.survey(edits)
+        return shown.project.change(*edits, expected=expected_version(form)).after
 
     try:
-        await asyncio.to_thread(save)
+        saved = await asyncio.to_thread(save)
     except ConflictError as error:
-        again = ProposedChange(kind, tuple(chosen))
+        again = ProposedChange(kind, tuple(chosen), at=error.version)
+        if is_fragment(request):
+            parts: PageParts = {"project": shown.project, "failed": lines(error), "again": again}
+            return render(request, "precision_conflict.html", status=409, **parts)
         return await _page(studio, request, shown, problem=error, status=409, again=again)
     except (IncrowdError, OSError) as error:
+        if is_fragment(request):
+            return _mistaken(request, shown.project, error)
         return await _page(studio, request, shown, problem=error, status=422)
+    if is_fragment(request):
+        return with_version(await _figures(studio, request, shown), saved.version)
     return RedirectResponse(f"/p/{shown.project.name}/precision?kept=1", 303)
 
 
@@ -265,7 +280,7 @@ async def begin(studio: Studio, request: Request) -> Response:
     """Start to certify the values as typed. Without script: wait, and show the page."""
     from incrowd.studio.certifying import certify, digest
 
-    shown = screen(studio.project(request), await request.form())
+    shown = screen(studio.project(request), await form_of(request))
     survey = await asyncio.to_thread(shown.survey)
     job = await asyncio.to_thread(certify, studio, shown.project, survey)
     if not is_fragment(request):
@@ -320,8 +335,8 @@ class NeededCrowd(NamedTuple):
 
 def margin_of(text: str) -> float:
     """A margin in points as a proportion. Raises UsageError."""
-    points = number_in(text)
-    if points is None or not 0 < points <= MOST_MARGIN:
+    points = number(text)
+    if isinstance(points, str) or not 0 < points <= MOST_MARGIN:
         raise UsageError.of("margin", text, "should be a number of points, such as 2")
     return points / 100
 
@@ -331,7 +346,7 @@ async def people(studio: Studio, request: Request) -> Response:
     from incrowd.planner.plan import crowd_in_the_limit
     from incrowd.studio.certifying import certified_crowd
 
-    shown = screen(studio.project(request), form := await request.form())
+    shown = screen(studio.project(request), form := await form_of(request))
     text = str(form.get("margin", "2"))
     try:
         survey, margin = await asyncio.to_thread(shown.survey), margin_of(text)
@@ -382,11 +397,12 @@ class ProposedChange(NamedTuple):
     chosen: tuple[str, ...]
     words: Phrase | str = ""
     rows: tuple[Any, ...] = ()
+    at: str = ""
 
 
 async def compare(studio: Studio, request: Request) -> Response:
     """What a change of the survey would gain or lose, table by table; nothing is saved."""
-    shown = screen(studio.project(request), form := await request.form())
+    shown = screen(studio.project(request), form := await form_of(request))
     kind, chosen = chosen_change(form)
     try:
         change = await asyncio.to_thread(_compared, shown, kind, chosen, language_of(request))
@@ -409,7 +425,7 @@ def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
 def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> ProposedChange:
     from incrowd.planner.outlook import estimate
 
-    after = shown.survey(shown.change(kind, chosen))
+    after = shown.survey(shown.operations(kind, chosen))
     rows = compared(estimate(shown.survey()), estimate(after), language)
     return ProposedChange(kind, chosen, _words(kind, chosen), rows)
 
@@ -425,5 +441,5 @@ def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:
 
 async def apply(studio: Studio, request: Request) -> Response:
     """Write a change into the survey file, with the values as typed."""
-    shown = screen(studio.project(request), form := await request.form())
+    shown = screen(studio.project(request), form := await form_of(request))
     return await _save(studio, request, shown, form, *chosen_change(form))

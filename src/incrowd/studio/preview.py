@@ -1,20 +1,21 @@
 """The survey page as people will see it, before there is a plan. Nothing can be sent from it.
 
-The page takes its bundle from the studio, which makes one with keys that are discarded. Browsers
-fetch it without cookies, so its address contains a secret of this run instead; it also contains the
-version of the survey, because the survey may have changed since the page was loaded.
+The page takes its bundle from the studio. Browsers fetch it without cookies, so its address contains
+a secret of this run instead. All addresses contain the version of the survey, because the survey
+may have changed since the page was loaded.
 """
 
 from __future__ import annotations
 
 import asyncio
 import mimetypes
+import threading
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.collection.claims import bundle_guarantee
@@ -27,7 +28,6 @@ from incrowd.planner.plan import limit_plan
 from incrowd.studio.access import POLICY, PREVIEW
 from incrowd.studio.pages import Studio, lines, render, route
 from incrowd.studio.projects import Project
-from incrowd.studio.survey_text import parsed
 from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
 
@@ -48,18 +48,25 @@ class Preview(NamedTuple):
 def routes(studio: Studio) -> list[BaseRoute]:
     """The routes of the preview."""
     return [
-        route(studio, "/p/{name}/preview/{file:path}", show, methods=("GET",)),
+        route(studio, "/p/{name}/preview/", newest, methods=("GET",)),
+        route(studio, "/p/{name}/preview/{version}/{file:path}", show, methods=("GET",)),
         route(
             studio, f"/{PREVIEW}/{{secret}}/{{name}}/{{version}}/bundle", bundle, methods=("GET",)
         ),
     ]
 
 
+async def newest(studio: Studio, request: Request) -> Response:
+    """Lead to the page of the current version."""
+    version = await asyncio.to_thread(studio.project(request).current_version)
+    return RedirectResponse(f"{request.url.path}{version}/", 303)
+
+
 async def show(studio: Studio, request: Request) -> Response:
     """A file of the page, which only pages of the studio can frame."""
-    project = studio.project(request)
+    project, version = studio.project(request), request.path_params["version"]
     try:
-        preview = await _of(request, project, await asyncio.to_thread(project.current_version))
+        preview = await _of(request, project, version)
     except IncrowdError as error:
         response = render(request, "preview_problems.html", status=422, problems=lines(error))
         response.headers[POLICY_HEADER] = _in_a_frame(POLICY)
@@ -90,11 +97,12 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
     Raises UsageError for an unknown version, SurveyError for a mistaken survey, PrivacyError if
     nothing meets its guarantee.
     """
-    text = project.seen(version)
-    if text is None:
+    document = project.seen(version)
+    if document is None:
         raise UsageError.of("version", version, "reload the page")
-    survey = survey_in(parsed(text), project.path)
-    return _preview(shown(survey).model_dump_json(by_alias=True), address)
+    survey = shown(survey_in(document.content, project.path)).model_dump_json(by_alias=True)
+    with _MAKING:
+        return _preview(survey, address)
 
 
 def shown(survey: Survey) -> Survey:
@@ -106,7 +114,11 @@ def shown(survey: Survey) -> Survey:
     return survey.model_copy(update={"questions": asked, "rows_per_person": 1, "codes": ()})
 
 
-@lru_cache(maxsize=8)
+# Keys are random: the files of a page and its bundle belong together only if they are made once.
+_MAKING = threading.Lock()
+
+
+@lru_cache(maxsize=64)
 def _preview(survey: str, address: str) -> Preview:
     plan = limit_plan(Survey.model_validate_json(survey))
     now = datetime.now(UTC)

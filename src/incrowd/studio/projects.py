@@ -7,7 +7,6 @@ elsewhere in the meantime.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import shutil
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from incrowd.errors import MISSING, InWords, Problem, UsageError, unreadable
+from incrowd.errors import MISSING, InWords, Problem, SurveyError, UsageError, unreadable
 from incrowd.files import (
     BEGUN,
     PRIVATE_FOLDER,
@@ -30,8 +29,7 @@ from incrowd.files import (
     write_bytes,
 )
 from incrowd.reports.locking import locked
-from incrowd.studio.edits import SurveyChange, conflicts, edited
-from incrowd.studio.survey_text import in_toml, parsed, without_comment
+from incrowd.studio.document import Mark, Operation, SurveyDocument, apply, in_toml, version
 from incrowd.survey import Survey
 from incrowd.survey.toml import MOST_BYTES
 
@@ -43,17 +41,19 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class ConflictError(UsageError):
-    """The survey was changed in another window, or by another program, since the page was shown."""
+    """The survey was changed in another window, or by another program, since the page was shown.
 
+    version: the current one, whose changes the message names.
+    """
 
-Mark = tuple[str, str]  # a comment, and the id of the question that it is about, or ""
+    version = ""
 
 
 class Changed(NamedTuple):
-    """The text of a survey before and after a change."""
+    """A survey before and after a change."""
 
-    before: str
-    after: str
+    before: SurveyDocument
+    after: SurveyDocument
 
 
 @dataclass(frozen=True)
@@ -103,63 +103,67 @@ class Project:
                 "survey", str(self.survey_path), f"{unreadable(error)}; restore the file"
             ) from None
 
+    def document(self) -> SurveyDocument:
+        """The survey file as a document. Raises UsageError if it cannot be read."""
+        return SurveyDocument(self.text())
+
     def save(self, text: str, *, expected: str) -> None:
         """Write a new version of the survey.
 
-        expected: the `version` of the text that was changed. Raises ConflictError if the file has
+        expected: the version of the document that was changed. Raises ConflictError if the file has
         another one by now; OSError if the disk is full, and then the survey has not changed.
         """
         with self._locked():
-            if version(self._text_or_empty()) != expected:
-                raise ConflictError.of(
-                    "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
-                )
+            self._current_document(expected)
             self._save(text)
 
-    def change(
-        self, change: SurveyChange, *, seen: str, marks: Sequence[Mark] = (), insist: bool = False
-    ) -> Changed:
-        """Make a change, and return the texts before and after it.
+    def change(self, *operations: Operation, expected: str, marks: Sequence[Mark] = ()) -> Changed:
+        """Apply operations to the survey, and remove comments that they make unnecessary.
 
-        seen: the `version` that the page showed. If the survey was changed elsewhere since, the
-        change is made in the newest text, unless what it replaces was changed as well: then this
-        raises ConflictError, with both values of each part, unless the person insists. marks:
-        comments that the change makes needless. Raises SurveyError if the file is not TOML.
+        expected: the version of the document that the operations are made for. Raises ConflictError
+        with everything that was changed elsewhere if the file has another one by now; SurveyError
+        or UsageError if an operation cannot be applied.
         """
         with self._locked():
-            text = self._text_or_empty()
-            if version(text) != seen and not insist:
-                self._check_unchanged(change, text, seen)
-            result = edited(text, change)
-            for comment, id in marks:
-                result = without_comment(result, comment, id)
-            self._save(result)
-            return Changed(text, result)
+            before = self._current_document(expected)
+            after = apply(before, *operations).without_comments(marks)
+            self._save(after.text)
+            return Changed(before, after)
 
-    def _check_unchanged(self, change: SurveyChange, text: str, seen: str) -> None:
-        """Check that what a change replaces is as it was in the version that the page showed."""
-        before = self.seen(seen)
-        if before is None:
-            raise ConflictError.of(
-                "survey", str(self.survey_path), "it was changed elsewhere; reload the page"
-            )
-        differing = [
-            Problem(
-                name,
-                InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(now)}"),
-                "keep it, or save your changes",
-            )
-            for name, was, now in conflicts(change, parsed(before), parsed(text))
+    def _current_document(self, expected: str) -> SurveyDocument:
+        """The survey. Raises ConflictError if it is not the expected version."""
+        now = SurveyDocument(self._text_or_empty())
+        if now.version != expected:
+            conflict = ConflictError(*self._differences(expected, now))
+            conflict.version = now.version
+            raise conflict
+        return now
+
+    def _differences(self, expected: str, now: SurveyDocument) -> list[Problem]:
+        """What was changed since a version, as problems; one in general if that is not known."""
+        before = self.seen(expected)
+        with suppress(SurveyError):
+            if before and (differences := before.differences(now)):
+                return [
+                    Problem(
+                        path,
+                        InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(new)}"),
+                        "keep it, or save your changes",
+                    )
+                    for path, was, new in differences
+                ]
+        return [
+            Problem("survey", str(self.survey_path), "it was changed elsewhere; reload the page")
         ]
-        if differing:
-            raise ConflictError(*differing)
 
-    def seen(self, seen: str) -> str | None:
-        """The text of a version, the newest first; None if it is no longer there."""
+    def seen(self, seen: str) -> SurveyDocument | None:
+        """The document with a version, the newest first; None if it is no longer there."""
+        return next((each for each in self.history() if each.version == seen), None)
+
+    def history(self) -> Iterator[SurveyDocument]:
+        """All versions of the survey, the newest first, including those that were undone."""
         for path in sorted((self.hidden / "versions").glob("*.toml"), reverse=True):
-            if version(text := path.read_bytes().decode("utf-8")) == seen:
-                return text
-        return None
+            yield SurveyDocument(path.read_bytes().decode("utf-8"))
 
     def _save(self, text: str) -> None:
         now = self._text_or_empty()
@@ -168,13 +172,16 @@ class Project:
             self._append(number, text)
             self._write(text)
 
-    def undo(self) -> bool:
-        """Go back to the version before; return whether there is one."""
-        return self._move(-1)
+    def undo(self, expected: str | None = None) -> bool:
+        """Go back to the version before; return whether there is one.
 
-    def redo(self) -> bool:
+        expected: the version to undo, if it should be checked. Raises ConflictError for another.
+        """
+        return self._move(-1, expected)
+
+    def redo(self, expected: str | None = None) -> bool:
         """Go forward to the version that was undone; return whether there is one."""
-        return self._move(1)
+        return self._move(1, expected)
 
     def can_move(self) -> tuple[bool, bool]:
         """Whether there is a version before the current one, and one after it."""
@@ -189,8 +196,10 @@ class Project:
             self._current(text)
             return version(text)
 
-    def _move(self, step: int) -> bool:
+    def _move(self, step: int, expected: str | None) -> bool:
         with self._locked():
+            if expected is not None:
+                self._current_document(expected)
             number = self._current(self._text_or_empty()) + step
             if not self._version(number).exists():
                 return False
@@ -319,11 +328,6 @@ class Projects:
             yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)
-
-
-def version(text: str) -> str:
-    """The version of a text: a page sends back the one that it shows."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def folder_name(title: str) -> str:

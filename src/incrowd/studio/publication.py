@@ -23,8 +23,9 @@ from incrowd.guarantees.parties import Service as NamedService
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import place
 from incrowd.reports.locking import locked
+from incrowd.studio.document import version
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.projects import ConflictError, Project, version
+from incrowd.studio.projects import ConflictError, Project
 from incrowd.survey import Survey
 from incrowd.survey.toml import Frozen, read_toml
 from incrowd.survey.wording import wording

@@ -31,7 +31,16 @@ from incrowd.studio.evidence import (
     steps,
 )
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, is_fragment, language_of, lines, render, route, texts
+from incrowd.studio.pages import (
+    Studio,
+    form_of,
+    is_fragment,
+    language_of,
+    lines,
+    render,
+    route,
+    texts,
+)
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.publication import (
@@ -307,7 +316,7 @@ def _time(text: str) -> str:
 async def choose(studio: Studio, request: Request) -> Response:
     """Keep the choices. On a mistake, the page shows what was typed."""
     project = studio.project(request)
-    typed = texts(await request.form())
+    typed = texts(await form_of(request))
     try:
         publication = parsed(fields_of(typed))
         await asyncio.to_thread(save_publication, project, publication, typed.get("version", ""))

@@ -14,7 +14,7 @@ from incrowd.collection.rehearsal import FEWEST
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio import rehearsal
 from incrowd.studio.language import decimal, phrase
-from incrowd.studio.pages import Studio, language_of, lines, render, route, texts
+from incrowd.studio.pages import Studio, form_of, language_of, lines, render, route, texts
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication
 from incrowd.studio.sources import REHEARSAL, sources
@@ -136,7 +136,7 @@ def _progress(job: Job | None) -> dict[str, Any]:
 async def start(studio: Studio, request: Request) -> Response:
     """Start a rehearsal; one that runs is stopped. On a mistake, the page shows what was typed."""
     project = studio.project(request)
-    typed = texts(await request.form())
+    typed = texts(await form_of(request))
     try:
         survey = await asyncio.to_thread(project.survey)
         people, mixers = chosen(typed, survey)

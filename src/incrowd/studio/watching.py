@@ -31,7 +31,7 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, UsageError
 from incrowd.plans.digests import FileCount
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, lines, render, route, texts
+from incrowd.studio.pages import Studio, form_of, lines, render, route, texts
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import FOLDERS
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
@@ -148,7 +148,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
     async def follow(studio: Studio, request: Request) -> Response:
         """Follow a dashboard elsewhere; on a mistake, the page shows what was typed."""
-        project, typed = studio.project(request), texts(await request.form())
+        project, typed = studio.project(request), texts(await form_of(request))
         try:
             address, token = dashboard(typed.get("address", ""), typed.get("token", ""))
             await asyncio.to_thread(fetched, address, token)
@@ -165,7 +165,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
     async def count(studio: Studio, request: Request) -> Response:
         """Begin, or stop, to ask the mixer how many people have sent."""
-        project, typed = studio.project(request), texts(await request.form())
+        project, typed = studio.project(request), texts(await form_of(request))
         of(project).counting = typed.get("count") == "yes"
         return _back(project)
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import UsageError
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.studio.edits import (
+from incrowd.studio.document import Operation, Raw
+from incrowd.studio.interval_figures import points, rounded, table_name
+from incrowd.studio.language import decimal
+from incrowd.studio.operations import (
     RemoveQuestion,
     SetQuestion,
     SetTables,
@@ -17,9 +20,6 @@ from incrowd.studio.edits import (
     questions,
     tables,
 )
-from incrowd.studio.interval_figures import points, rounded, table_name
-from incrowd.studio.language import decimal
-from incrowd.studio.survey_text import Raw
 from incrowd.survey.question import MERGED
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def _people(margins: Mapping[str, _TableError], name: str) -> int:
     return rounded(margins[name].people) if name in margins else 0
 
 
-def change_of(raw: Raw, kind: str, chosen: Sequence[str]) -> SurveyChange:
-    """The change of a survey, raw, that a person asks about.
+def operation_of(raw: Raw, kind: str, chosen: Sequence[str]) -> Operation:
+    """The operation on a survey, raw, that a person asks about.
 
     kind: "drop" (a question, by its id), "table" (some questions are requested together), or
     "merge" (the first names the question, the others two or more of its answers). Raises UsageError
@@ -112,14 +112,14 @@ def _question(raw: Raw, chosen: Sequence[str]) -> Raw:
     return asked
 
 
-def _drop(raw: Raw, chosen: Sequence[str]) -> SurveyChange:
+def _drop(raw: Raw, chosen: Sequence[str]) -> Operation:
     id = _question(raw, chosen)["id"]
     if len(questions(raw)) == 1:
         raise UsageError.of("question", id, "it is the only question; a survey needs one")
     return RemoveQuestion(id)
 
 
-def _request(raw: Raw, chosen: Sequence[str]) -> SurveyChange:
+def _request(raw: Raw, chosen: Sequence[str]) -> Operation:
     """Ask for the table of some questions."""
     ids = tuple(dict.fromkeys(id for id in chosen if id))
     if len(ids) < 2:
@@ -130,7 +130,7 @@ def _request(raw: Raw, chosen: Sequence[str]) -> SurveyChange:
     return SetTables((ids,))
 
 
-def _merge(raw: Raw, chosen: Sequence[str]) -> SurveyChange:
+def _merge(raw: Raw, chosen: Sequence[str]) -> Operation:
     """Offer some answers as one: fewer answers are sent, so each has less noise.
 
     A reader of the results can also merge answers later, but that does not reduce the noise.

@@ -30,11 +30,27 @@ document.addEventListener("htmx:after:swap", () => {
   }
 });
 
+const refused = new Set(); // forms whose edit was not made, because the survey was changed elsewhere
+
 document.addEventListener("htmx:after:request", (event) => {
-  const { sourceElement, response } = event.detail.ctx;
-  if (!response.raw.ok || !(sourceElement instanceof HTMLFormElement)) return;
-  if ("reset" in sourceElement.dataset) sourceElement.reset();
-  for (const each of sourceElement.querySelectorAll("[data-once]")) each.value = "";
+  const { sourceElement: form, response, request } = event.detail.ctx;
+  if (!(form instanceof HTMLFormElement)) return;
+  refused.delete(form);
+  if (!response.raw.ok) {
+    for (const each of fields(form)) sent.delete(each); // it is still to be saved
+    if (response.status === 409) refused.add(form);
+    return;
+  }
+  if ("reset" in form.dataset) form.reset();
+  for (const each of form.querySelectorAll("[data-once]")) each.value = "";
+  if (!request.body?.has("insist")) return;
+  const others = [...refused].filter((each) => each.isConnected);
+  refused.clear();
+  for (const each of others) each.requestSubmit(); // the person has seen what was changed elsewhere
+});
+
+addEventListener("beforeunload", (event) => {
+  if ([...document.forms].some((form) => fields(form).some(typed))) event.preventDefault();
 });
 
 new MutationObserver((changes) => {

@@ -1,8 +1,36 @@
-// Shows an error response beside the content, and reports progress to screen readers.
+// Shows an error response beside the content, and keeps the edits of this window in order.
 "use strict";
 
 document.addEventListener("htmx:response:error", (event) => {
   const response = event.detail?.ctx?.response;
   const problems = document.getElementById("problems");
   if (!response && problems) problems.textContent = "?";
+});
+
+// Each form has the version of the survey that its fields were filled from. Edits of this window make newer ones:
+// a form that was filled before them is sent with the newest. A form that was filled before an edit of another window
+// is not; the studio refuses it, and shows what was changed.
+let newest = "";
+const replaced = new Set(); // versions that edits of this window have replaced
+
+const addNewest = (data) => replaced.has(data.get("seen")) && data.set("at", newest);
+
+document.addEventListener("formdata", (event) => addNewest(event.formData));
+
+document.addEventListener("htmx:before:request", (event) => {
+  const { request } = event.detail.ctx; // now, not when it was queued
+  if (!(request.body instanceof URLSearchParams)) return;
+  addNewest(request.body);
+  request.keepalive = request.body.toString().length < 60_000; // it is saved even if the page is left
+});
+
+document.addEventListener("htmx:after:request", (event) => {
+  const { request, response } = event.detail.ctx;
+  const version = response.headers.get("survey-version");
+  if (!version) return;
+  if (request.body instanceof URLSearchParams) {
+    replaced.add(request.body.get("seen"));
+    if (newest) replaced.add(newest);
+  } else if (version !== newest) replaced.clear(); // it was changed elsewhere
+  newest = version;
 });
