@@ -644,7 +644,7 @@ def _changed(
         edits = ACTIONS[action](before.content, form)
         edits = [_with_former_answers(project, each) for each in edits]
     marks = [(each.comment, each.id) for each in decisions]
-    made = project.change(*edits, expected=expected, marks=marks)
+    difference = project.change(*edits, expected=expected, marks=marks)
     opened = view.open
     for each in edits:
         if action == "add" and isinstance(each, AddQuestion):
@@ -652,7 +652,7 @@ def _changed(
         elif action == "set" and isinstance(each, SetQuestion):
             opened = str(each.entries.get("id", view.open))
     regression = "" if action == "regression" else view.regression
-    notices = tuple(notice for each in edits for notice in consequences(each, made))
+    notices = tuple(notice for each in edits for notice in consequences(each, difference))
     if len(decisions) > 1:
         notices = (phrase("Decided for {number} columns.", number=len(decisions)), *notices)
     return PageState(opened, regression, view.also), notices
@@ -687,9 +687,9 @@ def _with_ends(project: Project, text: str) -> str:
     return text.replace("\n", "\r\n") if "\r\n" in project.text() else text
 
 
-def consequences(change: Operation, made: Changed) -> Iterator[Phrase]:
+def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
     """What a change did, in sentences; first what was asked for, then what followed from it."""
-    before, after = made.before.content, made.after.content
+    before, after = difference.before.content, difference.after.content
     if isinstance(change, RemoveQuestion):
         yield phrase("{id} was removed.", id=change.id)
     if not isinstance(change, RemoveQuestion | SetQuestion):

@@ -104,8 +104,8 @@ class MoveQuestion:
 
     def edit(self, content: Raw) -> None:
         """Move the question; at the end of the list it stays. Raises UsageError if it is gone."""
-        moved, order = _existing(content, self.id), questions(content)
-        place = next(place for place, each in enumerate(order) if each is moved)
+        asked, order = _existing(content, self.id), questions(content)
+        place = next(place for place, each in enumerate(order) if each is asked)
         order.insert(max(place + self.step, 0), order.pop(place))
         content["question"] = order
 

@@ -1,8 +1,8 @@
 """The survey page as people will see it, before there is a plan. Nothing can be sent from it.
 
-The page takes its bundle from the studio. Browsers fetch it without cookies, so its address contains
-a secret of this run instead. All addresses contain the version of the survey, because the survey
-may have changed since the page was loaded.
+The page takes its bundle from the studio. Browsers fetch it without cookies, so its address
+contains a secret of this run instead. All addresses contain the version of the survey, because the
+survey may have changed since the page was loaded.
 """
 
 from __future__ import annotations
