@@ -30,7 +30,6 @@ from incrowd.studio.operations import (
     SetRegression,
     SetTables,
     SetValue,
-    SurveyChange,
 )
 from incrowd.studio.pages import (
     Studio,

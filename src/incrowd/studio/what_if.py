@@ -14,7 +14,6 @@ from incrowd.studio.operations import (
     RemoveQuestion,
     SetQuestion,
     SetTables,
-    SurveyChange,
     names,
     question,
     questions,
