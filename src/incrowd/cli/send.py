@@ -266,5 +266,7 @@ def _report(facts: dict[str, Any], json: bool) -> None:
             say(f"{people:,} were refused: {kind}")
     else:
         say(_OUTCOMES.get(facts["outcome"], facts["outcome"]))
+        if facts.get("can_withdraw"):
+            say("the upload is stored until the collection closes; --withdraw withdraws it")
     if facts.get("refused"):
         raise typer.Exit(1)

@@ -103,8 +103,9 @@ def test_a_person_looks_sends_and_withdraws(tmp_path):
         first = sent(tmp_path, link(CODE), answers, "--keep")
         assert first.returncode == 0 and "stored" in first.stderr, first.stderr
         assert len(shuffler.stored) == 1
-        again = sent(tmp_path, link(CODE), answers, "--keep")
+        again = sent(tmp_path, link(CODE), answers)
         assert "not used" in again.stderr and len(shuffler.stored) == 1
+        assert "stored until the collection closes" in again.stderr
         back = sent(tmp_path, link(CODE), "--withdraw")
         assert back.returncode == 0 and "you cannot answer again" in back.stderr
         assert shuffler.stored == {}

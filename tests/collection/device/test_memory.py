@@ -107,7 +107,7 @@ def test_after_closing_it_cannot_be_found_any_more(home, answers):
     shuffler.closed = True
     with pytest.raises(ProtocolError, match="before the collection closes"):
         one.withdraw()
-    assert one.memory.has(OPEN) and not list(home.glob("*.upload"))
+    assert one.memory.has(OPEN) and not list(home.glob("*.kept"))
 
 
 def test_kept_uploads_go_when_their_collection_closes(home, answers):
@@ -130,8 +130,12 @@ def test_nobody_answers_one_bundle_twice_on_a_device(home, answers):
 def test_a_kept_upload_is_sent_again_and_never_drawn_anew(home):
     shuffler = Shuffler(OPEN)
     device(shuffler, home).send(ANSWERS[0], keep=True)
-    again = device(shuffler, home).send(ANSWERS[1], keep=True)
-    assert (again.outcome, again.resumed) == ("repeated", True) and len(shuffler.stored) == 1
+    for keep in (True, False):
+        again = device(shuffler, home).send(ANSWERS[1], keep=keep)
+        assert (again.outcome, again.resumed, again.can_withdraw) == ("repeated", True, True)
+    assert len(shuffler.stored) == 1
+    device(shuffler, home).withdraw()
+    assert not shuffler.stored and not list(home.glob("*.kept"))
 
 
 def test_earlier_rounds_that_the_plan_does_not_cover_are_warned_of(home, answers):
@@ -177,7 +181,7 @@ def test_a_damaged_upload_is_not_sent(home, answers):
     shuffler = Shuffler(OPEN)
     one = device(shuffler, home)
     one.send(answers, keep=True)
-    (kept,) = home.glob("*.upload")
+    (kept,) = home.glob("*.kept")
     kept.write_bytes(kept.read_bytes()[:-1])
     with pytest.raises(ProtocolError, match="length"):
         one.send(answers)
@@ -246,7 +250,7 @@ def test_a_code_is_not_corrected_for_an_upload_that_another_window_has_sent(home
     assert device(shuffler, home).send(answers, code=CODE, keep=True).resumed
     kept = one.memory.stored(INVITED)
     assert one.memory.exchange(INVITED, refused, b"another") == kept == one.memory.stored(INVITED)
-    device(shuffler, home).send(answers)
+    one.withdraw()
     with pytest.raises(UsageError, match="already answered"):
         one.memory.exchange(INVITED, kept, b"another")
 

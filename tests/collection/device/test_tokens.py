@@ -269,7 +269,7 @@ def test_withdrawing_is_final(home, answers):
     services = Services()
     one = device(services, home, code=CODE)
     one.send(answers, keep=True)
-    assert len(services.stored) == 1 and kept(home) == [".upload"]
+    assert len(services.stored) == 1 and kept(home) == [".kept"]
     one.withdraw()
     assert services.stored == {} and kept(home) == []
     with pytest.raises(UsageError, match="randomized once and never anew"):

@@ -41,11 +41,14 @@ class UploadResult:
     """The result of an upload. outcome: "stored", or "repeated" if it was already stored.
 
     resumed: whether an earlier upload was sent again, so that the answers were not used.
-    sealed_reports: including dummies. bytes: its length, the same for everybody.
+    can_withdraw: whether the upload is stored until the collection closes, because this call or an
+    earlier one asked for that. sealed_reports: including dummies. bytes: its length, the same for
+    everybody.
     """
 
     outcome: SendOutcome
     resumed: bool
+    can_withdraw: bool
     sealed_reports: int
     bytes: int
 
@@ -123,7 +126,7 @@ class Device:
         answers: one row, as a table or as a value for each question. stratum: its name, if there
         are several. code: of the invitation, unless the link contains it. device_key: for
         permanent responses. keep: store the upload until the collection closes, so that it can be
-        withdrawn.
+        withdrawn; it stays stored if it is sent again without.
 
         The noise is drawn once, and stored before anything is sent. If an earlier upload for this
         bundle is stored, because it got no response, was refused, or can be withdrawn, its bytes
@@ -141,9 +144,12 @@ class Device:
         except ProtocolError as error:
             self._settle(error)
             raise
-        if not keep:
+        if keep:
+            self.memory.retain(self.bundle)
+        can_withdraw = self.memory.is_retained(self.bundle)
+        if not can_withdraw:
             self.memory.drop(self.bundle)
-        return UploadResult(outcome, resumed, self.bundle.places, length)
+        return UploadResult(outcome, resumed, can_withdraw, self.bundle.places, length)
 
     @property
     def is_sealed(self) -> bool:

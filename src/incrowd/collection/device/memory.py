@@ -24,8 +24,8 @@ from incrowd.reports.locking import locked
 
 DIGITS = 64
 LINE = re.compile(rf"[0-9a-f]{{{DIGITS}}} [0-9a-f]{{{DIGITS}}}")
-UPLOAD_NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.(upload|pending)")
-UPLOAD, PENDING = "upload", "pending"
+UPLOAD, PENDING, KEPT = "upload", "pending", "kept"  # kept: accepted, and can be withdrawn
+UPLOAD_NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.(upload|pending|kept)")
 COMPACT = "%Y%m%dT%H%M%SZ"  # a time in a file name
 
 AnsweredBundles = frozenset[tuple[str, str]]
@@ -127,7 +127,8 @@ class DeviceMemory:
                 write_bytes(self._file(bundle, PENDING), upload.encoded)
             else:
                 write_bytes(self._file(bundle, UPLOAD), upload)
-                self._file(bundle, PENDING).unlink(missing_ok=True)
+                for kind in (PENDING, KEPT):
+                    self._file(bundle, kind).unlink(missing_ok=True)
         except OSError as error:
             raise self._unwritten(error) from None
 
@@ -143,10 +144,19 @@ class DeviceMemory:
 
     def stored(self, bundle: Bundle) -> bytes | None:
         """Return the stored upload of a bundle, or None. Raises ProtocolError if it is damaged."""
-        data = self._read(bundle, UPLOAD)
+        data = self._read(bundle, KEPT) or self._read(bundle, UPLOAD)
         if data is not None:
             parse_upload(data, bundle)
         return data
+
+    def retain(self, bundle: Bundle) -> None:
+        """Store an accepted upload until the collection closes, so that it can be withdrawn."""
+        with self._locked(), suppress(FileNotFoundError):  # it is retained already
+            self._file(bundle, UPLOAD).rename(self._file(bundle, KEPT))
+
+    def is_retained(self, bundle: Bundle) -> bool:
+        """Return whether an accepted upload is stored until the collection closes."""
+        return self._file(bundle, KEPT).exists()
 
     def pending(self, bundle: MixersBundle) -> Pending | None:
         """Return the stored upload that has no tokens yet, or None. Raises ProtocolError if it is
@@ -165,7 +175,7 @@ class DeviceMemory:
     def drop(self, bundle: Bundle) -> None:
         """Delete the stored upload of a bundle, with or without tokens. The record stays."""
         with self._locked():
-            for kind in (UPLOAD, PENDING):
+            for kind in (UPLOAD, PENDING, KEPT):
                 self._file(bundle, kind).unlink(missing_ok=True)
 
     def tidy(self, now: datetime) -> None:
