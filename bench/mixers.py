@@ -45,7 +45,7 @@ from incrowd.collection.protocol.tokens import (
     slot_text,
 )
 from incrowd.collection.protocol.upload import Upload, code_field, parse_upload, upload_length
-from incrowd.collection.service import serve
+from incrowd.collection.serving import serve
 from incrowd.collection.settings import (
     FirstMixerSettings,
     InviterSettings,

@@ -29,7 +29,7 @@ from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import HEADER, KEMS, X25519, PrivateKey, seal
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.upload import NO_CODE, Upload
-from incrowd.collection.service import serve
+from incrowd.collection.serving import serve
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.sampling.keystream import Keystream
 from tests.oracles import postgresql

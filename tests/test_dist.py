@@ -159,6 +159,32 @@ def test_every_command_works_or_names_its_extra(built, tmp_path, extra):
             studio.terminate()
 
 
+def minor_versions(package):
+    """The minor versions of 0 that the bounds of a dependency admit."""
+    listed = "\n".join(PROJECT["project"]["optional-dependencies"]["collect"])
+    first, end = re.search(rf"^{package}>=0\.(\d+),<0\.(\d+)$", listed, re.MULTILINE).groups()
+    return range(int(first), int(end))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("minor", minor_versions("uvicorn"))
+def test_connections_are_limited_with_each_minor_version_of_the_server(tmp_path, minor):
+    """The limits of connections build on its classes, which another version could change."""
+    wanted = f"uvicorn==0.{minor}.*"
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path)
+    run(*pip, wanted, cwd=ROOT, constraints=None)
+    limits = [f"tests/collection/mixer/test_{name}.py" for name in ("http", "slow_senders")]
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", *limits],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
 def test_lower_bounds_are_stated():
     extras = PROJECT["project"]["optional-dependencies"]
     assert all(re.fullmatch(r"[\w-]+==[\d.]+", each) for each in bounds(extras.keys()))

@@ -215,7 +215,7 @@ def test_a_unit_is_hardened_and_starts_a_command_that_exists(path, instance):
 
 
 def test_the_unit_gives_more_time_to_stop_than_the_program_takes():
-    from incrowd.collection.service import STOP_SECONDS
+    from incrowd.collection.serving import STOP_SECONDS
 
     assert all(int(dict(unit(path)["Service"])["TimeoutStopSec"]) > STOP_SECONDS for path in UNITS)
     assert f"up to {STOP_SECONDS} seconds" in RUNNING
@@ -320,7 +320,7 @@ def test_a_composed_service_is_the_image_with_its_volumes_and_limits(composed, n
     assert service["mem_limit"] == service["memswap_limit"], "no swap"
     assert service["ulimits"] == {"core": 0, "nofile": int(HARDENED["LimitNOFILE"])}
     assert str(service["pids_limit"]) == HARDENED["TasksMax"]
-    from incrowd.collection.service import STOP_SECONDS
+    from incrowd.collection.serving import STOP_SECONDS
 
     assert int(service["stop_grace_period"].rstrip("s")) > STOP_SECONDS
 

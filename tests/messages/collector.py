@@ -144,7 +144,9 @@ def two_at_once(folder):
 
 
 def stopped(folder):
-    service = app._Service(CollectorPlaces(folder), INVITED, RECEIVER, CollectorSettings(), system)
+    service = app.ReleaseDesk(
+        CollectorPlaces(folder), INVITED, RECEIVER, CollectorSettings(), system
+    )
     service.stopping = True
     service.go_on(1)
 

@@ -64,7 +64,7 @@ def changed_release(folder):
 
 
 def stopped(folder):
-    desk = app._Desk(settings_in(folder), BUNDLE, system, lambda *_: False)
+    desk = app.BatchDesk(settings_in(folder), BUNDLE, system, lambda *_: False)
     desk.stopping = True
     desk.go_on()
 

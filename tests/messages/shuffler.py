@@ -17,7 +17,7 @@ from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import Secrets, database_errors, load_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.protocol.bundle import as_time
-from incrowd.collection.service import listening
+from incrowd.collection.serving import listening
 from incrowd.collection.settings import (
     FirstMixerSettings,
     ShufflerSettings,

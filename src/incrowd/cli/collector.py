@@ -9,6 +9,7 @@ import typer
 
 from incrowd.cli.console import print_findings, print_json, say
 from incrowd.cli.later import CommandGroup
+from incrowd.cli.mixing import run_service
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
@@ -86,7 +87,6 @@ def run(
     from incrowd.collection.collector.places import CollectorPlaces, load_private
     from incrowd.collection.folders import exclusive
     from incrowd.collection.machine import protect, system
-    from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.settings import CollectorSettings, load_settings
 
     places, settings = CollectorPlaces(folder), load_settings(CollectorSettings, folder)
@@ -97,16 +97,9 @@ def run(
     protect()
     # Nothing here may refer to the private key: the service forgets it when everything is open.
     service = application(folder, collected, load_private(places.private, collected), settings)
-    log_discreetly("incrowd.collector")
-    with (
-        exclusive(folder, "collector"),
-        listening("collector", settings.host, settings.port) as door,
-    ):
-        host, port = door.getsockname()[:2]
-        lines = [f"bundle {collected.digest.hex()}; listening on {host}, port {port}"]
-        if settings.token:
-            lines.append(f"dashboard at {DASHBOARD}; it asks for the token")
-        serve(service, door, lambda: say("\n".join(lines)))
+    lines = [f"dashboard at {DASHBOARD}; it asks for the token"] if settings.token else []
+    with exclusive(folder, "collector"):
+        run_service(settings, collected, service, *lines)
 
 
 @app.command()

@@ -115,7 +115,7 @@ def run(folder: InviterFolder) -> None:
     from incrowd.collection.settings import InviterSettings, load_settings
 
     settings = load_settings(InviterSettings, folder)
-    run_with_store("inviter", settings, open_store, lambda store: application(store, settings))
+    run_with_store(settings, open_store, lambda store: application(store, settings))
 
 
 @app.command()

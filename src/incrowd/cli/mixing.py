@@ -1,4 +1,4 @@
-"""What the commands of the services that devices send to share."""
+"""What the commands of services share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from incrowd.collection.inviter.store import InviterStore
     from incrowd.collection.mixer.store.store import Store
-    from incrowd.collection.settings import MixerSettings, StoreSettings
+    from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.collection.settings import MixerSettings, ServiceSettings, StoreSettings
 
 AnySettings = TypeVar("AnySettings", bound="StoreSettings")
 AnyStore = TypeVar("AnyStore", bound="Store | InviterStore")
@@ -27,26 +28,33 @@ BundleFile = Annotated[
 ]
 
 
+def run_service(
+    settings: ServiceSettings, bundle: Bundle, application: Starlette, *lines: str
+) -> None:
+    """Serve until stopped. lines: printed when the service listens, after where it does."""
+    from incrowd.collection.serving import listening, log_discreetly, serve
+
+    log_discreetly()
+    with listening(settings.command, settings.host, settings.port) as door:
+        host, port = door.getsockname()[:2]
+        place = f"bundle {bundle.digest.hex()}; listening on {host}, port {port}"
+        serve(application, door, lambda: say("\n".join([place, *lines])))
+
+
 def run_with_store(
-    name: str,
     settings: AnySettings,
     open_store: Callable[[AnySettings], AnyStore],
     application: Callable[[AnyStore], Starlette],
 ) -> None:
-    """Run a service until it is stopped. name: of the service. application: serves its store."""
+    """Run a service that stores what devices send, until it is stopped."""
     from incrowd.collection.machine import protect
     from incrowd.collection.protocol.bundle import as_time
-    from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.steady import waiting
 
     protect()
-    log_discreetly()
     store = open_store(settings)
-    with listening(name, settings.host, settings.port) as door:
-        host, port = door.getsockname()[:2]
-        lines = [f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"]
-        lines += waiting(settings.clock_file, as_time(store.bundle.closes))
-        serve(application(store), door, lambda: say("\n".join(lines)))
+    lines = waiting(settings.clock_file, as_time(store.bundle.closes))
+    run_service(settings, store.bundle, application(store), *lines)
     store.engine.dispose()
 
 
@@ -58,7 +66,7 @@ def run_mixer(settings: MixerSettings) -> None:
     def served(store: Store) -> Starlette:
         return application(store, store.bundle, settings)
 
-    run_with_store(settings.command, settings, open_store, served)
+    run_with_store(settings, open_store, served)
 
 
 def check_mixer(settings: MixerSettings, json: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from incrowd.cli.console import print_findings, print_json, say
 from incrowd.cli.later import CommandGroup
-from incrowd.cli.mixing import BundleFile
+from incrowd.cli.mixing import BundleFile, run_service
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
@@ -84,18 +84,13 @@ def run(
     from incrowd.collection.machine import protect, system
     from incrowd.collection.mixer.second.app import application
     from incrowd.collection.mixer.second.keeper import SERVICE, keep_bundle
-    from incrowd.collection.service import listening, log_discreetly, serve
     from incrowd.collection.settings import SecondMixerSettings, load_settings
 
     settings = load_settings(SecondMixerSettings, folder)
     collected = keep_bundle(settings, bundle, system())
     protect()
-    log_discreetly()
-    address = settings.host, settings.port
-    with exclusive(folder, SERVICE), listening(SERVICE, *address) as door:
-        host, port = door.getsockname()[:2]
-        text = f"bundle {collected.digest.hex()}; listening on {host}, port {port}"
-        serve(application(settings, collected), door, lambda: say(text))
+    with exclusive(folder, SERVICE):
+        run_service(settings, collected, application(settings, collected))
 
 
 @app.command()

@@ -6,44 +6,72 @@ import asyncio
 import errno
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
+from incrowd.collection.answering import OCTETS, answer, is_octets
 from incrowd.collection.protocol.problem import KINDS, ProblemKind, kind_of
-from incrowd.collection.seldom import SeldomLog
-from incrowd.collection.service import OCTETS, answer, is_octets
-from incrowd.collection.steps import STORING, ServiceSteps
+from incrowd.collection.service import CollectionService
+from incrowd.collection.steps import KEYS, STORING, ServiceSteps
 from incrowd.collection.taking import Taking
-from incrowd.errors import ProtocolError
+from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
+from incrowd.files import check_room
 
 RETRY_AFTER = 60  # seconds
+PROBE_BYTES = 1 << 16  # that must be free for what arrives
 
 
-@dataclass
-class Arriving:
-    """Statements that services send, stored as they arrive.
+class Arriving(CollectionService):
+    """A service that takes what another one signed, as it arrives, and opens it later.
 
-    piece_seconds: the longest pause while one arrives. log: for refusals. steps: note failures.
-    stored: called when one is stored, or was before. note: called after one was refused. refused:
-    how many, by kind.
+    steps, pause: as for every service. piece_seconds: the longest pause while something arrives.
+    root: the folder that it is stored in. refused: how much was refused, by kind.
     """
 
-    piece_seconds: float
-    log: logging.Logger
-    steps: ServiceSteps
-    stored: Callable[[], object] = lambda: None
-    note: Callable[[ProblemKind], object] = lambda kind: None
-    refused: Counter[str] = field(default_factory=Counter)
+    opened: ClassVar[str]  # what is opened, in messages
+    name: ClassVar[str]  # of the service, in messages
 
-    def __post_init__(self) -> None:
-        """Log seldom, since anybody can send something that is refused."""
-        self.seldom = SeldomLog(self.log)
+    def __init__(self, steps: ServiceSteps, pause: float, piece_seconds: float, root: Path) -> None:
+        super().__init__(steps, pause)
+        self.piece_seconds, self.root = piece_seconds, root
+        self.refused = Counter[str]()
 
-    async def receive(self, request: Request, taking: Taking[Any]) -> Response:
+    def check_keys(self) -> None:
+        """Raise UsageError unless what arrives can be opened, also after a restart."""
+        raise NotImplementedError
+
+    def note(self, kind: ProblemKind) -> None:
+        """Called after something was refused."""
+
+    def go_on(self, _: int = 0) -> None:
+        """Called between two pieces that are opened. Raises ReportsError if the service stops."""
+        if self.stopping:
+            what, problem = self.opened, InWords("was only partly opened")
+            allowed = f"start the {self.name} again; it then opens the {what} from the beginning"
+            raise ReportsError.of(what, problem, allowed)
+
+    def probes(self) -> Mapping[str, Callable[[], object]]:
+        """Return what is tried when somebody asks whether the service is ready, by step."""
+        return {KEYS: self.check_keys, STORING: lambda: check_room(self.root, PROBE_BYTES)}
+
+    async def take_to_open(self, request: Request, taking: Taking[Any]) -> Response:
+        """Store what is to be opened, unless it could not be: its sender deletes its own then."""
+        if not await asyncio.to_thread(self._has_keys):
+            return answer(KINDS["fault"])
+        return await self.take(request, taking)
+
+    def _has_keys(self) -> bool:
+        with suppress(UsageError), self.steps(KEYS):
+            self.check_keys()
+            return True
+        return False
+
+    async def take(self, request: Request, taking: Taking[Any]) -> Response:
         """Store a statement, with what follows it, as it arrives; answer its acknowledgment."""
         headers = dict(request.headers.raw)
         if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
@@ -58,7 +86,7 @@ class Arriving:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             self.steps.fail(STORING, error)
             return _answer(KINDS["full" if full else "fault"])
-        self.stored()
+        self.wake()
         return PlainTextResponse(acknowledged)
 
     async def _taken(self, request: Request, taking: Taking[Any]) -> str:
@@ -71,7 +99,7 @@ class Arriving:
         kind = kind_of(error)
         self.refused[kind.name] += 1
         await asyncio.to_thread(self.note, kind)
-        self.seldom(logging.WARNING, kind.name, f"refused: {error}")
+        self.log(logging.WARNING, kind.name, f"refused: {error}")
         return _answer(kind, str(error))
 
 

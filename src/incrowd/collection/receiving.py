@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
-from prometheus_client.core import Metric
-from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
+from incrowd.collection.answering import answer, is_octets
 from incrowd.collection.folders import check_exists
 from incrowd.collection.mixer.store.keys import BusyError, FullError, Secrets, StoreError
-from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.problem import KINDS, ProblemKind
-from incrowd.collection.seldom import SeldomLog
-from incrowd.collection.service import METRICS_TYPE, answer, exposition, is_octets
+from incrowd.collection.service import CollectionService
 from incrowd.collection.settings import StoreSettings
 from incrowd.collection.steady import TimedClock
-from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, ServiceSteps, log_text
-from incrowd.errors import ProtocolError, UsageError
+from incrowd.collection.steps import KEYS, STORING, ServiceSteps
+from incrowd.errors import UsageError
 
 SUCCESSES = range(200, 300)
 # A survey page may be on any host: responses do not depend on the origin, and cookies are ignored.
@@ -38,7 +34,6 @@ ANY_PAGE: dict[str, Any] = {
 }
 OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every response
 UNCONFIRMED_RETRY = 60  # seconds, while the clock may be wrong
-Handler = Callable[[Request], Awaitable[Response]]
 Act = Callable[[bytes], Awaitable[Response]]
 
 
@@ -51,8 +46,19 @@ class CheckedStore(Protocol):
         """Raise StoreError unless it can store this many bytes."""
 
 
-class Receiving:
-    """Receives bodies of one length, as many at a time as fit into the memory of its settings."""
+class ScheduledWork(Protocol):
+    """The scheduled work of a service, and its steps."""
+
+    steps: ServiceSteps
+
+    def look(self) -> None:
+        """Do all the work that is due. Raises UsageError if another process is doing it."""
+
+
+class Receiving(CollectionService):
+    """A service that receives bodies of one length, as many at a time as fit into its memory."""
+
+    needed = STORING, KEYS
 
     def __init__(
         self,
@@ -61,12 +67,12 @@ class Receiving:
         settings: StoreSettings,
         length: int,
         clock: TimedClock,
-        steps: ServiceSteps,
+        keeper: ScheduledWork,
     ) -> None:
-        self.steps = steps
+        super().__init__(keeper.steps, settings.pause)
+        self.keeper = keeper
         self.store, self.bundle, self.settings, self.length = store, bundle, settings, length
         self.clock, self._closes = clock, as_time(bundle.closes)
-        self.log = SeldomLog(LOG)
         self._announced = str(length).encode()
         self._room = max(1, settings.memory // length)
 
@@ -90,9 +96,9 @@ class Receiving:
                 self.steps.succeed(STORING)
             return response
         except StoreError as error:  # the key may have been destroyed while the body waited
-            return answer(over) if self.store.secrets is None else self._refusal(error)
+            return answer(over) if self.store.secrets is None else self.refusal(error)
         except Exception as error:
-            return self._refusal(error)
+            return self.refusal(error)
         finally:
             self._room += 1
 
@@ -133,79 +139,24 @@ class Receiving:
         """Return the bundle, whose digest is pinned by the link."""
         return Response(self.bundle.encoded, media_type="application/json")
 
-    async def health(self, _: Request) -> Response:
-        """Report that the process runs."""
-        return Response("ok\n", media_type="text/plain")
+    def look(self) -> None:
+        """Do all the work that is due."""
+        with suppress(UsageError):  # another process does it
+            self.keeper.look()
 
-    async def ready(self, _: Request) -> Response:
-        """Report whether the store can take what a device sends, and the keys exist; 503 if not."""
-        try:
-            await asyncio.to_thread(self._check)
-        except (StoreError, UsageError):
-            return Response("no\n", 503, media_type="text/plain")
-        return Response("ready\n", media_type="text/plain")
+    def probes(self) -> Mapping[str, Callable[[], object]]:
+        """Return what is tried when somebody asks whether the service is ready, by step."""
+        private = self.settings.private_files if self.store.secrets else ()
+        return {
+            STORING: lambda: self.store.check(self.length),
+            KEYS: lambda: check_exists(*private),
+        }
 
-    def _check(self) -> None:
-        with self.steps(STORING):
-            self.store.check(self.length)
-        with self.steps(KEYS):
-            check_exists(*(self.settings.private_files if self.store.secrets else ()))
-
-    async def metrics(self, _: Request) -> Response:
-        """Return metrics for Prometheus; none of them changes with a single request."""
-        text = await asyncio.to_thread(lambda: exposition(self._metrics()))
-        return Response(text, media_type=METRICS_TYPE)
-
-    def _metrics(self) -> Iterator[Metric]:
-        yield from self.steps.metrics()
-
-    def guarded(self, handler: Handler) -> Handler:
-        """Return a handler that turns every error into a response and never logs a traceback."""
-
-        async def guarded(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except Exception as error:
-                return self._refusal(error)
-
-        return guarded
-
-    def _refusal(self, error: Exception) -> Response:
+    def refusal(self, error: Exception) -> Response:
         """Return the response to an error; those that are not the sender's are logged, seldom."""
-        if isinstance(error, ProtocolError):
-            return answer(problem.kind_of(error))
         if isinstance(error, BusyError):
             return answer(KINDS["busy"])
         if isinstance(error, StoreError):
             self.steps.fail(STORING, error)
             return answer(KINDS["full" if isinstance(error, FullError) else "fault"])
-        text = f"a request failed: {log_text(error)}"
-        self.log(logging.ERROR, type(error).__name__, text)
-        return answer(KINDS["fault"])
-
-
-def working(
-    look: Callable[[], None], steps: ServiceSteps, pause: float, close: Callable[[], None]
-) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return a service's lifespan, in which the work that is due is done again and again.
-
-    look: does it. steps: log why it fails. pause: seconds between two calls. close: called at the
-    end.
-    """
-
-    @asynccontextmanager
-    async def running(_: Starlette) -> AsyncIterator[None]:
-        looking = asyncio.create_task(_look(look, steps, pause))
-        yield
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
-        close()
-
-    return running
-
-
-async def _look(look: Callable[[], None], steps: ServiceSteps, pause: float) -> None:
-    while True:
-        with suppress(Exception), steps(WORKING), suppress(UsageError):  # another process does it
-            await asyncio.to_thread(look)
-        await asyncio.sleep(pause)
+        return super().refusal(error)

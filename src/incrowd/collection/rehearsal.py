@@ -26,6 +26,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from incrowd.collection.answering import answer, no_such
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.collector.places import BUNDLE, RECEIPT
@@ -56,7 +57,7 @@ from incrowd.collection.protocol.blind import SIGNATURE_BYTES
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, least_reserve
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import code_field
-from incrowd.collection.service import answer, no_such, serve
+from incrowd.collection.serving import serve
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import webbrowser
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-import uvicorn
-
-from incrowd.collection.service import listening
+from incrowd.collection.serving import listening, serve
 from incrowd.studio.access import SessionKeys
 from incrowd.studio.app import application
 from incrowd.studio.pages import Studio
@@ -20,6 +17,7 @@ from incrowd.studio.work import Jobs
 
 PLANNING = "incrowd.planner.outlook"
 LOOPBACK = "127.0.0.1"
+PATIENCE = 1  # seconds for requests in progress when the studio stops
 
 
 def run(
@@ -41,23 +39,4 @@ def run(
         threading.Thread(target=webbrowser.open, args=(keys.address,), daemon=True).start()
     projects = Projects(folder)
     projects.sweep()
-    serve(Studio(projects, Jobs()), keys, door)
-
-
-def serve(studio: Studio, keys: SessionKeys, door: socket.socket) -> None:
-    """Serve until the process is interrupted."""
-    config = uvicorn.Config(
-        application(studio, keys),
-        access_log=False,
-        log_level="error",
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=1,
-        ws="none",
-    )
-    server = uvicorn.Server(config)
-    try:
-        server.run([door])
-    except KeyboardInterrupt:
-        if not server.started:
-            raise
+    serve(application(Studio(projects, Jobs()), keys), door, patience=PATIENCE)

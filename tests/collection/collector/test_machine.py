@@ -134,8 +134,8 @@ def test_opening_stops_between_two_pieces_and_leaves_nothing(keyed, sealed, monk
         time.sleep(0.02)
         right(self, number)
 
-    right = app._Service.go_on
-    monkeypatch.setattr(app._Service, "go_on", slowly)
+    right = app.ReleaseDesk.go_on
+    monkeypatch.setattr(app.ReleaseDesk, "go_on", slowly)
     taken(keyed, release(sealed))
 
     async def conversation():

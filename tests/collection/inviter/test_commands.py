@@ -164,8 +164,8 @@ def test_run_listens_with_the_settings_of_its_folder(made, monkeypatch):
     folder, _ = made
     served = []
     monkeypatch.setattr("incrowd.collection.machine.protect", lambda: None)
-    monkeypatch.setattr("incrowd.collection.service.log_discreetly", lambda: None)
-    monkeypatch.setattr("incrowd.collection.service.serve", lambda *given: served.append(given))
+    monkeypatch.setattr("incrowd.collection.serving.log_discreetly", lambda: None)
+    monkeypatch.setattr("incrowd.collection.serving.serve", lambda *given: served.append(given))
     monkeypatch.setenv("INCROWD_INVITER_PORT", "0")
     found = CliRunner().invoke(app, ["inviter", "run", str(folder)], catch_exceptions=False)
     ((service, _, announce),) = served

@@ -6,8 +6,8 @@ import threading
 
 import uvicorn
 
+from incrowd.collection.connections import Impatient
 from incrowd.collection.protocol.upload import upload_length
-from incrowd.collection.service import Impatient
 from tests.oracles.mixing import (
     INVITED,
     MERGED,

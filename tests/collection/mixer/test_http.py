@@ -12,8 +12,8 @@ import time
 import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from incrowd.collection import service
-from incrowd.collection.service import HEAD_BYTES
+from incrowd.collection import connections
+from incrowd.collection.connections import HEAD_BYTES
 from tests.collection.mixer.conftest import BYTES, HEAD, INVITED, LENGTH, START, served, upload
 
 GET = b"GET /health HTTP/1.1\r\nHost: s\r\n"
@@ -139,7 +139,7 @@ def is_ended(line, patience):
 
 @pytest.fixture
 def hurried(tmp_path, monkeypatch):
-    monkeypatch.setattr(service, "WRITE_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 0.3)
     with served(tmp_path) as port:
         yield port
 
@@ -158,7 +158,7 @@ def test_uvicorn_alone_would_wait_for_ever_for_a_reader(tmp_path):
 
 def test_who_reads_slowly_gets_the_whole_answer(hurried, monkeypatch):
     """For longer than the time in which something has to be read."""
-    monkeypatch.setattr(service, "WRITE_BYTES", 1)
+    monkeypatch.setattr(connections, "WRITE_BYTES", 1)
     with asked(hurried, MANY * 200) as line:
         line.settimeout(5)
         heard, begun = b"", time.monotonic()
@@ -244,11 +244,11 @@ def test_uvicorn_alone_would_write_lines(tmp_path, caplog):
 def test_the_log_names_no_files(tmp_path):
     """A command notes the files that it writes; a service must not: "removed store.key"."""
     program = (
-        "import logging; from incrowd.collection.service import log_discreetly as discreetly\n"
-        "discreetly('incrowd.shuffler'); logging.getLogger('incrowd.files').setLevel('INFO')\n"
+        "import logging; from incrowd.collection.serving import log_discreetly\n"
+        "log_discreetly(); logging.getLogger('incrowd.files').setLevel('INFO')\n"
         "logging.getLogger('incrowd.files').info('removed store.key')\n"
         "logging.getLogger('incrowd.files').warning('full')\n"
-        "logging.getLogger('incrowd.shuffler').info('listening')"
+        "logging.getLogger('incrowd.service').info('closed')"
     )
     lines = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr
-    assert lines == "WARNING incrowd.files: full\nINFO incrowd.shuffler: listening\n"
+    assert lines == "WARNING incrowd.files: full\nINFO incrowd.service: closed\n"

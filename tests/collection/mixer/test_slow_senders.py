@@ -7,7 +7,7 @@ import time
 import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from incrowd.collection import service
+from incrowd.collection import connections
 from tests.collection.mixer.conftest import BYTES, HEAD, INVITED, LENGTH, START, served, upload
 
 SECONDS = 0.2
@@ -16,7 +16,7 @@ SECONDS = 0.2
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
     patch = pytest.MonkeyPatch()
-    patch.setattr(service, "HEAD_SECONDS", SECONDS)
+    patch.setattr(connections, "HEAD_SECONDS", SECONDS)
     with served(tmp_path_factory.mktemp("s"), body_seconds=SECONDS) as found:
         yield found
     patch.undo()

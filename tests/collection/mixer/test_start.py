@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import pytest
 from starlette.applications import Starlette
 
-from incrowd.collection import service
+from incrowd.collection import serving
 from incrowd.collection.mixer import setup
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.plans.slots import slots
@@ -25,8 +25,8 @@ START = """
 import json, sys
 from pathlib import Path
 from incrowd.cli import shuffler
-from incrowd.collection import service
-service.serve = lambda *started: None
+from incrowd.collection import serving
+serving.serve = lambda *started: None
 shuffler.run(Path(sys.argv[1]))
 json.dump(sorted(sys.modules), sys.stdout)
 """
@@ -60,7 +60,7 @@ def test_a_shuffler_that_starts_loads_nothing_slow(tmp_path, cells):
 def test_a_service_that_is_stopped_as_soon_as_it_listens_ends_without_an_error(monkeypatch, wrong):
     """The wrong one says that it listens before it handles signals."""
 
-    class Early(service.Server):
+    class Early(serving.Server):
         def run(self, sockets):
             self.announce()
             super().run(sockets)
@@ -69,12 +69,12 @@ def test_a_service_that_is_stopped_as_soon_as_it_listens_ends_without_an_error(m
         signal.raise_signal(signal.SIGTERM)
 
     if wrong:
-        monkeypatch.setattr(service, "Server", Early)
-    monkeypatch.setattr(service, "collect_garbage_seldom", lambda: None)
+        monkeypatch.setattr(serving, "Server", Early)
+    monkeypatch.setattr(serving, "collect_garbage_seldom", lambda: None)
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as the commands do
     expected = pytest.raises(SystemExit) if wrong else nullcontext()
     try:
-        with expected, service.listening("shuffler", "127.0.0.1", 0) as door:
-            service.serve(Starlette(), door, stop)
+        with expected, serving.listening("shuffler", "127.0.0.1", 0) as door:
+            serving.serve(Starlette(), door, stop)
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -9,23 +9,22 @@ import asyncio
 import base64
 import hashlib
 import hmac
-import logging
 import re
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from incrowd.collection.answering import answer
 from incrowd.collection.collector.progress import CollectorProgress, Gate, main_part
 from incrowd.collection.protocol.problem import KINDS
-from incrowd.collection.receiving import Handler
-from incrowd.collection.service import answer
+from incrowd.collection.service import RequestHandler
+from incrowd.collection.steps import LOG
 from incrowd.errors import IncrowdError
 from incrowd.presentation.shell import rendered
 
 PATH = "/dashboard"
 _INLINE = re.compile(r"<(style|script)[^>]*>(.*?)</\1>", re.DOTALL)
-_log = logging.getLogger("incrowd.collector")
 
 
 class Dashboard:
@@ -60,7 +59,7 @@ class Dashboard:
             return answer(KINDS["no-resource"])
         return HTMLResponse(main_part(html), headers=self.headers)
 
-    def _authorized(self, handler: Handler) -> Handler:
+    def _authorized(self, handler: RequestHandler) -> RequestHandler:
         """Return a handler that requires the token and responds to errors without a traceback."""
 
         async def authorized(request: Request) -> Response:
@@ -69,7 +68,7 @@ class Dashboard:
             try:
                 return await handler(request)
             except (IncrowdError, OSError) as error:
-                _log.error("the dashboard cannot show the collection: %s", error)
+                LOG.error("the dashboard cannot show the collection: %s", error)
                 return answer(KINDS["fault"])
 
         return authorized

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from incrowd.collection.answering import OCTETS, answer
 from incrowd.collection.delivery import Courier, courier
 from incrowd.collection.grouping import Grouped
 from incrowd.collection.inviter.keeper import INVITATIONS, InviterKeeper
@@ -23,11 +22,9 @@ from incrowd.collection.machine import cores
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import TokenRequest, request_length
-from incrowd.collection.receiving import ANY_PAGE, Receiving, working
-from incrowd.collection.service import OCTETS, answer, no_such
+from incrowd.collection.receiving import ANY_PAGE, Receiving
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
-from incrowd.collection.steps import ServiceSteps
 
 MOST = 1000  # requests in one transaction
 
@@ -46,19 +43,9 @@ def application(
     clock = clock or SteadyClock(settings.clock_file)
     deliver = deliver or courier(store.bundle.collector_address + INVITATIONS)
     keeper = InviterKeeper(store, settings, clock, deliver)
-    desk = TokenDesk(store, settings, clock, keeper.steps)
-    app = Starlette(
-        routes=[
-            Route("/tokens", desk.guarded(desk.tokens), methods=["POST"]),
-            Route("/bundle", desk.guarded(desk.show_bundle), methods=["GET"]),
-            Route("/health", desk.guarded(desk.health), methods=["GET"]),
-            Route("/ready", desk.guarded(desk.ready), methods=["GET"]),
-            Route("/metrics", desk.guarded(desk.metrics), methods=["GET"]),
-        ],
-        middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
-        exception_handlers={HTTPException: no_such},
-        lifespan=working(keeper.look, keeper.steps, settings.pause, desk.close),
-    )
+    desk = TokenDesk(store, settings, clock, keeper)
+    routes = desk.route("/tokens", desk.tokens, "POST"), desk.route("/bundle", desk.show_bundle)
+    app = Starlette(middleware=[Middleware(CORSMiddleware, **ANY_PAGE)], **desk.parts(*routes))
     app.state.keeper = keeper
     return app
 
@@ -69,9 +56,14 @@ class TokenDesk(Receiving):
     store: InviterStore
 
     def __init__(
-        self, store: InviterStore, settings: InviterSettings, clock: TimedClock, steps: ServiceSteps
+        self,
+        store: InviterStore,
+        settings: InviterSettings,
+        clock: TimedClock,
+        keeper: InviterKeeper,
     ) -> None:
-        super().__init__(store, store.bundle, settings, request_length(store.bundle), clock, steps)
+        length = request_length(store.bundle)
+        super().__init__(store, store.bundle, settings, length, clock, keeper)
         self.grouped = Grouped(store.take, MOST)
         self._signers = ThreadPoolExecutor(cores(), "incrowd-signer")
 

@@ -13,14 +13,13 @@ from typing import Any
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from incrowd.collection.answering import answer
 from incrowd.collection.delivery import Courier, courier
 from incrowd.collection.grouping import Grouped
 from incrowd.collection.machine import Clock
@@ -32,11 +31,9 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.tokens import has_entry
 from incrowd.collection.protocol.upload import Upload, parse_upload, upload_length
-from incrowd.collection.receiving import ANY_PAGE, OPEN_TO_PAGES, Receiving, working
-from incrowd.collection.service import answer, no_such
+from incrowd.collection.receiving import ANY_PAGE, OPEN_TO_PAGES, Receiving
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import SteadyClock, TimedClock
-from incrowd.collection.steps import ServiceSteps
 
 # Published during a collection: so little that no number shows who sent when.
 
@@ -99,20 +96,9 @@ def application(
     """
     clock = clock or SteadyClock(settings.clock_file)
     keeper = Keeper(store, settings, clock, deliver or courier(onward(bundle).address))
-    desk = MixerDesk(store, bundle, settings, clock, keeper.steps)
-    app = Mixer(
-        desk,
-        routes=[
-            Route("/bundle", desk.guarded(desk.show_bundle), methods=["GET"]),
-            Route("/count", desk.guarded(desk.count), methods=["GET"]),
-            Route("/metrics", desk.guarded(desk.metrics), methods=["GET"]),
-            Route("/health", desk.guarded(desk.health), methods=["GET"]),
-            Route("/ready", desk.guarded(desk.ready), methods=["GET"]),
-        ],
-        middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
-        exception_handlers={HTTPException: no_such},
-        lifespan=working(keeper.look, keeper.steps, settings.pause, desk.grouped.close),
-    )
+    desk = MixerDesk(store, bundle, settings, clock, keeper)
+    routes = desk.route("/bundle", desk.show_bundle), desk.route("/count", desk.count)
+    app = Mixer(desk, middleware=[Middleware(CORSMiddleware, **ANY_PAGE)], **desk.parts(*routes))
     app.state.keeper = keeper
     return app
 
@@ -147,9 +133,9 @@ class MixerDesk(Receiving):
         bundle: Bundle,
         settings: MixerSettings,
         clock: TimedClock,
-        steps: ServiceSteps,
+        keeper: Keeper,
     ) -> None:
-        super().__init__(store, bundle, settings, upload_length(bundle), clock, steps)
+        super().__init__(store, bundle, settings, upload_length(bundle), clock, keeper)
         self.counted = StrataCounts(store, clock)
         self.grouped = Grouped(store.take, max(1, MOST_ROWS // bundle.places))
 
@@ -196,6 +182,10 @@ class MixerDesk(Receiving):
         names = self.bundle.strata
         return JSONResponse({"people": {names[at]: people for at, people in counts.items()}})
 
-    def _metrics(self) -> Iterator[Metric]:
-        yield from self.counted.metrics()
-        yield from super()._metrics()
+    def measured(self) -> Iterator[Metric]:
+        """Yield the metrics of the strata."""
+        return self.counted.metrics()
+
+    def close(self) -> None:
+        """Wait for the writer to finish."""
+        self.grouped.close()
