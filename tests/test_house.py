@@ -218,7 +218,6 @@ ENTRY_POINT = {
 }
 ORACLES = {  # what tests of other things need: exact small cases, a release as a whole
     "incrowd.accountant.enumeration.enumerate_one",
-    "incrowd.collection.protocol.release.parse_release",
 }
 CALLED_BY_FRAMEWORKS = {"command", "callback", "register", "validator", "serializer"}
 

@@ -12,7 +12,7 @@ from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, MOST_SLOTS, Bundle
 from incrowd.collection.protocol.plaintext import DUMMY, Shape, filled
-from incrowd.collection.protocol.release import Header, parse_release
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X25519, X_WING, KeyConfiguration, PrivateKey, unseal
 from incrowd.collection.protocol.signed import Signed, check_body, sign
 from incrowd.collection.protocol.upload import (
@@ -26,6 +26,7 @@ from incrowd.plans.digests import canonical
 from tests.messages.shared import YESNO, survey
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import INVITED, OPEN, RECEIVER, SHUFFLER, VECTORS
+from tests.oracles.releases import parse_release
 
 
 def vectors(name):

@@ -14,13 +14,13 @@ from incrowd.collection.mixer import app, setup
 from incrowd.collection.protocol.blind import encode
 from incrowd.collection.protocol.bundle import MixersBundle, as_time
 from incrowd.collection.protocol.mixing import Batch
-from incrowd.collection.protocol.release import parse_release
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.upload import NO_CODE, Upload, new_code
 from incrowd.collection.settings import FirstMixerSettings, ShufflerSettings
 from incrowd.collection.steady import CertainClock
 from tests.oracles import make_vectors, mixers
 from tests.oracles.make_vectors import SHUFFLER
+from tests.oracles.releases import parse_release
 
 INVITED = make_vectors.bundle(strata=("north", "south"), wanted=30)
 MERGED = make_vectors.bundle(strata=("north", "south"), small_strata="merge", codes=False)

@@ -3,7 +3,7 @@
 import hashlib
 
 from incrowd.collection.protocol.release import Header
-from incrowd.collection.protocol.signed import sign
+from incrowd.collection.protocol.signed import Signed, check_body, sign
 from incrowd.plans.claims import ClaimedRelease, Claims
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import INVITED, PEOPLE, SHUFFLER, seal
@@ -23,6 +23,15 @@ def stated_release(name="a release", people=2000, strata=(0,), **changes):
 
 
 # --- on the wire ---------------------------------------------------------------------------------
+
+
+def parse_release(data, bundle):
+    """The signed header and the sealed reports of a whole release, in their order, checked."""
+    signed, start = Signed.parse(Header, data)
+    signed.check(bundle)
+    body, size = data[start:], bundle.sealed_length
+    check_body(signed.header, bundle, len(body), hashlib.sha256(body).digest())
+    return signed, tuple(body[at : at + size] for at in range(0, len(body), size))
 
 
 def header_of(sealed, bundle=INVITED, **changes):

@@ -19,12 +19,13 @@ import pytest
 from incrowd.collection.delivery import acknowledgement
 from incrowd.collection.mixer import setup
 from incrowd.collection.protocol.bundle import TIME
-from incrowd.collection.protocol.release import Header, parse_release
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import ShufflerSettings
 from tests.collection.mixer.conftest import OCTETS, upload
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
+from tests.oracles.releases import parse_release
 
 WANTED = 40
 DEVICES = 6  # at once

@@ -15,7 +15,7 @@ import incrowd
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import as_time, least_reserve
 from incrowd.collection.protocol.plaintext import Shape, filled
-from incrowd.collection.protocol.release import Header, parse_release
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, seal, unseal
 from incrowd.collection.protocol.signed import Signed, check_body, sign
 from incrowd.collection.protocol.upload import code_field, new_code, sealed_upload, upload_length
@@ -24,6 +24,7 @@ from incrowd.plans.slots import slots
 from tests.collection.protocol.conftest import INVITED, OPEN, vectors
 from tests.conftest import examples
 from tests.oracles import make_vectors, wire
+from tests.oracles.releases import parse_release
 
 RECEIVER = PrivateKey(X25519, bytes.fromhex(vectors("keys")["collector"]["private"]))
 CODE = vectors("keys")["code"]["text"]

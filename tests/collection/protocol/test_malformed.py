@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link, checked_address, is_short_of, short
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.protocol.release import Header, parse_release
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, unseal
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.upload import check_code, code_field, parse_upload
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from tests.collection.protocol.conftest import INVITED, vectors
+from tests.oracles.releases import parse_release
 
 PRIVATE = PrivateKey(X25519, bytes.fromhex(vectors("keys")["collector"]["private"]))
 UPLOAD = bytes.fromhex(vectors("uploads")["right"][0]["bytes"])

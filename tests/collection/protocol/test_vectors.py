@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import Bundle, ShufflerBundle
-from incrowd.collection.protocol.release import Header, parse_release
+from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, info, unseal
 from incrowd.collection.protocol.signed import Signed, prove_cheating
 from incrowd.collection.protocol.upload import check_code, new_code, parse_upload, upload_length
@@ -22,6 +22,7 @@ from incrowd.plans import CellsMessage, Plan
 from incrowd.survey import Amount
 from tests.collection.protocol.conftest import INVITED, OPEN, vectors
 from tests.oracles import make_vectors, wire
+from tests.oracles.releases import parse_release
 
 hexed = bytes.fromhex
 BY_DIGEST = {each.digest.hex(): each for each in (INVITED, OPEN)}

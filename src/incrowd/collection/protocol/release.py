@@ -7,7 +7,6 @@ strata in ascending order (2 each). The signature covers a domain prefix and the
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +14,7 @@ from typing import ClassVar
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from incrowd.collection.protocol.bundle import DIGEST_BYTES, Bundle, ShufflerBundle
-from incrowd.collection.protocol.signed import Signed, Statement, check_body, too_short
+from incrowd.collection.protocol.signed import Statement, too_short
 from incrowd.errors import InWords, ProtocolError
 
 START = struct.Struct(f">{DIGEST_BYTES}sQQQQ{DIGEST_BYTES}sH")
@@ -106,20 +105,6 @@ class Header(Statement):
             ("reports", self.reports, self.people * bundle.places),
             ("strata", _listed(self.strata), _listed(sorted_strata or (0,))),
         ]
-
-
-def parse_release(data: bytes, bundle: Bundle) -> tuple[Signed[Header], tuple[bytes, ...]]:
-    """Parse a whole release: its signed header and its sealed reports, in their order.
-
-    Raises ProtocolError unless signature, header and body match the bundle. Large releases are
-    read in pieces, with `Signed.parse`, `Signed.check` and `check_body`.
-    """
-    signed, start = Signed.parse(Header, data)
-    signed.check(bundle)
-    body = data[start:]
-    check_body(signed.header, bundle, len(body), hashlib.sha256(body).digest())
-    size = bundle.sealed_length
-    return signed, tuple(body[at : at + size] for at in range(0, len(body), size))
 
 
 def _listed(strata: tuple[int, ...]) -> str:
