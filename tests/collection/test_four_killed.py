@@ -74,7 +74,7 @@ def inviter(start, folder, port, kills, seed):
     }
     service.start_and_wait()
     asked = at_once(lambda who: service.until_answered("/tokens", pending[who].request), pending)
-    service.killed_often(kills, seed)
+    service.killed_often(kills, seed, before=lambda: len(got(asked.results)) > PEOPLE // 4)
     answers = asked()
     service.eventually(lambda: len(peer.heard) > 1)
     service.eventually(lambda: not any(each.exists() for each in settings.private_files))
@@ -85,16 +85,21 @@ def inviter(start, folder, port, kills, seed):
         assert answer.status_code in (200, 409, 410), answer.text
         if answer.status_code == 200:
             pending[who].upload(answer.content, of, range(of.places))
-    got = [n for (n, _), (answer, _) in answers.items() if answer.status_code == 200]
-    assert len(got) == len(set(got)), "two requests for one code are answered"
-    assert len(got) > PEOPLE // 4
+    codes = got(answers)
+    assert len(codes) == len(set(codes)), "two requests for one code are answered"
+    assert len(codes) > PEOPLE // 4
     assert len(set(peer.heard)) == 1
     signed, _ = Signed.parse(Invitations, peer.heard[0])
     signed.check(of)
     unknown = sum(lost and answer.status_code == 410 for answer, lost in answers.values())
     assert signed.header.issued == PEOPLE
-    assert len(got) <= signed.header.used <= len(got) + unknown
+    assert len(codes) <= signed.header.used <= len(codes) + unknown
     return service.kills
+
+
+def got(answers):
+    """The codes for which there are tokens."""
+    return [n for (n, _), (answer, _) in list(answers.items()) if answer.status_code == 200]
 
 
 # --- first mixer ---------------------------------------------------------------------------------

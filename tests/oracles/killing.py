@@ -75,11 +75,15 @@ class Service:
         while os.path.exists(f"/proc/{self.pid}"):
             time.sleep(0.01)
 
-    def killed_often(self, kills, seed):
-        """At random moments, from before it listens to as long after; half of them are later."""
+    def killed_often(self, kills, seed, before=lambda: True):
+        """At random moments, from before it listens to as long after; half of them are later.
+
+        before: what becomes true before it is later, however slow the machine is.
+        """
         moments = random.Random(seed)
         for number in range(kills):
             if number == kills // 2:
+                self.eventually(before)
                 self.later.touch()
             time.sleep(moments.uniform(0, 2 * self.seconds))
             self.kill()
@@ -143,7 +147,7 @@ class _Taking(BaseHTTPRequestHandler):
 
 
 def at_once(work, many):
-    """The results of some work, each in a thread; they are there when `joined` is called."""
+    """The results of some work, each in a thread; all are there when `joined` is called."""
     results = {}
 
     def one(each):
@@ -159,6 +163,7 @@ def at_once(work, many):
         assert len(results) == len(threads), "somebody waits for ever"
         return results
 
+    joined.results = results
     return joined
 
 
