@@ -46,10 +46,10 @@ class Arriving(CollectionService):
         raise NotImplementedError
 
     def note(self, kind: ProblemKind) -> None:
-        """Called after something was refused."""
+        """Act on a refusal, after it was counted."""
 
     def go_on(self, _: int = 0) -> None:
-        """Called between two pieces that are opened. Raises ReportsError if the service stops."""
+        """Raise ReportsError if the service stops. Called between two pieces that are opened."""
         if self.stopping:
             what, problem = self.opened, InWords("was only partly opened")
             allowed = f"start the {self.name} again; it then opens the {what} from the beginning"
@@ -60,7 +60,7 @@ class Arriving(CollectionService):
         return {KEYS: self.check_keys, STORING: lambda: check_room(self.root, PROBE_BYTES)}
 
     async def take_to_open(self, request: Request, taking: Taking[Any]) -> Response:
-        """Store what is to be opened, unless it could not be: its sender deletes its own then."""
+        """Store what is to be opened, unless the key is missing: its sender would delete it."""
         if not await asyncio.to_thread(self._has_keys):
             return answer(KINDS["fault"])
         return await self.take(request, taking)
@@ -72,7 +72,7 @@ class Arriving(CollectionService):
         return False
 
     async def take(self, request: Request, taking: Taking[Any]) -> Response:
-        """Store a statement, with what follows it, as it arrives; answer its acknowledgment."""
+        """Store a statement and its body as they arrive; return the acknowledgment."""
         headers = dict(request.headers.raw)
         if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
             return _answer(KINDS["media-type"], f"should be {OCTETS.decode()}, uncompressed")

@@ -101,7 +101,7 @@ class Impatient(HttpToolsProtocol):
         self._watch()
 
     def resume_writing(self) -> None:
-        """Stop it: the peer has read everything."""
+        """Stop the timer: the peer has read everything."""
         super().resume_writing()
         self._stop_watching()
 

@@ -82,6 +82,6 @@ class Pauses(Generic[N]):
         return not now < again <= now + pause
 
     def refused(self, name: N, now: datetime) -> None:
-        """Pause after a delivery was refused."""
+        """Pause deliveries after a refusal."""
         _, pause = self._pauses.get(name, (now, FIRST_PAUSE))
         self._pauses[name] = now + pause, min(2 * pause, LONGEST_PAUSE)

@@ -86,7 +86,7 @@ def _process(work: PieceWork[R]) -> Iterator[Connection]:
 
 @cache
 def copies_with(*modules: str) -> ForkServerContext | SpawnContext:
-    """How to start processes that would all import these modules first: each for a second.
+    """Return how to start processes that need these modules, which take a second to import.
 
     They are copies of one process that has imported them and has done nothing else.
     """

@@ -182,7 +182,7 @@ def _second_mixer(folder: Path) -> Starlette:
 
 
 def _with_mixers(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> PreparedCollection:
-    """Each party creates its keys; the inviter makes the bundle; the others copy it."""
+    """Create the keys of each party; the inviter makes the bundle, and the others copy it."""
     of_inviter = InviterSettings(folder=folder / "inviter")
     of_first = FirstMixerSettings(folder=folder / "first-mixer")
     of_second = SecondMixerSettings(folder=folder / "second-mixer")

@@ -216,7 +216,7 @@ def _due(bundle: Bundle, strata: np.ndarray) -> list[StratumGroup]:
 
 
 def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
-    """Who saw what, with the numbers of this run."""
+    """Yield who saw what, with the numbers of this run."""
     crowd, receipts, places = rehearsed.crowd, rehearsed.receipts, rehearsed.bundle.places
     people = crowd.people + rehearsed.guests
     opened = sum(message.reports for receipt in receipts for message in receipt.messages)
@@ -243,7 +243,7 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
 
 
 def _tokens(rehearsed: Rehearsed) -> str:
-    """What else the network saw."""
+    """Return what else the network saw."""
     if not isinstance(rehearsed.bundle, MixersBundle):
         return ", and nothing else"
     values = len(rehearsed.bundle.token_keys)
@@ -407,7 +407,7 @@ class Guest(Protocol):
         """Return when the collection may close."""
 
     def leave(self) -> None:
-        """Called when everything is open. Return when the services may stop."""
+        """Return when the services may stop. Called when everything is open."""
 
 
 def page_application(files: dict[str, bytes]) -> Starlette:

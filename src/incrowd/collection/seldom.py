@@ -1,4 +1,4 @@
-"""Log what anybody can cause, but seldom: otherwise whoever sends requests could fill the disk."""
+"""Rate-limited logging: otherwise anyone who sends requests could fill the disk."""
 
 from __future__ import annotations
 

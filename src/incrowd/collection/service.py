@@ -1,4 +1,4 @@
-"""What all services of a collection share: work that is due again and again, health, metrics."""
+"""The base of all services of a collection: scheduled work, health, readiness, metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RequestHandler = Callable[[Request], Awaitable[Response]]
 
 
 class CollectionService:
-    """A service: its work, which is done in a thread from start to stop, and its requests.
+    """A service: its scheduled work, in a thread until the service stops, and its routes.
 
     steps: of the work, and which of them fail. pause: seconds between two looks for work.
     """
@@ -54,7 +54,7 @@ class CollectionService:
         yield from ()
 
     def close(self) -> None:
-        """Free what the service uses. Called after it has stopped."""
+        """Release what the service uses. Called after it has stopped."""
 
     # --- its work --------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ class CollectionService:
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Work until the application stops, and until what has begun by then is done."""
+        """Work until the application stops, and finish the work that has begun by then."""
         working = asyncio.create_task(self._work())
         yield
         self.stopping = True

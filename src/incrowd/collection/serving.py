@@ -34,7 +34,7 @@ def listening(role: str, host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that says that it listens, and handles signals from then on."""
+    """A server that announces itself once it handles signals."""
 
     def __init__(self, config: uvicorn.Config, announce: Announce) -> None:
         super().__init__(config)
@@ -81,7 +81,7 @@ def serve(
 
 
 def collect_garbage_seldom() -> None:
-    """Run the garbage collector seldom: scanning waiting uploads took a quarter of the time."""
+    """Run garbage collection less often: scanning waiting uploads took a quarter of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE)

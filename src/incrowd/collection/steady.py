@@ -151,7 +151,7 @@ CLOSE = timedelta(minutes=2)  # between the clock and the time that a person sta
 
 
 def confirm(file: Path, stated: datetime) -> datetime:
-    """Let the time of this machine count from now on; return it. stated: the time on another clock.
+    """Count the time of this machine from now on; return it. stated: the time on another clock.
 
     Raises UsageError if the two differ by more than two minutes.
     """
@@ -165,7 +165,7 @@ def confirm(file: Path, stated: datetime) -> datetime:
 
 
 def waiting(file: Path, moment: datetime) -> list[str]:
-    """Return what to say at the start of a service if the clock does not count by then."""
+    """Return the line for the start of a service whose clock does not count by that moment."""
     first, now = load_reading(file), machine.read_clocks()
     passed = now.seconds - first.seconds if first and is_steady(first, now) else 0.0
     counts = now.time + timedelta(seconds=max(0.0, HOUR - passed))

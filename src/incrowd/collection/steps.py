@@ -1,4 +1,4 @@
-"""What currently fails in a service: a line in the log when it begins, changes or ends; a metric.
+"""The failing steps of a service: logged when a failure begins, changes or ends, and a metric.
 
 A service repeats its work every few seconds, and devices send again. So a failure is not logged
 each time. No line states anything about a person.
@@ -30,7 +30,7 @@ class ServiceSteps:
 
     @contextmanager
     def __call__(self, name: str, done: str = "") -> Iterator[None]:
-        """Do a step in this block: log why it fails, or that it succeeds again.
+        """Run a step in this block; log why it fails, or that it succeeds again.
 
         done: logged when it succeeded.
         """

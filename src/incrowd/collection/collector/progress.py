@@ -142,7 +142,7 @@ class Uncounted(PeopleCount):
     """No count: for someone who reads a folder, and does not request anything."""
 
     def look(self) -> None:
-        """Request nothing."""
+        """Do nothing: there is nobody to ask."""
 
 
 def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:

@@ -98,7 +98,7 @@ def _check_modulus(modulus: int) -> None:
 
 @cache
 def _small_primes() -> tuple[int, ...]:
-    """The primes below 2^16, by the sieve of Eratosthenes."""
+    """Return the primes below 2^16, by the sieve of Eratosthenes."""
     prime = bytearray([0, 0]) + bytearray([1]) * (SMALLEST_FACTOR - 2)
     for p in range(2, 1 << 8):
         if prime[p]:
@@ -108,7 +108,7 @@ def _small_primes() -> tuple[int, ...]:
 
 @cache
 def _product_of_small_primes() -> int:
-    """Their greatest common divisor with a modulus takes less time than divisions."""
+    """Return their product: its greatest common divisor with a modulus is fast to compute."""
     return prod(_small_primes())
 
 
