@@ -47,11 +47,11 @@ from incrowd.planner.forecast import TableForecast as TableForecast
 from incrowd.planner.forecast import forecast as forecast
 from incrowd.planner.forecast import people_needed as people_needed
 from incrowd.planner.plan import plan as plan
-from incrowd.planner.plan import solve as solve
 from incrowd.planner.regression_forecast import forecast_regression as forecast_regression
 from incrowd.planner.regression_forecast import forecast_regressions as forecast_regressions
 from incrowd.planner.rounds import new_ledger as new_ledger
 from incrowd.planner.rounds import note as note
+from incrowd.planner.solving import solve as solve
 from incrowd.plans import Plan as Plan
 from incrowd.plans.ledger import Ledger as Ledger
 from incrowd.presentation.sentences import assumption_text as assumption_text

@@ -13,7 +13,7 @@ from incrowd.cli import words
 from incrowd.cli.later import COMMANDS, Later
 from incrowd.collection.device.connection import Patience
 from incrowd.collection.device.crowd import AT_ONCE
-from incrowd.planner.plan import UNKNOWNS
+from incrowd.planner.solving import UNKNOWNS
 from incrowd.reports.spark import THIS_MACHINE
 from incrowd.survey import formulas, question
 

@@ -9,10 +9,10 @@ import pytest
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError
 from incrowd.guarantees.certified import recertify
-from incrowd.planner.cell_search import variables
-from incrowd.planner.cell_ways import cell_ways, few_noises
-from incrowd.planner.effects import footprint
+from incrowd.planner.loads import cells_load
 from incrowd.planner.precision import guessed_excess
+from incrowd.planner.search import few_noises, ways
+from incrowd.planner.task import task_of
 from incrowd.plans.slots import slots, upload_bytes
 from incrowd.survey.crossings import crossing
 from tests.conftest import slowly
@@ -183,11 +183,10 @@ def test_a_large_logistic_model_is_sent_whole_beside_its_parts():
 
     def grouped(*on, table=()):
         wanted = [{"outcome": "a", "on": on}]
-        (way,) = cell_ways(survey(*more, crowd=5000, regression=wanted, table=table))
-        assert all(way.cells)
-        return {
-            ids: 1 / share.v for ids, share in zip(way.groups, way.allocation.shares, strict=True)
-        }
+        task = task_of(survey(*more, crowd=5000, regression=wanted, table=table))
+        (way,) = ways(task)
+        assert all(message.kind == "cells" for message in way.messages)
+        return {task.names(message.order): 1 / message.v for message in way.messages}
 
     def held(groups, tables):
         return [any(set(ids) <= set(group) for group in groups) for ids in tables]
@@ -207,10 +206,10 @@ def test_a_wanted_table_does_not_pay_for_the_cells_of_a_model():
     """It lies in a table of 512 cells, which alone would have this excess."""
     asked = [{"id": id, "type": "choice", "options": ["1", "2", "3", "4"]} for id in "pqrs"]
     wanted, table = {"outcome": "a", "on": list("pqrs")}, [{"questions": ["a", "p"]}]
-    (way,) = cell_ways(survey(*asked, crowd=5000, regression=[wanted], table=table))
-    total = sum((1 if ids == ("c",) else 2) / share.v for ids, share in
-                zip(way.groups, way.allocation.shares, strict=True))  # fmt: skip
-    assert way.allocation.excess < 512 * 2 / total / 2
+    task = task_of(survey(*asked, crowd=5000, regression=[wanted], table=table))
+    (way,) = ways(task)
+    total = sum((1 if task.names(m.order) == ("c",) else 2) / m.v for m in way.messages)
+    assert way.excess < 512 * 2 / total / 2
 
 
 def test_the_local_epsilon_is_kept():
@@ -262,10 +261,10 @@ def test_reports_per_person_are_kept():
 def test_the_search_counts_the_bits_that_are_sent(question, beside):
     asked = survey(question)
     ids = ("s", *beside)
-    places = [i for i, q in enumerate(asked.randomized) if q.id in ids]
-    counted = footprint([variables(asked)[i] for i in places])
+    task = task_of(asked)
+    counted = cells_load(task.among(task.places(ids)))
     record = crossing(tuple(q for q in asked.randomized if q.id in ids))
-    assert (counted.bits, counted.changed, counted.ones) == (
+    assert (counted.bits, counted.times, counted.ones) == (
         record.cells,
         record.distance,
         record.most,

@@ -10,7 +10,8 @@ from incrowd.accountant.certificates import certify
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.errors import PlanError
 from incrowd.guarantees.rounds import check_left, spent
-from incrowd.planner.cell_ways import ways
+from incrowd.planner.search import ways
+from incrowd.planner.task import task_of
 from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.sent import sent_by
 from incrowd.presentation.sentences import assumption_text
@@ -107,8 +108,9 @@ def test_it_stands_by_itself_and_is_sent_once():
     wide = WIDE | {"options": [f"o{i}" for i in range(1001)], "cells": False}
     budget = {"crowd": 3000, "reports_per_person": 20, "tables": "any"}
     others = [{"id": id, "type": "choice", "options": list("xyz")} for id in "ab"]
-    best, *_ = ways(asked(wide, narrow, *others, **budget))
-    sent = dict(zip(best.groups, (share.copies for share in best.allocation.shares), strict=True))
+    task = task_of(asked(wide, narrow, *others, **budget))
+    best, *_ = ways(task)
+    sent = {task.names(message.order): message.copies for message in best.messages}
     assert sent["m",] == sent["n",] == 1 < max(sent.values())
     both = incrowd.plan(asked(narrow, RAPPOR, wide, epsilon=9.0, by="local"))
     assert [message.ids for message in both.messages] == [("n", "s"), ("m",)]

@@ -7,7 +7,7 @@ import pytest
 import incrowd
 from incrowd.errors import PrivacyError
 from incrowd.planner.outlook import estimate, outlook
-from incrowd.planner.plan import crowd_in_the_limit
+from incrowd.planner.solving import crowd_in_the_limit
 
 OPTIONS = ["low", "medium", "high"]
 

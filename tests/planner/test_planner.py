@@ -10,11 +10,13 @@ import pytest
 import incrowd
 from incrowd.estimation.precision import CellAxis
 from incrowd.guarantees.certified import recertify
-from incrowd.planner.allocation import AllocationLimits, Load, allocate, grid
+from incrowd.planner.allocation import FULL, PlanLimits, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast
-from incrowd.planner.groups import joint_ways
+from incrowd.planner.loads import Load
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
+from incrowd.planner.search import joint_ways
+from incrowd.planner.task import task_of
 from tests.conftest import slowly
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
@@ -142,11 +144,11 @@ def test_allocation_is_no_worse_than_any_on_its_grid(budget):
     tables = ((CellAxis(0.5, 2),), (CellAxis(0.5, 2), CellAxis(0.5, 2)))
     copies = tuple(range(1, budget))
     loads = [
-        Load(1, 0.0, 1, copies or (1,), tables[:1]),
-        Load(4, 0.0, 1, copies or (1,), tables[1:]),
+        Load(1, distance=1, copies=copies or (1,), tables=tables[:1]),
+        Load(1, distance=4, copies=copies or (1,), tables=tables[1:]),
     ]
-    limits = AllocationLimits(signal=50.0, budget=budget, points=200)
-    found = allocate(loads, limits)
+    limits = PlanLimits(leak=50.0, reports=budget)
+    found = allocate(loads, limits, effort=FULL._replace(points=200))
     if budget == 1:
         assert found is None
         return
@@ -170,19 +172,20 @@ def test_mergers_that_are_not_solved_change_nothing(monkeypatch, budget, objecti
         {"id": f"c{n}", "type": "choice", "options": list("abcd"[: 2 + n % 3])} for n in range(6)
     ]
     tables = [{"questions": [f"c{n}", f"c{n + 1}"]} for n in range(5)]
-    survey = yes_no_survey(0, question=questions, table=tables, objective=objective, tables=None)
+    changes = {"question": questions, "table": tables, "objective": objective, "tables": None}
+    task = task_of(yes_no_survey(0, reports_per_person=budget, **changes))
     solved = []
 
-    def counted(loads, limits, useful=math.inf, *, keep):
-        found = allocate(loads, limits, useful if keep else math.inf)
+    def counted(loads, limits, *, useful=math.inf, keep, **others):
+        found = allocate(loads, limits, useful=useful if keep else math.inf, **others)
         solved.append(found is not None)
         return found
 
     found = []
     for keep in (True, False):
         solved.clear()
-        monkeypatch.setattr("incrowd.planner.groups.allocate", partial(counted, keep=keep))
-        found.append((joint_ways(survey, budget, None), sum(solved)))
+        monkeypatch.setattr("incrowd.planner.search.allocate", partial(counted, keep=keep))
+        found.append((joint_ways(task, None), sum(solved)))
     (some, few), (every, all_of_them) = found
     assert some == every and some
     assert few < all_of_them or objective == "mean"

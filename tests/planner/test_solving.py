@@ -7,8 +7,8 @@ import pytest
 import incrowd
 from incrowd.errors import PrecisionError, PrivacyError, SurveyError, UsageError
 from incrowd.guarantees.certified import recertify
-from incrowd.planner.plan import with_budget
 from incrowd.planner.precision import plan_error
+from incrowd.planner.solving import with_budget
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
@@ -114,7 +114,7 @@ def test_every_trial_lies_between_those_that_failed_and_those_that_held(monkeypa
         (held if error <= 0.0041 else failed).append(value)
         return error
 
-    monkeypatch.setattr("incrowd.planner.plan.plan_error", wavering)
+    monkeypatch.setattr("incrowd.planner.solving.plan_error", wavering)
     survey = yes_no_survey(1, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
     made = incrowd.solve(survey, unknown, error=0.0041)
     value = made.survey.crowd if unknown == "crowd" else getattr(made.survey.privacy, unknown)

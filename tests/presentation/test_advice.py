@@ -12,8 +12,8 @@ from scipy.stats import norm
 
 import incrowd
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.plan import with_budget
 from incrowd.planner.precision import least_effective_sample
+from incrowd.planner.solving import with_budget
 from incrowd.presentation import advice
 from incrowd.presentation.number_text import chance, short_percent, written_out
 from incrowd.presentation.terminal_tables import open_table_lines

@@ -70,8 +70,8 @@ def plan(
     from incrowd.cli import show_plans
     from incrowd.planner.alternatives import alternatives
     from incrowd.planner.frontier import frontier as curves_around
-    from incrowd.planner.plan import with_budget
     from incrowd.planner.precision import plan_error
+    from incrowd.planner.solving import with_budget
     from incrowd.plans.ledger import Ledger
 
     if output:

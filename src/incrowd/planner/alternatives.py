@@ -9,21 +9,23 @@ from typing import Literal, NamedTuple
 
 from incrowd.accountant.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
-from incrowd.planner.cell_ways import sends_cells, ways
-from incrowd.planner.groups import Grouping, QuestionSet, Search, SearchProgress
-from incrowd.planner.plan import certified_messages, limit_error, with_budget
+from incrowd.planner.allocation import FULL
+from incrowd.planner.certification import certified_messages
+from incrowd.planner.loads import VariableSet
+from incrowd.planner.plan import limit_error
 from incrowd.planner.precision import least_effective_sample
+from incrowd.planner.search import SearchProgress, best_joint_way, cells_way, ways
+from incrowd.planner.solving import with_budget
+from incrowd.planner.task import PlanCandidate, task_of
 from incrowd.plans import EarlierPlan, Plan
-from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
 from incrowd.plans.sent import sent
 from incrowd.survey import Survey
 
-ANY_BUDGET = 10**9
 MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # numbers of reports per person to try
 LOCAL_EPSILONS = (16.0, 8.0, 4.0, 2.0)  # limits to try, at most two of them
 CLEARLY = 0.8  # a limit is tried if it is below so many times the plan's local epsilon
-WORK = 2e6  # of a search with such a limit; two digits of its error are shown
+ROUGH = FULL._replace(work=2e6)  # with such a limit; two digits of its error are shown
 CLOSE = 1.1  # more reports hardly help within so many times the smallest error
 
 AlternativeCode = Literal[
@@ -53,10 +55,10 @@ class Alternative(NamedTuple):
     limit: float | None = None
 
 
-class _Way(NamedTuple):
+class _AlternativeWay(NamedTuple):
     code: AlternativeCode
     survey: Survey
-    grouping: Grouping
+    messages: PlanCandidate
     limit: float | None = None
 
 
@@ -74,35 +76,37 @@ def alternatives(
     return tuple(_certified(each, earlier, progress) for each in ways)
 
 
-def _ways(survey: Survey, local_epsilon: float) -> Iterator[_Way]:
+def _ways(survey: Survey, local_epsilon: float) -> Iterator[_AlternativeWay]:
     budget = survey.reports_per_person or survey.copies
-    search, spending = Search.of(survey, ANY_BUDGET), Search.of(survey, budget)
-    joint = [*map(frozenset, joint_groups(survey)), *(frozenset({id}) for id in wide(survey))]
-    each = [t for t in search.held if not any(t < other for other in search.held)]
-    yield _Way("joint", survey, search.best(joint, (1,)))
-    if sends_cells(survey):
+    task = task_of(survey)
+    joint = [frozenset(order) for order, _, _ in task.default]
+    each = [t for t in task.held if not any(t < other for other in task.held)]
+    yield _AlternativeWay("joint", survey, best_joint_way(task, joint, (1,)))
+    if cells_way(task):
         for cap in [cap for cap in LOCAL_EPSILONS if cap < CLEARLY * local_epsilon][:2]:
             limited = with_privacy(survey, local_epsilon=cap)
-            if groupings := ways(limited, work=WORK):
-                yield _Way("local-epsilon", limited, groupings[0], cap)
+            if possible := ways(task_of(limited, ROUGH)):
+                yield _AlternativeWay("local-epsilon", limited, possible[0], cap)
         yield _unmixed(survey, joint)
         return
     if budget > len(joint):
-        yield _Way("joint-copies", survey, spending.best(joint))
-    yield _Way("table-messages", survey, search.best(each, (1,)))
+        yield _AlternativeWay("joint-copies", survey, best_joint_way(task, joint, reports=budget))
+    yield _AlternativeWay("table-messages", survey, best_joint_way(task, each, (1,)))
     if budget > len(each) > len(joint):
-        yield _Way("table-messages-copies", survey, spending.best(each))
+        yield _AlternativeWay(
+            "table-messages-copies", survey, best_joint_way(task, each, reports=budget)
+        )
     if plannable(survey.privacy.analysis).shuffled:
         if (more := _enough(survey)) > budget:
             larger = with_budget(survey, more)
-            yield _Way("more-reports", larger, ways(larger)[0], more)
+            yield _AlternativeWay("more-reports", larger, ways(task_of(larger))[0], more)
         yield _unmixed(survey, joint)
 
 
-def _unmixed(survey: Survey, joint: Sequence[QuestionSet]) -> _Way:
+def _unmixed(survey: Survey, joint: Sequence[VariableSet]) -> _AlternativeWay:
     """The way without a shuffler, in joint reports of these questions."""
     alone = with_privacy(survey, analysis=LOCAL.name, local_epsilon=None)
-    return _Way("local", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,)))
+    return _AlternativeWay("local", alone, best_joint_way(task_of(alone), joint, (1,)))
 
 
 def with_privacy(survey: Survey, **changed: object) -> Survey:
@@ -123,16 +127,16 @@ def _enough(survey: Survey) -> int:
 
 
 def _certified(
-    each: _Way, earlier: Sequence[EarlierPlan], progress: SearchProgress | None
+    each: _AlternativeWay, earlier: Sequence[EarlierPlan], progress: SearchProgress | None
 ) -> Alternative:
-    survey, way = each.survey, each.grouping
+    survey, way = each.survey, each.messages
     try:
         messages = certified_messages(
             survey, way, smallest_crowd(survey, earlier), earlier, progress
         )
     except PrivacyError:
-        return Alternative(each.code, len(way.groups), 0, None, limit=each.limit)
+        return Alternative(each.code, len(way.messages), 0, None, limit=each.limit)
     reports = sum(message.reports_each for message in messages)
     local = sent(survey, messages, earlier).local_epsilon
     effective = least_effective_sample(survey, messages)
-    return Alternative(each.code, len(way.groups), reports, effective, local, each.limit)
+    return Alternative(each.code, len(way.messages), reports, effective, local, each.limit)

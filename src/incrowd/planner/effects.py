@@ -1,4 +1,4 @@
-"""The bits that a person sends for some questions as cells, and how many of them can change.
+"""What messages of cells tell about wanted tables: main effects and interactions.
 
 Proof: docs/mathematics.md#inflation.
 """
@@ -10,87 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
-VariableSet = frozenset[int]  # the places of some variables
-
-
-@dataclass(frozen=True)
-class SearchVariable:
-    """A question in the search for messages.
-
-    answers: the number of answers, including "no answer". most: None if a person gives exactly one
-    of them; otherwise the largest number of options that she may choose, at least 2.
-    """
-
-    answers: int
-    most: int | None = None
-
-
-class Footprint(NamedTuple):
-    """The bits of a message of cells of some variables.
-
-    bits: one for each cell. changed: the largest number of bits that differ between two people.
-    ones: the largest number of bits that are 1. unit: 1 / 2 for a single yes/no question, whose one
-    bit has the noise variance of one of two cells, while half their difference has half of it;
-    otherwise 1.
-    """
-
-    bits: int
-    changed: int
-    ones: int
-    unit: float = 1.0
-
-
-def footprint(variables: Sequence[SearchVariable]) -> Footprint:
-    """The bits of a message of cells of crossable variables.
-
-    Each option of a variable with several answers at once has a bit for every combination of the
-    other answers, and each combination has one more bit, "any".
-    """
-    joint = cells(variables)
-    several = next((v for v in variables if v.most is not None), None)
-    if several is not None:
-        most = min(several.most or 0, several.answers)
-        if len(variables) == 1:
-            return Footprint(several.answers, min(2 * most, several.answers), most)
-        return Footprint((several.answers + 1) * joint, 2 * most + 2, most + 1)
-    if joint == 2:
-        return Footprint(1, 1, 1, unit=0.5)
-    return Footprint(joint, 2, 1)
-
-
-def best_ratio(variables: int) -> float:
-    """The best ratio of the leak of single bits to that of the parities of K variables.
-
-    The cells of a pair have the noise variance (2 v / ratio + v) / 4, where v is that of a parity.
-    D variables that change leak D (K - D + ratio), at most at D = (K + ratio) / 2 if D need not be
-    an integer. The product of both is smallest where ratio (ratio + 1) = K.
-    """
-    return (math.sqrt(1 + 4 * variables) - 1) / 2
-
-
-def parities_footprint(variables: int) -> Footprint:
-    """The bits of the parities of all pairs of K variables with two answers each."""
-    most = variables**2 // 4
-    return Footprint(variables * (variables - 1) // 2, most, most)
-
-
-def crossable(variables: Sequence[SearchVariable]) -> bool:
-    """Whether one message of cells can hold them: at most one allows several answers at once."""
-    return sum(v.most is not None for v in variables) <= 1
-
-
-def cells(variables: Sequence[SearchVariable]) -> int:
-    """The number of combinations of answers of the variables with exactly one answer."""
-    return math.prod(v.answers for v in variables if v.most is None)
-
-
-def size(variables: Sequence[SearchVariable]) -> int:
-    """The number of combinations of all answers, including options of several at once."""
-    return math.prod(v.answers for v in variables)
+from incrowd.planner.loads import SearchVariable, VariableSet, cells
 
 
 def relative_variance(variables: Sequence[SearchVariable]) -> float:
@@ -147,7 +70,7 @@ class Effects:
         two variables as well as the four cells of their table.
         """
         sent = indicators(messages, len(self.variables))
-        unit = np.array([footprint([self.variables[i] for i in m]).unit for m in messages])
+        unit = np.array([_unit([self.variables[i] for i in m]) for m in messages])
         inside = self.members @ (1 - sent).T == 0
         precisions = inside * np.outer(self.combinations, unit / self._combinations(sent))
         pairs = self.members.sum(axis=1) == 2
@@ -189,5 +112,11 @@ def excess_alone(variables: Sequence[SearchVariable]) -> float:
     message is sent. For exclusive answers, every margin has the same excess."""
     joint = cells(variables)
     if all(v.most is None for v in variables):
-        return joint / footprint(variables).unit
+        return joint / _unit(variables)
     return joint * relative_variance(variables)
+
+
+def _unit(variables: Sequence[SearchVariable]) -> float:
+    """1 / 2 for a single yes/no question, whose one bit has the noise variance of one of two cells,
+    while half their difference has half of it; otherwise 1."""
+    return 0.5 if cells(variables) == 2 and len(variables) == 1 else 1.0

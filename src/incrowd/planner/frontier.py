@@ -11,9 +11,9 @@ import numpy as np
 from incrowd.accountant.analyses import plannable
 from incrowd.errors import PrivacyError, quantity
 from incrowd.planner.alternatives import with_privacy
-from incrowd.planner.groups import SearchProgress
 from incrowd.planner.plan import make_plan
 from incrowd.planner.precision import plan_error
+from incrowd.planner.search import SearchProgress
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.survey import Survey
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from incrowd.estimation.precision import relative_noise, table_axes, table_variances
-from incrowd.planner.cell_search import precision_by_cells, too_large
+from incrowd.estimation.precision import relative_noise, table_variances
+from incrowd.planner.search import inflations
+from incrowd.planner.task import SearchTask, task_of
 from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import Message, Plan
 from incrowd.survey import Survey
@@ -21,17 +23,29 @@ def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
     are equally common. Joint reports are combined by inverse variance, messages of cells by least
     squares. Tables with too many cells count only if there are no others.
     """
-    tables = wanted_tables(survey)
-    precision = precision_by_cells(survey, messages, tables)
+    return excess_of(task_of(survey), messages)
+
+
+def excess_of(task: SearchTask, messages: Sequence[Message]) -> float:
+    """The objective of the planner, as `guessed_excess`, for a survey as a task."""
+    precision = np.zeros(len(task.wanted))
+    cells = sorted((message for message in messages if message.cells), key=lambda m: not m.parities)
+    groups = [(task.names(ids), i) for i, ids in enumerate(task.wanted)]
+    held = [i for ids, i in groups if any(message.holds(ids) for message in cells)]
+    if held:
+        leaks = [message.noise.excess for message in cells if message.noise]
+        tables = replace(task, tables=tuple(task.wanted[i] for i in held))
+        sent, parities = [task.places(m.ids) for m in cells], sum(m.parities for m in cells)
+        precision[held] = 1 / (np.array(inflations(tables, sent, leaks, parities)) - 1)
     joint = [message for message in messages if not message.cells]
-    for i, ids in enumerate(tables):
+    for ids, i in groups:
         for message in (each for each in joint if each.holds(ids)):
             v = 0.0 if message.noise is None else 1 / message.noise.excess
-            noise = float(relative_noise(table_axes(survey, ids), v))
-            precision[i] += message.independent_copies / noise
-    small = np.array([not too_large(survey, ids) for ids in tables])
+            noise = relative_noise([v.axis for v in task.among(task.wanted[i])], v)
+            precision[i] += message.independent_copies / float(noise)
+    small = np.array([not task.is_large(ids) for ids in task.wanted])
     excess = 1 / precision[small if small.any() else slice(None)]
-    return float(excess.max() if survey.objective == "largest" else excess.mean())
+    return float(excess.mean() if task.mean else excess.max())
 
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:

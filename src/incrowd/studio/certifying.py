@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from incrowd.accountant.analyses import analysis
 from incrowd.collection import page
-from incrowd.planner.groups import SearchProgress
+from incrowd.planner.search import SearchProgress
 from incrowd.plans import Plan
 from incrowd.plans.plan import check_promised, is_promised
 from incrowd.presentation.number_text import bound, factor
@@ -38,7 +38,7 @@ def certified_plan(progress: SearchProgress, survey: Survey) -> Plan:
 
 def certified_crowd(progress: SearchProgress, survey: Survey, margin: float) -> Plan:
     """The plan with the smallest crowd that reaches a margin, a proportion. Raises as above."""
-    from incrowd.planner.plan import solve
+    from incrowd.planner.solving import solve
 
     check_promised(survey.privacy.analysis, "privacy.analysis")
     return solve(survey, "crowd", margin=margin, progress=progress)

@@ -343,7 +343,7 @@ def margin_of(text: str) -> float:
 
 async def people(studio: Studio, request: Request) -> Response:
     """How many people a margin needs: an estimate at once, and a certificate in the background."""
-    from incrowd.planner.plan import crowd_in_the_limit
+    from incrowd.planner.solving import crowd_in_the_limit
     from incrowd.studio.certifying import certified_crowd
 
     shown = screen(studio.project(request), form := await form_of(request))

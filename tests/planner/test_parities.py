@@ -10,11 +10,11 @@ from scipy.optimize import minimize_scalar
 
 import incrowd
 from incrowd.guarantees.certified import recertify
-from incrowd.planner.cell_search import SearchTask, inflations, search
-from incrowd.planner.effects import SearchVariable, best_ratio
-from incrowd.planner.leak_shares import LeakLimits, log_odds
-from incrowd.planner.parity_search import candidates
+from incrowd.planner.allocation import PlanLimits, log_odds
+from incrowd.planner.loads import Clique, SearchVariable
 from incrowd.planner.precision import guessed_excess
+from incrowd.planner.search import inflations, search, with_parities
+from incrowd.planner.task import SearchTask
 from incrowd.plans.changes import families
 from incrowd.plans.sent import sent_by
 from tests.conftest import slowly
@@ -22,12 +22,16 @@ from tests.conftest import slowly
 TWO, THREE, SEVERAL = SearchVariable(2), SearchVariable(3), SearchVariable(3, 2)
 
 
+def best_ratio(count):
+    return Clique.of(frozenset(range(count))).ratio
+
+
 def all_pairs(places):
     return tuple(map(frozenset, itertools.combinations(places, 2)))
 
 
 def task(variables, tables, mean=False, **limits):
-    return SearchTask(tuple(variables), tuple(tables), LeakLimits(1.0, **limits), mean)
+    return SearchTask(tuple(variables), tuple(tables), PlanLimits(1.0, **limits), mean)
 
 
 def kinds(found):
@@ -110,7 +114,7 @@ def test_the_best_ratio_of_both_noises(count):
 def test_all_pairs_are_parities_and_no_search_has_less(count):
     """The closed form of their inflation; crossed tables of any kind have more."""
     problem = task([TWO] * count, all_pairs(range(count)))
-    [found] = candidates(problem)
+    found = with_parities(problem)
     assert kinds(found) == ([count], [1] * count)
     ratio = best_ratio(count)
     whole = max(d * (count - d) + d * ratio for d in range(count + 1))
@@ -118,7 +122,7 @@ def test_all_pairs_are_parities_and_no_search_has_less(count):
     excess = np.array(inflations(problem, found.messages, found.leaks, 1)) - 1
     assert excess == pytest.approx([found.excess] * len(problem.tables))
     if count < 20:
-        assert found.excess < 0.97 * search(problem)[0].excess
+        assert found.excess < 0.97 * search(problem).excess
 
 
 @pytest.mark.parametrize("mean", [False, True])
@@ -131,7 +135,7 @@ def test_what_is_used_is_what_one_change_can_cost(mean):
         frozenset({0, 12}),
     ]
     problem = task([TWO] * 11 + [THREE, SEVERAL], tables, mean)
-    [found] = candidates(problem)
+    found = with_parities(problem)
     assert kinds(found)[0] in ([6, 5], [5, 6])
     rest = found.messages[2 + 11 :]
     leaks = np.array(found.leaks)
@@ -156,7 +160,7 @@ def test_tables_of_three_answers_or_questions_are_crossed():
     """Pairs with a question of three answers, and a table of three questions, are not told by
     parities; the pairs of the others still are."""
     tables = [*all_pairs(range(8)), frozenset({0, 8}), frozenset({1, 2, 3})]
-    [found] = candidates(task([TWO] * 8 + [THREE], tables))
+    found = with_parities(task([TWO] * 8 + [THREE], tables))
     assert found.parities == 1 and found.messages[0] == frozenset(range(8))
     for table in (frozenset({0, 8}), frozenset({1, 2, 3})):
         assert any(table <= message for message in found.messages[1:])
@@ -167,14 +171,14 @@ def test_tables_of_three_answers_or_questions_are_crossed():
 )
 def test_without_two_answers_each_there_are_no_parities(variables):
     tables = all_pairs(range(1 if SEVERAL in variables else 0, 6))
-    [found] = candidates(task(variables, tables))
+    found = with_parities(task(variables, tables))
     assert found.parities == 0
 
 
 def test_few_wanted_pairs_are_cells():
     """Ten pairs of twenty questions, no question in two of them: parities would pay for 190."""
     tables = [frozenset({2 * i, 2 * i + 1}) for i in range(10)]
-    [found] = candidates(task([TWO] * 20, tables))
+    found = with_parities(task([TWO] * 20, tables))
     assert found.parities == 0
 
 
@@ -185,13 +189,13 @@ def test_few_wanted_pairs_are_cells():
 )
 def test_limits_are_kept(limit, share):
     """Where parities send or leak too much, what the search for cells finds can be chosen."""
-    [free] = candidates(replace(task([TWO] * 9, all_pairs(range(9))), limits=LeakLimits(100.0)))
+    free = with_parities(replace(task([TWO] * 9, all_pairs(range(9))), limits=PlanLimits(100.0)))
     assert free.parities
-    limits = LeakLimits(100.0, **{limit: share * getattr(free.use, limit)})
+    limits = PlanLimits(100.0, **{limit: share * getattr(free.use, limit)})
     problem = replace(task([TWO] * 9, all_pairs(range(9))), limits=limits)
-    [found] = candidates(problem)
+    found = with_parities(problem)
     assert found.fits and getattr(found.use, limit) <= getattr(limits, limit) * (1 + 1e-9)
-    assert 1 + found.excess <= 1.02 * (1 + search(problem)[0].excess)
+    assert 1 + found.excess <= 1.02 * (1 + search(problem).excess)
 
 
 def test_a_survey_with_other_questions_has_both():
@@ -239,7 +243,7 @@ def test_cells_are_searched_for_again_only_beside_parities(monkeypatch, tables, 
     questions, and none beside if the parities hold all tables."""
     made = []
     monkeypatch.setattr(
-        "incrowd.planner.parity_search.search", lambda each: made.append(each) or search(each)
+        "incrowd.planner.search.search", lambda each: made.append(each) or search(each)
     )
-    assert candidates(task([TWO] * 3 + [THREE], tables))
+    assert with_parities(task([TWO] * 3 + [THREE], tables))
     assert len(made) == searches
