@@ -342,6 +342,15 @@ def test_answers_come_back_with_the_type_that_they_belong_to(save, raw):
     assert raw()["question"][1]["options"] == ["good", "fair", "bad"]  # nothing older comes back
 
 
+def test_one_translated_answer_leaves_a_survey_without_mistakes(browser, raw):
+    page = browser.get("/p/health/design?open=health&also=fr").text
+    fields = fields_of(page) | {"label.2.fr": "mauvaise"}
+    response = browser.post("/p/health/design", data=fields, headers=HTMX)
+    assert raw()["question"][1]["labels"]["poor"] == {"fr": "mauvaise"}
+    assert "has no" not in response.text and "<iframe" in response.text
+    assert Survey.of(raw()).label_of("health", "poor") == "poor"
+
+
 def test_text_from_a_word_processor(save, raw):
     save("smokes", **{"text.en": "Do you\u00ad smoke?\r\n\r\nOr did\u200b you?"})
     assert raw()["question"][0]["text"] == "Do you smoke?\n\nOr did you?"
@@ -402,6 +411,11 @@ def test_a_large_survey_is_small_and_quick(browser, project):
     response = browser.get("/p/health/design?open=question_7")
     assert len(response.content) < 150_000
     assert time.process_time() - start < 0.5  # 0.06 on a quiet machine
+
+
+def test_a_form_can_have_thousands_of_fields(post, raw):
+    post("survey", name="Wide", **{f"share-{n}-0": "" for n in range(3000)})
+    assert raw()["name"] == "Wide"
 
 
 def test_hostile_names_are_escaped(browser, project, save, raw):

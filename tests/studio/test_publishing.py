@@ -57,7 +57,7 @@ FORM = {
     "closes": "2027-03-31T20:00",
     "disposes": "",
     "invitations": "1200",
-    "introduction": 'Thank you.\nIt takes a "minute".',
+    "introduction": 'Thank you.\r\nIt takes a "minute".',
 }
 TWO = FORM | {
     "choice": "mixers",
@@ -237,7 +237,7 @@ class TestTheChoices:
         assert choose(browser).status_code == 303
         stated = tomllib.loads((planned.path / "publication.toml").read_text())
         assert stated["addresses"]["shuffler"] == "https://mix.example"
-        assert stated["introduction"] == FORM["introduction"]
+        assert stated["introduction"] == FORM["introduction"].replace("\r", "")
         assert stated["opens"] == "2027-03-01T08:00:00Z" and stated["mixers"] == 1
         page = html.unescape(browser.get(PAGE).text)
         for name in ("organization-shuffler", "period", "introduction", "invitations"):
@@ -326,7 +326,7 @@ class TestTheSteps:
         files = {"file": ("bundle.json", data)}
         assert browser.post(f"{PAGE}/bundle", files=files).status_code == 303
         bundle = Bundle.parse((planned.path / "collector" / "bundle.json").read_bytes())
-        assert bundle.encoded == data and bundle.wording.introduction == FORM["introduction"]
+        assert bundle.encoded == data and bundle.wording.introduction == FORM["introduction"].replace("\r", "")
         assert bundle.disposes == "2027-04-30T20:00:00Z" and bundle.codes
         do(browser, "page", "card")
         assert states(planned) == {

@@ -45,6 +45,14 @@ class TestReading:
         assert (made.text_of("a"), made.languages) == ("Ja?", ("de",))
 
 
+    def test_an_answer_is_its_own_label_where_it_is_only_translated(self):
+        labels = {"yes": {"de": "Ja"}, "no": {"en": "Never", "de": "Nie"}}
+        made = survey({"id": "a", "type": "yesno", "labels": labels})
+        assert [made.label_of("a", each) for each in ("yes", "no")] == ["yes", "Never"]
+        assert [made.label_of("a", each, "de") for each in ("yes", "no")] == ["Ja", "Nie"]
+        assert incrowd.Plan.loads(incrowd.plan(made).dumps()).survey == made
+
+
 class TestFiles:
     def test_words_survive_a_plan_file_and_change_its_digest(self):
         made, bare = incrowd.plan(survey()), incrowd.plan(survey({"id": "smokes", "type": "yesno"}))

@@ -16,7 +16,7 @@ from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes, right_problems
 from incrowd.survey.question import MERGED
 from incrowd.survey.toml import Frozen, read_toml
-from incrowd.survey.words import hidden_problems, in_language, languages
+from incrowd.survey.words import hidden_problems, in_language, languages, with_labels
 from incrowd.survey.written import Group, Privacy, Table, WrittenSurvey
 
 SHOWN = 8  # questions, in one line
@@ -53,7 +53,7 @@ class Survey(views.Notebook, WrittenSurvey):
 
         Raises SurveyError with every mistake at once.
         """
-        raw = with_codes(raw)
+        raw = with_labels(with_codes(raw))
         try:
             return cls.model_validate(raw)
         except ValidationError as error:

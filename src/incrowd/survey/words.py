@@ -61,6 +61,28 @@ class Readable(Protocol):
         """Names of answers."""
 
 
+def with_labels(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The raw survey with its own language in each translated label: the answer, if it is missing.
+
+    Anything else that is wrong with labels is for the validation to say.
+    """
+    language, asked = raw.get("language", LANGUAGE), raw.get("question")
+    if not isinstance(asked, list | tuple):
+        return dict(raw)
+    return {**raw, "question": [_labeled(question, language) for question in asked]}
+
+
+def _labeled(question: Any, language: Any) -> Any:
+    labels = question.get("labels") if isinstance(question, Mapping) else None
+    if not isinstance(labels, Mapping):
+        return question
+    filled = {
+        answer: {language: answer, **words} if isinstance(words, Mapping) and words else words
+        for answer, words in labels.items()
+    }
+    return {**question, "labels": filled}
+
+
 def in_language(words: str | Mapping[str, str], language: str, survey: str) -> str:
     """The text in a language, in its base language ("de" for "de-AT"), or in the survey's."""
     if isinstance(words, str):
