@@ -44,7 +44,6 @@ class TestReading:
         made = survey({"id": "a", "type": "yesno", "text": {"de": "Ja?"}}, language="de")
         assert (made.text_of("a"), made.languages) == ("Ja?", ("de",))
 
-
     def test_an_answer_is_its_own_label_where_it_is_only_translated(self):
         labels = {"yes": {"de": "Ja"}, "no": {"en": "Never", "de": "Nie"}}
         made = survey({"id": "a", "type": "yesno", "labels": labels})

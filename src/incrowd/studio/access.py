@@ -77,7 +77,7 @@ class SessionKeys:
         return f"incrowd-studio-{self.port}"
 
     def redeem(self, token: str) -> bool:
-        """Use up the token of the address; return whether it was the right one."""
+        """Invalidate the token of the address; return whether it was the right one."""
         if not hmac.compare_digest(token.encode(), self.token.encode()):
             return False
         self.token = secrets.token_urlsafe(32)
@@ -101,7 +101,7 @@ class Access:
             await (response or self.app)(scope, _limited(scope, receive), _with_headers(send))
 
     def _response(self, scope: Scope) -> Response | None:
-        """The response to a request that is not passed on."""
+        """Return the response to a rejected request."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in self.keys.hosts:
@@ -129,7 +129,7 @@ class Access:
         )
 
     def _is_preview(self, scope: Scope) -> bool:
-        """Whether a survey page in a preview fetches its bundle, which browsers do without
+        """Return whether a survey page in a preview fetches its bundle, which browsers do without
         cookies: the address contains the secret instead."""
         first, _, rest = str(scope["path"]).removeprefix("/").partition("/")
         secret = rest.partition("/")[0]
@@ -143,8 +143,8 @@ class Access:
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
-    """All values of a cookie. Other servers of this machine set cookies in any syntax, and under
-    this name too, so that the whole header is never refused."""
+    """Return all values of a cookie. Other servers of this machine set cookies in any syntax, and
+    under this name too, so that the whole header is never refused."""
     pairs = (each.strip().partition("=") for each in headers.get("cookie", "").split(";"))
     return [value for key, _, value in pairs if key == name]
 
@@ -165,7 +165,7 @@ def _with_headers(send: Send) -> Send:
 
 
 def _limited(scope: Scope, receive: Receive) -> Receive:
-    """Receive so much of a request at most, then raise UsageError.
+    """Receive a request up to a maximum length; raise UsageError beyond it.
 
     The rest is received and dropped: a browser shows no response to what it is still sending.
     """

@@ -44,7 +44,7 @@ AREAS = (
 
 
 def application(studio: Studio, keys: SessionKeys) -> Starlette:
-    """The application of one studio."""
+    """Return the application of one studio."""
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
@@ -80,5 +80,5 @@ async def choose_language(_: Studio, request: Request) -> Response:
 
 
 async def missing(request: Request, _: Exception) -> Response:
-    """The response to an unknown address."""
+    """Return the response to an unknown address."""
     return render(request, "error.html", status=404, problems=["There is no such page."])

@@ -26,7 +26,7 @@ COUNTS = phrase("whoever counts the answers")
 
 
 def certified_plan(progress: SearchProgress, survey: Survey) -> Plan:
-    """The plan that the command `plan` makes of a survey.
+    """Return the plan that the command `plan` makes of a survey.
 
     Raises UsageError if its analysis is not a guarantee.
     """
@@ -37,7 +37,7 @@ def certified_plan(progress: SearchProgress, survey: Survey) -> Plan:
 
 
 def certified_crowd(progress: SearchProgress, survey: Survey, margin: float) -> Plan:
-    """The plan with the smallest crowd that reaches a margin, a proportion. Raises as above."""
+    """Return the plan with the smallest crowd that reaches a margin. Raises as above."""
     from incrowd.planner.solving import solve
 
     check_promised(survey.privacy.analysis, "privacy.analysis")
@@ -45,17 +45,17 @@ def certified_crowd(progress: SearchProgress, survey: Survey, margin: float) -> 
 
 
 def content(survey: Survey) -> str:
-    """The content of a survey, on which its plan depends, as plans write it."""
+    """Return the content of a survey, on which its plan depends, as plans write it."""
     return survey.model_dump_json(by_alias=True)
 
 
 def digest(survey: Survey) -> str:
-    """A short name of a survey's content, by which a page asks for its certificate."""
+    """Return a short name of a survey's content, by which a page asks for its certificate."""
     return sha256(content(survey).encode()).hexdigest()[:16]
 
 
 def certify(studio: Studio, project: Project, survey: Survey) -> Job:
-    """Start to certify a survey, unless that is already under way or done; the job before stops."""
+    """Start certifying a survey unless that is running or done; an earlier job is stopped."""
     job = studio.jobs.get((project.path, "certify"))
     if job and job.state in ("running", "done") and job.arguments == (survey,):
         return job
@@ -63,13 +63,14 @@ def certify(studio: Studio, project: Project, survey: Survey) -> Job:
 
 
 def certificate(studio: Studio, project: Project, survey_digest: str) -> Job | None:
-    """The job that certifies the survey with a digest; None if another one was started since."""
+    """Return the job that certifies the survey with a digest; None if another one was started
+    since."""
     job = studio.jobs.get((project.path, "certify"))
     return job if job and digest(job.arguments[0]) == survey_digest else None
 
 
 def certified(studio: Studio, project: Project, survey: Survey) -> Plan | None:
-    """The plan of exactly this survey, if the page of precision has just certified it."""
+    """Return the plan of exactly this survey, if the page of precision has just certified it."""
     job = certificate(studio, project, digest(survey))
     return job.result if job and job.state == "done" else None
 
@@ -92,7 +93,7 @@ class PlanPromise(NamedTuple):
 
 
 def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | None) -> PlanPromise:
-    """What respondents will read, from the texts of the survey page.
+    """Return what respondents will read, from the texts of the survey page.
 
     local_epsilon: of everything that a person sends, rounded up. plan: once it is certified.
     """
@@ -129,7 +130,7 @@ def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | No
 
 @cache
 def _texts_of_the_survey_page(language: str) -> dict[str, str]:
-    """The texts of the survey page, read without loading the protocol."""
+    """Return the texts of the survey page, read without loading the protocol."""
     file = files(page) / "strings" / f"{language}.json"
     texts: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
     return texts
@@ -140,5 +141,5 @@ def _fails(cells: bool) -> str:
 
 
 def one_in(delta: float) -> Phrase:
-    """A small chance in words, rounded up."""
+    """Return a small chance in words, rounded up."""
     return phrase("1 in {number}", number=int(1 / delta))

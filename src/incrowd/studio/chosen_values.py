@@ -48,7 +48,8 @@ _GROUPED = re.compile(r"\d{1,3}([.,\s_']\d{3})+")
 
 
 def number(text: str, kind: type = float) -> float | int | str:
-    """The number that was typed, with a point or a comma; the text if it is not a finite one."""
+    """Return the number that was typed, with a point or a comma; the text if it is not a finite
+    one."""
     text = text.strip()
     plain = re.sub(r"\D", "", text) if kind is int and _GROUPED.fullmatch(text) else text
     try:
@@ -61,7 +62,7 @@ def number(text: str, kind: type = float) -> float | int | str:
 
 
 def typed_values(content: Raw) -> dict[str, str]:
-    """The text of each field for the content of a file."""
+    """Return the text of each field for the content of a file."""
     typed = {each.name: _shown(_value(content, each.keys)) for each in VALUES}
     for place, asked in enumerate(questions(content)):
         shares = asked.get("shares", {})
@@ -71,12 +72,12 @@ def typed_values(content: Raw) -> dict[str, str]:
 
 
 def share_name(question: int, answer: int) -> str:
-    """The name of the field of the expected share of an answer, by their numbers."""
+    """Return the name of the field of the expected share of an answer, by their numbers."""
     return f"share-{question}-{answer}"
 
 
 def value_operations(content: Raw, typed: Typed) -> list[Operation]:
-    """The operations that write typed values of the survey as a whole, if they differ."""
+    """Return the operations that write typed values of the survey as a whole, if they differ."""
     operations: list[Operation] = []
     for each in VALUES:
         if each.name in typed:
@@ -89,7 +90,7 @@ def value_operations(content: Raw, typed: Typed) -> list[Operation]:
 
 
 def share_operations(content: Raw, typed: Typed) -> list[Operation]:
-    """The operations that write typed shares of a survey without mistakes, if they differ."""
+    """Return the operations that write typed shares into a valid survey, if they differ."""
     return [
         SetQuestion(asked["id"], {"shares": shares or None})
         for place, asked in enumerate(questions(content))
@@ -98,7 +99,7 @@ def share_operations(content: Raw, typed: Typed) -> list[Operation]:
 
 
 def _shares(place: int, asked: Raw, typed: Typed) -> dict[str, Any]:
-    """The expected shares of a question, with those that were typed."""
+    """Return the expected shares of a question, with those that were typed."""
     stated: dict[str, Any] = dict(asked.get("shares", {}))
     for number_of, answer in enumerate(_answers(asked)):
         text = typed.get(share_name(place, number_of))
@@ -112,7 +113,7 @@ def _shares(place: int, asked: Raw, typed: Typed) -> dict[str, Any]:
 
 
 def _answers(asked: Raw) -> tuple[str, ...]:
-    """The answers whose shares can be typed: those of questions with few answers."""
+    """Return the answers whose shares can be typed: those of questions with few answers."""
     if asked.get("open"):
         return ()
     if asked.get("type") == "yesno" and not asked.get("optional"):
@@ -146,7 +147,7 @@ class ShareFields(NamedTuple):
 
 
 def share_fields(content: Raw) -> tuple[ShareFields, ...]:
-    """The fields for expected shares, for each question that has any."""
+    """Return the fields for expected shares, for each question that has any."""
     return tuple(
         ShareFields(
             str(asked.get("id", "")),

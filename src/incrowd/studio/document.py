@@ -76,7 +76,7 @@ class SurveyDocument:
             raise SurveyError.of("survey", shown, "correct the text") from None
 
     def comments(self) -> Iterator[Comment]:
-        """The comments. Raises ValueError or LookupError if the text is not TOML."""
+        """Yield the comments. Raises ValueError or LookupError if the text is not TOML."""
         for block in _blocks(self.text.replace("\r\n", "\n")):
             for start, comment in _comments(block.text):
                 beside = block.text[:start].rpartition("\n")[2].strip()
@@ -85,7 +85,7 @@ class SurveyDocument:
                 yield Comment(comment, "", "")
 
     def without_comments(self, marks: Iterable[Mark]) -> SurveyDocument:
-        """The document without some comments, and without the lines that consist of one."""
+        """Return the document without some comments, and without the lines that consist of one."""
         gone = set(marks)
         if not gone:
             return self
@@ -96,17 +96,17 @@ class SurveyDocument:
         return SurveyDocument("".join(pieces).replace("\n", ends))
 
     def differences(self, newer: SurveyDocument) -> tuple[Difference, ...]:
-        """What differs in a newer document. Raises SurveyError if one of them is not TOML."""
+        """Compare with a newer document. Raises SurveyError if one of them is not TOML."""
         return tuple(_differences("", self.content, newer.content))
 
 
 def version(text: str) -> str:
-    """The digest of a text."""
+    """Return the digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def changed(content: Raw, *operations: Operation) -> Raw:
-    """The content after operations, one after the other; the given content stays as it is."""
+    """Return a copy of the content after operations, one after the other."""
     edited = deepcopy(content)
     for each in operations:
         each.edit(edited)
@@ -114,7 +114,7 @@ def changed(content: Raw, *operations: Operation) -> Raw:
 
 
 def apply(document: SurveyDocument, *operations: Operation) -> SurveyDocument:
-    """The document after operations.
+    """Return the document after operations.
 
     Raises UsageError if an operation does not fit the survey, and SurveyError if the text is not
     TOML, or is written in a way that the operations cannot be written into.
@@ -140,7 +140,7 @@ def apply(document: SurveyDocument, *operations: Operation) -> SurveyDocument:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same in TOML, where 1, 1.0 and true differ."""
+    """Return whether two values are the same in TOML, where 1, 1.0 and true differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -149,7 +149,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def in_toml(value: Any) -> str:
-    """A value as text for people: as it would be in the file."""
+    """Return a value as text for people: as it would be in the file."""
     if value is None:
         return "nothing"
     try:
@@ -159,7 +159,7 @@ def in_toml(value: Any) -> str:
 
 
 def _differences(path: str, before: Any, after: Any) -> Iterator[Difference]:
-    """The differences of two values, down to the tables that have names or ids."""
+    """Yield the differences of two values, down to the tables that have names or ids."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in {**before, **after}:
             inner = f"{path}.{key}" if path else str(key)
@@ -174,7 +174,7 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[Difference]:
 
 
 def _by_id(tables: Any) -> Raw | None:
-    """Tables by their ids; None if they do not have different ids."""
+    """Return tables by their ids; None if they do not have different ids."""
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         return None
     by_id = {each["id"]: each for each in tables if isinstance(each.get("id"), str)}
@@ -214,14 +214,14 @@ _TOKEN = re.compile(
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """The comments in a text, each after the place where it starts."""
+    """Yield the comments in a text, each after the place where it starts."""
     for token in _TOKEN.finditer(text):
         if token[0].startswith("#"):
             yield token.start(), token[0].rstrip()
 
 
 def _uncommented(text: str, marks: set[Mark], id: str) -> str:
-    """A text without the comments that are marked."""
+    """Return a text without the comments that are marked."""
     for start, comment in reversed([*_comments(text)]):
         first = text.rfind("\n", 0, start) + 1
         end = text.find("\n", start)
@@ -235,7 +235,7 @@ def _uncommented(text: str, marks: set[Mark], id: str) -> str:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of the text; those of one value are together."""
+    """Yield the lines of the text; those of one value are together."""
     depth = start = 0
     for token in _TOKEN.finditer(text):
         if token[0] in ("[", "{"):
@@ -254,7 +254,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _blocks(text: str) -> list[TextBlock]:
-    """The tables of a file; together they are its text."""
+    """Return the tables of a file; together they are its text."""
     groups: list[tuple[str, list[str]]] = [("", [])]
     for line in _lines(text):
         if line.lstrip().startswith("["):
@@ -283,7 +283,7 @@ def _block(root: str, lines: Sequence[str]) -> TextBlock:
 
 
 def _rewritten(document: SurveyDocument, wanted: Raw, before: Mapping[str, Sequence[Any]]) -> str:
-    """The text of a document with the wanted content.
+    """Return the text of a document with the wanted content.
 
     before: the elements of each list of the content, in their old order. Those that are still in
     the wanted content are the same objects there. Raises KeyError, ValueError or TOMLKitError if
@@ -322,7 +322,7 @@ def _with_tables(
     before: Sequence[Any],
     new: Sequence[Any],
 ) -> list[TextBlock]:
-    """The blocks with other tables in a list; those that stay fill the places that are left."""
+    """Return the blocks with other tables in a list; those that stay fill the remaining places."""
     if len(places) != len(old):
         raise KeyError(blocks[places[0]].root)
     root = blocks[places[0]].root
@@ -351,12 +351,12 @@ def _with_tables(
 
 
 def _remains(block: TextBlock) -> TextBlock:
-    """What stays of a table that is removed: the comments that did not belong to it."""
+    """Return what stays of a table that is removed: the comments that did not belong to it."""
     return TextBlock("", "", block.rest if block.rest.strip() else "")
 
 
 def _appended(blocks: Sequence[TextBlock], new: Sequence[TextBlock]) -> list[TextBlock]:
-    """The blocks with new ones after the last, before the comments that follow it."""
+    """Return the blocks with new ones after the last, before the comments that follow it."""
     result = [*blocks]
     for each in new:
         last = result[-1]
@@ -367,7 +367,7 @@ def _appended(blocks: Sequence[TextBlock], new: Sequence[TextBlock]) -> list[Tex
 
 
 def _written(root: str, entries: Raw, *, in_list: bool = False) -> TextBlock:
-    """The block of a new table."""
+    """Return the block of a new table."""
     document = tomlkit.document()
     for key, value in entries.items():
         document.append(key, _item(value, len(key)))
@@ -377,7 +377,7 @@ def _written(root: str, entries: Raw, *, in_list: bool = False) -> TextBlock:
 
 
 def _merged(text: str, wanted: Raw, root: str = "") -> str:
-    """The text of a table with other values. root: of a list, whose only table it is."""
+    """Return the text of a table with other values. root: of a list, whose only table it is."""
     document = tomlkit.parse(text)
     table: Any = document[root][0] if root else document
     _merge(table, wanted)
@@ -426,7 +426,8 @@ def _spliced(array: Array, now: list[Any], wanted: list[Any]) -> bool:
 
 
 def _item(value: Any, used: int = 0) -> Item:
-    """A value as an item of a document; tables are written on one line, long lists on several."""
+    """Return a value as an item of a document; tables are written on one line, long lists on
+    several."""
     if isinstance(value, dict):
         table = tomlkit.inline_table()
         for key, each in value.items():

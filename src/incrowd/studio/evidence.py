@@ -50,7 +50,7 @@ class PlanFileState:
 
 
 def plan_file(project: Project, survey: Survey) -> PlanFileState:
-    """The plan, and whether it was made from the present survey."""
+    """Return the plan, and whether it was made from the current survey."""
     path = project.plan_path
     if not path.exists():
         return PlanFileState("missing")
@@ -67,7 +67,7 @@ def _plan(path: Path, _time: int, _size: int) -> Plan:
 
 
 def bundle_of(project: Project, publication: Publication) -> Bundle | None:
-    """The bundle in the folder of this person's service; None before there is one."""
+    """Return the bundle in the folder of this person's service; None before there is one."""
     for service in publication.mine:
         path = project.path / FOLDERS[service] / "bundle.json"
         if path.exists():
@@ -81,12 +81,13 @@ def _bundle(path: Path, _time: int, _size: int) -> Bundle:
 
 
 def bundle_path(publication: Publication) -> str:
-    """The bundle's file within the project, as commands name it."""
+    """Return the bundle's file within the project, as commands name it."""
     return f"{FOLDERS[publication.mine[0]]}/bundle.json"
 
 
 def key_of(project: Project, publication: Publication) -> dict[str, str]:
-    """The public keys of all services: those that were made here, and those that others sent."""
+    """Return the public keys of all services: those that were made here, and those that others
+    sent."""
     keys = dict(publication.keys)
     public = CollectorPlaces(project.path / FOLDERS["collector"]).public
     if "collector" in publication.mine and public.exists():
@@ -95,7 +96,7 @@ def key_of(project: Project, publication: Publication) -> dict[str, str]:
 
 
 def public_lines(project: Project, service: ServiceRole) -> str:
-    """The lines with public keys that the inviter needs of a mixer that runs here."""
+    """Return the lines with public keys that the inviter needs of a mixer that runs here."""
     folder = project.path / FOLDERS[service]
     if service == "second":
         public = SecondMixerSettings(folder=folder).public_file
@@ -136,7 +137,7 @@ class Step:
 def steps(
     project: Project, survey: Survey, publication: Publication, planned: PlanFileState
 ) -> tuple[Step, ...]:
-    """The checklist, in order. Raises IncrowdError if the bundle cannot be read."""
+    """Return the checklist, in order. Raises IncrowdError if the bundle cannot be read."""
     bundle = bundle_of(project, publication)
     items = [
         Step(
@@ -155,7 +156,7 @@ def steps(
 
 
 def _in_turn(step: Step, done: set[str], publication: Publication) -> Step:
-    """A step with its state, once it is known which steps are done."""
+    """Return a step with its state, given the steps that are done."""
     here = not step.who or bool({*step.who} & {*publication.mine})
     state: StepState = "next" if here else "waits"
     if step.done:
@@ -254,7 +255,7 @@ def _maker_command(publication: Publication) -> str:
 
 
 def _has_keys(folder: Path, publication: Publication, service: ServiceRole) -> bool:
-    """Whether the keys of a mixer exist here, or were sent."""
+    """Return whether the keys of a mixer exist here, or were sent."""
     place = folder / FOLDERS[service]
     if service == "first":
         there = FirstMixerSettings(folder=place).signing_file.exists()
@@ -267,7 +268,7 @@ def _has_keys(folder: Path, publication: Publication, service: ServiceRole) -> b
 def _packed(
     project: Project, survey: Survey, publication: Publication, planned: PlanFileState
 ) -> bool:
-    """Whether the terms, and the copies for colleagues, are those of the present choices."""
+    """Return whether the terms and the copies for colleagues match the current choices."""
     path = project.path / TERMS
     if not path.exists() or problems_of(publication, survey) or planned.state != "current":
         return False
@@ -282,14 +283,14 @@ def _packed(
 
 
 def package(project: Project, service: ServiceRole) -> Path:
-    """The folder with the files for the colleague who runs a service."""
+    """Return the folder with the files for the colleague who runs a service."""
     return project.path / f"{PACKAGE}{FOLDERS[service]}"
 
 
 def package_copies(
     project: Project, publication: Publication, service: ServiceRole
 ) -> tuple[Path, ...]:
-    """The files of the project that the colleague gets a copy of."""
+    """Return the files of the project that the colleague gets a copy of."""
     names = ("plan.json", TERMS) if service == publication.maker else ()
     return tuple(package(project, service) / name for name in names)
 
@@ -350,7 +351,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
 
 
 def _invitations(project: Project, publication: Publication, opened: bool) -> Step:
-    """The step that invites people; with two mixers, `inviter init` did it."""
+    """Return the step that invites people; with two mixers, `inviter init` does it."""
     number, printed = publication.invitations, f"-o {CODES} --page {PRINTED}"
     page = f" --survey-page {publication.survey_page}" if publication.survey_page else ""
     command = f"incrowd invitations {number} {printed}{page}"
@@ -378,13 +379,13 @@ _RUN: dict[ServiceRole, Phrase] = {
 
 
 def _pinned(path: Path, content: Bundle | Plan) -> bool:
-    """Whether a page names the digest of a bundle or of a plan."""
+    """Return whether a page names the digest of a bundle or of a plan."""
     digest = content.digest.hex() if isinstance(content, Bundle) else content.digest
     return path.exists() and digest in path.read_text(encoding="utf-8", errors="replace")
 
 
 def who(publication: Publication, service: ServiceRole) -> str | Phrase:
-    """The organization that runs a service, or the service's name."""
+    """Return the organization that runs a service, or the service's name."""
     return publication.organizations.get(service) or NAMES[service]
 
 
@@ -392,7 +393,7 @@ _RECEIVES: dict[int, ServiceRole] = {1: "shuffler", 2: "first"}  # the service t
 
 
 def check_bundle(project: Project, publication: Publication, data: bytes) -> Bundle:
-    """The bundle that a colleague sent, checked against this project.
+    """Return the bundle that a colleague sent, checked against this project.
 
     Raises ProtocolError if it is not a bundle, UsageError if it is for another plan, another key,
     other services, or other terms than were chosen.

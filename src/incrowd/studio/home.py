@@ -26,7 +26,7 @@ class SurveySummary(NamedTuple):
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the first page."""
+    """Return the routes of the first page."""
     return [
         route(studio, "/", show, methods=("GET",)),
         route(studio, "/new", create, methods=("POST",)),
@@ -48,12 +48,12 @@ async def create(studio: Studio, request: Request) -> Response:
 
 
 def summaries(projects: Projects) -> list[SurveySummary]:
-    """The lines of all surveys."""
+    """Return the lines of all surveys."""
     return [summary(projects.open(name)) for name in projects.names()]
 
 
 def summary(project: Project) -> SurveySummary:
-    """The line of a survey."""
+    """Return the line of a survey."""
     try:
         survey = project.survey()
     except IncrowdError as error:
@@ -62,7 +62,7 @@ def summary(project: Project) -> SurveySummary:
 
 
 def _unfinished(project: Project, problem: str) -> SurveySummary:
-    """The line of a survey with errors; not having a question yet is not an error."""
+    """Return the line of a survey with errors. A survey without questions is only unfinished."""
     try:
         raw = project.document().content
     except IncrowdError:
@@ -75,5 +75,5 @@ def _unfinished(project: Project, problem: str) -> SurveySummary:
 
 
 def empty(title: str) -> str:
-    """The text of a survey without questions."""
+    """Return the text of a survey without questions."""
     return f"name = {quoted(title)}\ncrowd = 1000\n\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n"

@@ -43,11 +43,11 @@ class PictureAxis(NamedTuple):
     high: float
 
     def place(self, value: float) -> float:
-        """Where a value is, in percent of the width."""
+        """Return the position of a value, in percent of the width."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     def interval(self, middle: float, reach: float) -> PictureInterval:
-        """The part of an interval that is between the ends."""
+        """Return the part of an interval that is between the ends."""
         start = self.place(max(middle - reach, self.low))
         return PictureInterval(
             start, round(max(self.place(min(middle + reach, self.high)) - start, 0), 2)
@@ -90,19 +90,19 @@ class IntervalFigure(NamedTuple):
 
 
 def percent(proportion: float, digits: int, language: str) -> str:
-    """A proportion in percent, with a space before the sign in German."""
+    """Return a proportion in percent, with a space before the sign in German."""
     space = "\N{NO-BREAK SPACE}" if language == "de" else ""
     return f"{decimal(100 * proportion, digits, language)}{space}%"
 
 
 def points(proportion: float, language: str) -> str:
-    """A margin in percentage points, with one decimal, or two if it is small."""
+    """Return a margin in percentage points, with one decimal, or two if it is small."""
     value = 100 * proportion
     return decimal(value, 1 if value >= PRECISE else 2, language)
 
 
 def rounded(value: float) -> int:
-    """A number of people with three significant digits, rounded down."""
+    """Return a number of people with three significant digits, rounded down."""
     if not 0 < value < math.inf:
         return 0
     unit = 10 ** max(math.floor(math.log10(value)) + 1 - SIGNIFICANT, 0)
@@ -110,12 +110,12 @@ def rounded(value: float) -> int:
 
 
 def table_name(ids: Sequence[str]) -> str:
-    """A table as people read it: its questions with crosses."""
+    """Return a table as people read it: its questions with crosses."""
     return " × ".join(ids)
 
 
 def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[IntervalFigure, ...]:
-    """The pictures of all tables, then of all regressions."""
+    """Return the pictures of all tables, then of all regressions."""
     tables = [_table(survey, table, language) for table in outlook.tables]
     return (*tables, *(_regression(each, language) for each in outlook.regressions))
 
@@ -140,7 +140,7 @@ def _table(survey: Survey, table: TableOutlook, language: str) -> IntervalFigure
 
 
 def _axis(cells: Sequence[CellOutlook]) -> PictureAxis:
-    """The axis of a table: around all intervals, from and to a multiple of five points."""
+    """Return the axis of a table: around all intervals, from and to a multiple of five points."""
     if not cells:
         return PictureAxis(0.0, 1.0)
     reaches = [HALF_WIDTH * cell.standard_error for cell in cells]

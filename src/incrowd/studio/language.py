@@ -28,12 +28,12 @@ class Phrase:
 
 
 def phrase(english: str, **values: Any) -> Phrase:
-    """A sentence that is translated where it is shown. A value can be a phrase itself."""
+    """Return a sentence that is translated where it is shown. A value can be a phrase itself."""
     return Phrase(english, tuple(values.items()))
 
 
 def in_language(text: str | Phrase, language: str, **values: Any) -> str:
-    """The text in a language; a sentence without a translation stays English."""
+    """Return the text in a language; a sentence without a translation stays English."""
     if isinstance(text, Phrase):
         return in_language(text.english, language, **dict(text.values) | values)
     translated = german().get(text, text) if language == "de" else text
@@ -42,7 +42,7 @@ def in_language(text: str | Phrase, language: str, **values: Any) -> str:
 
 
 def _shown(value: Any, language: str) -> Any:
-    """Phrases translated, whole numbers with separators; everything else as it is."""
+    """Translate phrases and write whole numbers with separators; leave other values as they are."""
     if isinstance(value, Phrase):
         return in_language(value, language)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -51,18 +51,18 @@ def _shown(value: Any, language: str) -> Any:
 
 
 def localized(number: str, language: str) -> str:
-    """A number in English digits with the decimal mark and the separators of a language."""
+    """Return a number in English digits with the decimal mark and the separators of a language."""
     return number.translate(str.maketrans(",.", ".,")) if language == "de" else number
 
 
 def decimal(value: float, digits: int, language: str) -> str:
-    """A number with some decimals, as a language writes it."""
+    """Return a number with some decimals, as a language writes it."""
     return localized(f"{value:,.{digits}f}", language)
 
 
 @cache
 def german() -> dict[str, str]:
-    """The German texts by their English ones, from one file for each area of the studio."""
+    """Return the German texts by their English ones, from one file for each area of the studio."""
     texts: dict[str, str] = {}
     for file in (files(__package__) / "german").iterdir():
         if file.name.endswith(".json"):
@@ -71,7 +71,7 @@ def german() -> dict[str, str]:
 
 
 def preferred(accept_language: str) -> str:
-    """The language of the studio for a browser's header `Accept-Language`."""
+    """Return the language of the studio for a browser's header `Accept-Language`."""
     for each in accept_language.lower().split(","):
         tag = each.split(";")[0].strip().split("-")[0]
         if tag in LANGUAGES:

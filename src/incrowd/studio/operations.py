@@ -72,7 +72,7 @@ class RemoveQuestion:
         _put_list(content, "regression", [*formulas])
 
     def _tables(self, content: Raw) -> list[Raw]:
-        """The tables without the question, each once; those of one question are left out."""
+        """Return the tables without the question, each once; those of one question are left out."""
         left = []
         there = {_set_of(each) for each in tables(content) if self.id not in names(each)}
         for each in tables(content):
@@ -194,32 +194,32 @@ class SetRegression:
 
 
 def questions(content: Raw) -> list[Raw]:
-    """The questions."""
+    """Return the questions."""
     return _tables_of(content, "question")
 
 
 def tables(content: Raw) -> list[Raw]:
-    """The requested tables."""
+    """Return the requested tables."""
     return _tables_of(content, "table")
 
 
 def regressions(content: Raw) -> list[Raw]:
-    """The requested regressions."""
+    """Return the requested regressions."""
     return _tables_of(content, "regression")
 
 
 def ids(content: Raw) -> list[Any]:
-    """The ids of the questions, in order."""
+    """Return the ids of the questions, in order."""
     return [each.get("id") for each in questions(content)]
 
 
 def question(content: Raw, id: str) -> Raw | None:
-    """The question with an id, or None."""
+    """Return the question with an id, or None."""
     return next((each for each in questions(content) if each.get("id") == id), None)
 
 
 def answers(asked: Raw) -> tuple[str, ...]:
-    """The answers to a question that have names: options, or yes and no."""
+    """Return the answers to a question that have names: options, or yes and no."""
     if asked.get("type") == "yesno":
         return YES_NO
     options = asked.get("options")
@@ -227,13 +227,13 @@ def answers(asked: Raw) -> tuple[str, ...]:
 
 
 def names(table: Raw) -> tuple[str, ...]:
-    """The ids of the questions of a requested table."""
+    """Return the ids of the questions of a requested table."""
     listed = table.get("questions")
     return tuple(map(str, listed)) if isinstance(listed, list) else ()
 
 
 def variable_of(text: str, there: Iterable[Any]) -> Any:
-    """The id of the question that one variable of a formula is about, or None.
+    """Return the id of the question that one variable of a formula is about, or None.
 
     there: the ids of all questions. `q`, `q=answer` and `score(q)` are about q.
     """
@@ -247,7 +247,7 @@ def variable_of(text: str, there: Iterable[Any]) -> Any:
 
 
 def variables_of(text: str, there: Sequence[Any]) -> tuple[str, ...]:
-    """The variables of a predictor: one, or those of an interaction."""
+    """Return the variables of a predictor: one, or those of an interaction."""
     split = tuple(map(str.strip, text.split(BETWEEN)))
     if len(split) > 1 and all(variable_of(each, there) is not None for each in split):
         return split
@@ -299,7 +299,7 @@ def _plain(value: Any) -> Any:
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """A value in which answers have new names; keys of tables stay."""
+    """Return a value in which answers have new names; keys of tables stay."""
     if isinstance(value, list):
         return [_renamed(each, names) for each in value]
     if isinstance(value, dict):

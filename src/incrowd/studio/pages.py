@@ -41,7 +41,7 @@ class Studio:
     jobs: Jobs
 
     def project(self, request: Request) -> Project:
-        """The project that the address names. Raises UsageError if there is none."""
+        """Return the project that the address names. Raises UsageError if there is none."""
         return self.projects.open(request.path_params["name"])
 
 
@@ -49,7 +49,7 @@ StudioHandler = Callable[[Studio, Request], Awaitable[Response]]
 
 
 def route(studio: Studio, path: str, handler: StudioHandler, *, methods: tuple[str, ...]) -> Route:
-    """A route whose errors are shown as text, never as a traceback."""
+    """Return a route whose errors are shown as text, never as a traceback."""
 
     async def handling(request: Request) -> Response:
         try:
@@ -67,7 +67,7 @@ def route(studio: Studio, path: str, handler: StudioHandler, *, methods: tuple[s
 
 
 def unread(error: HTTPException) -> UsageError:
-    """What is said of a form that cannot be read."""
+    """Return the error for an unreadable form."""
     reason = str(error.detail).rstrip(".").lower()
     return UsageError(Problem("form", InWords(f"cannot be read: {reason}"), "load the page again"))
 
@@ -78,8 +78,8 @@ WIDTHLESS = re.compile("[\u00ad\u200b\u2060\ufeff]")  # soft hyphens of word pro
 
 
 async def form_of(request: Request) -> FormData:
-    """The form of a request, without characters that nobody types: browsers end lines with CR LF,
-    and text from a word processor contains soft hyphens."""
+    """Return the form of a request, without characters that nobody types: browsers end lines with
+    CR LF, and text from a word processor contains soft hyphens."""
     form = await request.form(max_fields=MOST_FIELDS)
     return FormData(
         [
@@ -90,7 +90,7 @@ async def form_of(request: Request) -> FormData:
 
 
 def expected_version(form: FormData) -> str:
-    """The version of the survey that an edit in a form is made for.
+    """Return the version of the survey that an edit in a form is made for.
 
     A form has the version that its fields were filled from (`seen`). A script adds the version that
     later edits of the same window made of it (`at`). After a conflict, a button has the version
@@ -100,18 +100,18 @@ def expected_version(form: FormData) -> str:
 
 
 def with_version(response: Response, version: str) -> Response:
-    """The response with the version that later edits of the window are made for."""
+    """Return the response with the version that later edits of the window are made for."""
     response.headers["Survey-Version"] = version
     return response
 
 
 def texts(form: FormData) -> dict[str, str]:
-    """The fields of a form that are text."""
+    """Return the fields of a form that are text."""
     return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
 def chosen_file(form: FormData) -> UploadFile:
-    """The file of a form. Raises UsageError if none was chosen."""
+    """Return the file of a form. Raises UsageError if none was chosen."""
     file = form.get("file")
     if not isinstance(file, UploadFile) or not file.filename:
         raise UsageError.of("file", MISSING, "choose a file")
@@ -119,7 +119,7 @@ def chosen_file(form: FormData) -> UploadFile:
 
 
 def language_of(request: Request) -> str:
-    """The language of the studio: the chosen one, or the browser's."""
+    """Return the language of the studio: the chosen one, or the browser's."""
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")
     if chosen in LANGUAGES:
         return chosen
@@ -127,7 +127,7 @@ def language_of(request: Request) -> str:
 
 
 def render(request: Request, template: str, *, status: int = 200, **parts: Any) -> Response:
-    """A page or a fragment of one, from a template.
+    """Return a page or a fragment of one, from a template.
 
     Templates have `_` for texts, `language`, `languages`, `steps`, `path`, `lines_of` for the
     problems of an error, and `back`, the address of the page, beside their parts.
@@ -153,7 +153,8 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
 
 
 def _page_address(request: Request) -> str:
-    """The address under which a browser gets the page; for a form that was sent, of its step."""
+    """Return the address under which a browser gets the page; for a form that was sent, of its
+    step."""
     path, query = request.url.path, request.url.query
     if request.method == "GET":
         return f"{path}?{query}" if query else path
@@ -165,7 +166,7 @@ def _translate(language: str, text: Any, **values: Any) -> str:
 
 
 def error_response(request: Request, error: Exception, status: int = 422) -> Response:
-    """The response to a mistake: a page, or an alert in the page that sent the request."""
+    """Return an error as a page, or as an alert for the page that sent the request."""
     problems = lines(error)
     status = 409 if isinstance(error, ConflictError) else status
     template = "problems.html" if is_fragment(request) else "error.html"
@@ -177,7 +178,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def lines(error: Exception) -> tuple[str, ...]:
-    """Every problem of an error, as text."""
+    """Return every problem of an error, as text."""
     if not isinstance(error, OSError):
         return tuple(map(str, getattr(error, "problems", ()))) or (str(error),)
     place = f"{error.filename}: " if isinstance(error.filename, str) else ""
@@ -190,5 +191,5 @@ def lines(error: Exception) -> tuple[str, ...]:
 
 
 def is_fragment(request: Request) -> bool:
-    """Whether the response replaces a part of the page that sent the request."""
+    """Return whether the response replaces a part of the page that sent the request."""
     return "hx-request" in request.headers

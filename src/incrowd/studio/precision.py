@@ -53,7 +53,7 @@ MOST_MARGIN = 50.0  # points
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the page."""
+    """Return the routes of the page."""
     return [
         route(studio, PATH, show, methods=("GET",)),
         route(studio, PATH, redraw, methods=("POST",)),
@@ -81,13 +81,13 @@ class Screen(NamedTuple):
     typed: dict[str, str]
 
     def operations(self, kind: str = "", chosen: Sequence[str] = ()) -> list[Operation]:
-        """The operations that write the typed values, and another change. Raises UsageError."""
+        """Return the operations of the typed values and of another change. Raises UsageError."""
         content = self.shown.content
         typed = [*value_operations(content, self.typed), *share_operations(content, self.typed)]
         return [*typed, operation_of(changed(content, *typed), kind, chosen)] if kind else typed
 
     def survey(self, operations: Sequence[Operation] | None = None) -> Survey:
-        """The survey in the file after some operations, or with the typed values.
+        """Return the survey in the file after some operations, or with the typed values.
 
         Raises SurveyError or UsageError.
         """
@@ -96,7 +96,7 @@ class Screen(NamedTuple):
 
 
 def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
-    """The screen of a project. form: what was sent, with the values as typed.
+    """Return the screen of a project. form: what was sent, with the values as typed.
 
     What was typed differs from what the page showed first, whatever the file has become since; if
     that version is no longer there, from the file. Raises SurveyError if the file has mistakes:
@@ -114,7 +114,7 @@ def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """The page with the values of the file."""
+    """Return the page with the values of the file."""
     project = studio.project(request)
     try:
         shown = await asyncio.to_thread(screen, project)
@@ -124,14 +124,14 @@ async def show(studio: Studio, request: Request) -> Response:
 
 
 def _mistaken(request: Request, project: Project, error: Exception) -> Response:
-    """The response if the file has mistakes: they take the place of everything."""
+    """Return the response for a survey with mistakes: only the mistakes are shown."""
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
     parts: PageParts = {"project": project, "problems": lines(error), "digest": "", "job": None}
     return render(request, template, status=422, **parts)
 
 
 async def redraw(studio: Studio, request: Request) -> Response:
-    """The pictures for the values as typed; nothing is saved."""
+    """Return the figures for the typed values; nothing is saved."""
     project, form = studio.project(request), await form_of(request)
     try:
         shown = await asyncio.to_thread(screen, project, form)
@@ -143,14 +143,14 @@ async def redraw(studio: Studio, request: Request) -> Response:
 
 
 async def _figures(studio: Studio, request: Request, shown: Screen) -> Response:
-    """The fragment of all pictures, certified if their plan was made."""
+    """Return the fragment with all figures, which are certified if their plan exists."""
     parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
     status = 422 if parts["problems"] else 200
     return render(request, "precision_figures.html", status=status, **parts)
 
 
 def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
-    """The parts of the fragment of all pictures. A mistake takes the place of the pictures."""
+    """Return the parts of the fragment with all figures; of a mistaken survey, its problems."""
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
     from incrowd.studio.certifying import certificate, digest, promise
@@ -186,7 +186,8 @@ async def _page(
     status: int = 200,
     **answers: Any,
 ) -> Response:
-    """The whole page. problem: why something was not done. answers: to questions on the page."""
+    """Return the whole page. problem: why something was not done. answers: to questions on the
+    page."""
     parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
     return render(
         request,
@@ -209,7 +210,7 @@ async def _page(
 
 
 def _questions(raw: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
-    """The ids of all questions that are randomized, and the options that can be merged."""
+    """Return the ids of all questions that are randomized, and the options that can be merged."""
     return [
         (
             str(question.get("id", "")),
@@ -223,7 +224,7 @@ def _questions(raw: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
-    """The first two questions whose table is not requested yet; empty if there are none."""
+    """Return the first two questions whose table is not requested yet; empty if there are none."""
     ids = [id for id, _ in _questions(raw)]
     requested = [set(table.get("questions", ())) for table in raw.get("table", ())]
     pairs = (pair for pair in combinations(ids, 2) if set(pair) not in requested)
@@ -231,7 +232,7 @@ def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
 
 
 async def keep(studio: Studio, request: Request) -> Response:
-    """Write the values into the survey file. On a mistake the page shows them as typed."""
+    """Save the values in the survey. On a mistake, the page shows them as they were typed."""
     form = await form_of(request)
     shown = await asyncio.to_thread(screen, studio.project(request), form)
     return await _save(studio, request, shown, form)
@@ -277,7 +278,7 @@ async def _save(
 
 
 async def begin(studio: Studio, request: Request) -> Response:
-    """Start to certify the values as typed. Without script: wait, and show the page."""
+    """Start certifying the typed values. Without a script, wait, and show the page."""
     from incrowd.studio.certifying import certify, digest
 
     shown = screen(studio.project(request), await form_of(request))
@@ -296,7 +297,7 @@ async def begin(studio: Studio, request: Request) -> Response:
 
 
 async def poll(studio: Studio, request: Request) -> Response:
-    """Nothing while a certificate is made; then the certified pictures, or why there are none."""
+    """Return the certified pictures, or why there are none; 204 while the job is running."""
     from incrowd.studio.certifying import certificate
 
     project, of = studio.project(request), request.query_params.get("of", "")
@@ -313,7 +314,7 @@ async def poll(studio: Studio, request: Request) -> Response:
 
 
 async def stop(studio: Studio, request: Request) -> Response:
-    """Stop to certify."""
+    """Stop certifying."""
     project = studio.project(request)
     job = studio.jobs.get((project.path, "certify"))
     if job:
@@ -334,7 +335,7 @@ class NeededCrowd(NamedTuple):
 
 
 def margin_of(text: str) -> float:
-    """A margin in points as a proportion. Raises UsageError."""
+    """Return a margin in points as a proportion. Raises UsageError."""
     points = number(text)
     if isinstance(points, str) or not 0 < points <= MOST_MARGIN:
         raise UsageError.of("margin", text, "should be a number of points, such as 2")
@@ -342,7 +343,7 @@ def margin_of(text: str) -> float:
 
 
 async def people(studio: Studio, request: Request) -> Response:
-    """How many people a margin needs: an estimate at once, and a certificate in the background."""
+    """Estimate how many people a margin needs, and start certifying that number."""
     from incrowd.planner.solving import crowd_in_the_limit
     from incrowd.studio.certifying import certified_crowd
 
@@ -367,7 +368,7 @@ async def people(studio: Studio, request: Request) -> Response:
 
 
 async def poll_people(studio: Studio, request: Request) -> Response:
-    """Nothing while the number is certified; then the certified number."""
+    """Return the certified number of people; 204 while the job is running."""
     project, text = studio.project(request), request.query_params.get("margin", "")
     job = studio.jobs.get((project.path, "people"))
     if is_running(job):
@@ -379,7 +380,7 @@ async def poll_people(studio: Studio, request: Request) -> Response:
 
 
 def _certified_people(job: Job, text: str) -> NeededCrowd | None:
-    """The certified answer of a job, or why there is none; None if it has not ended."""
+    """Return the certified answer of a job, or why there is none; None if it has not ended."""
     if job.state == "done":
         return NeededCrowd(text, job.result.survey.crowd, certified=True)
     if job.state == "failed":
@@ -401,7 +402,7 @@ class ProposedChange(NamedTuple):
 
 
 async def compare(studio: Studio, request: Request) -> Response:
-    """What a change of the survey would gain or lose, table by table; nothing is saved."""
+    """Compare the tables of the survey before and after a change; nothing is saved."""
     shown = screen(studio.project(request), form := await form_of(request))
     kind, chosen = chosen_change(form)
     try:
@@ -416,7 +417,7 @@ async def compare(studio: Studio, request: Request) -> Response:
 
 
 def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
-    """The kind of a change in a form, and what was chosen for it."""
+    """Return the kind of a change in a form, and what was chosen for it."""
     kind = str(form.get("kind", ""))
     chosen = tuple(str(each) for each in form.getlist(f"{kind}-chosen") if each)
     return kind, chosen
@@ -440,6 +441,6 @@ def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:
 
 
 async def apply(studio: Studio, request: Request) -> Response:
-    """Write a change into the survey file, with the values as typed."""
+    """Save a change of the survey, together with the typed values."""
     shown = screen(studio.project(request), form := await form_of(request))
     return await _save(studio, request, shown, form, *chosen_change(form))

@@ -92,7 +92,7 @@ def certify(progress: Callable[[str], None], path: Path, ready: Plan | None = No
 
 
 def perform(project: Project, step: str, language: str) -> None:
-    """Do what a step of the checklist says. language: of what colleagues read.
+    """Carry out a step of the checklist. language: of the pages for colleagues.
 
     One window at a time. Raises UsageError for an unknown step, and what the step's functions do.
     """
@@ -103,13 +103,13 @@ def perform(project: Project, step: str, language: str) -> None:
 
 
 def exclusively(project: Project) -> Any:
-    """Let one window at a time write files of a collection."""
+    """Lock the files of a collection for one window at a time."""
     project.hidden.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     return locked(project.hidden / "publishing")
 
 
 def checked_plan(project: Project) -> Plan:
-    """The plan, if it is that of the present survey and its certificate holds.
+    """Return the plan, if it is that of the present survey and its certificate holds.
 
     Raises UsageError if it is missing, stale, or not a guarantee, PlanError if the certificate
     fails.
@@ -164,7 +164,7 @@ def _package(project: Project, publication: Publication, language: str) -> None:
 def sheet_of(
     publication: Publication, survey: Survey, certified: Plan, service: ServiceRole, language: str
 ) -> str:
-    """The page for the colleague who runs a service: what to promise, what to do."""
+    """Return the page for the colleague who runs a service: what to promise, what to do."""
     parts: dict[str, Any] = {
         "_": partial(in_language_of, language),
         "language": language,
@@ -185,12 +185,12 @@ def sheet_of(
 
 
 def in_language_of(language: str, text: Any, **values: Any) -> str:
-    """The text in a language; the function `_` of templates."""
+    """Return the text in a language; the function `_` of templates."""
     return in_language(text, language, **values)
 
 
 def _bundle(project: Project, publication: Publication, language: str) -> None:
-    """Make the bundle, as `shuffler init` or `inviter init`; a second press changes nothing."""
+    """Make the bundle, as `shuffler init` or `inviter init`; repeating it changes nothing."""
     del language
     certified = checked_plan(project)
     terms = project.path / TERMS
@@ -213,12 +213,12 @@ def _bundle(project: Project, publication: Publication, language: str) -> None:
 
 
 def _store(settings: StoreSettings) -> Path:
-    """The file of the default database."""
+    """Return the file of the default database."""
     return settings.folder / "store.sqlite"
 
 
 def _begin_again(*files: Path) -> None:
-    """Destroy keys of an attempt that was interrupted: their public halves were never written."""
+    """Destroy the keys of an interrupted attempt, whose public halves were never written."""
     for file in filter(Path.exists, files):
         destroy(file)
 
@@ -254,7 +254,7 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
 
 
 def _invitations(project: Project, publication: Publication, language: str) -> None:
-    """Create the invitations, as `incrowd invitations`; a second press changes nothing."""
+    """Create the invitations, as `incrowd invitations`; repeating it changes nothing."""
     del language
     codes = project.path / CODES
     if codes.exists():
@@ -314,7 +314,7 @@ ACTIONS: Mapping[str, Callable[[Project, Publication, str], None]] = {
 
 
 def zipped(project: Project, name: str) -> bytes:
-    """The files for a colleague as one archive. name: of their folder in the project.
+    """Return the files for a colleague as one archive. name: of their folder in the project.
 
     Raises UsageError if there is no such folder.
     """

@@ -46,7 +46,7 @@ class Preview(NamedTuple):
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the preview."""
+    """Return the routes of the preview."""
     return [
         route(studio, "/p/{name}/preview/", newest, methods=("GET",)),
         route(studio, "/p/{name}/preview/{version}/{file:path}", show, methods=("GET",)),
@@ -57,13 +57,13 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 async def newest(studio: Studio, request: Request) -> Response:
-    """Lead to the page of the current version."""
+    """Redirect to the page of the current version."""
     version = await asyncio.to_thread(studio.project(request).current_version)
     return RedirectResponse(f"{request.url.path}{version}/", 303)
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """A file of the page, which only pages of the studio can frame."""
+    """Return a file of the page, which only pages of the studio can frame."""
     project, version = studio.project(request), request.path_params["version"]
     try:
         preview = await _of(request, project, version)
@@ -80,7 +80,7 @@ async def show(studio: Studio, request: Request) -> Response:
 
 
 async def bundle(studio: Studio, request: Request) -> Response:
-    """The bundle of the page."""
+    """Return the bundle of the page."""
     preview = await _of(request, studio.project(request), request.path_params["version"])
     return Response(preview.bundle, media_type="application/json")
 
@@ -92,7 +92,7 @@ async def _of(request: Request, project: Project, version: str) -> Preview:
 
 
 def preview_of(project: Project, version: str, address: str) -> Preview:
-    """The preview of a version of a project. address: where the page finds its bundle.
+    """Return the preview of a version of a project. address: where the page finds its bundle.
 
     Raises UsageError for an unknown version, SurveyError for a mistaken survey, PrivacyError if
     nothing meets its guarantee.
@@ -106,7 +106,7 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
 
 
 def shown(survey: Survey) -> Survey:
-    """The survey as the page shows it: with a text for each question, for one row of data."""
+    """Return the survey as the page shows it: with texts, and for one row of data."""
     asked = tuple(
         each if each.text else each.model_copy(update={"text": each.id})
         for each in survey.questions
@@ -143,12 +143,12 @@ def _preview(survey: str, address: str) -> Preview:
 
 
 def _policy(headers: str) -> str:
-    """The policy of the page, from the headers that it is served with elsewhere."""
+    """Return the policy of the page, from the headers that it is served with elsewhere."""
     name = f"{POLICY_HEADER}: "
     line = next(line.strip() for line in headers.splitlines() if line.strip().startswith(name))
     return _in_a_frame(line.removeprefix(name))
 
 
 def _in_a_frame(policy: str) -> str:
-    """The policy of a page that pages of the studio may frame."""
+    """Return the policy of a page that pages of the studio may frame."""
     return policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'")

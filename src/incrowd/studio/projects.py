@@ -83,11 +83,11 @@ class Project:
         return self.path / STUDIO
 
     def survey(self) -> Survey:
-        """The survey. Raises SurveyError with every mistake."""
+        """Return the survey. Raises SurveyError with every mistake."""
         return Survey.load(self.survey_path)
 
     def text(self) -> str:
-        """The text of the survey file. Raises UsageError if it cannot be read."""
+        """Return the text of the survey file. Raises UsageError if it cannot be read."""
         try:
             with self.survey_path.open("rb") as file:
                 content = file.read(MOST_BYTES + 1)
@@ -104,7 +104,7 @@ class Project:
             ) from None
 
     def document(self) -> SurveyDocument:
-        """The survey file as a document. Raises UsageError if it cannot be read."""
+        """Return the survey file as a document. Raises UsageError if it cannot be read."""
         return SurveyDocument(self.text())
 
     def save(self, text: str, *, expected: str) -> None:
@@ -131,7 +131,7 @@ class Project:
             return Changed(before, after)
 
     def _current_document(self, expected: str) -> SurveyDocument:
-        """The survey. Raises ConflictError if it is not the expected version."""
+        """Return the survey. Raises ConflictError if it is not the expected version."""
         now = SurveyDocument(self._text_or_empty())
         if now.version != expected:
             conflict = ConflictError(*self._differences(expected, now))
@@ -140,7 +140,8 @@ class Project:
         return now
 
     def _differences(self, expected: str, now: SurveyDocument) -> list[Problem]:
-        """What was changed since a version, as problems; one in general if that is not known."""
+        """Return what was changed since a version, as problems; one in general if that is not
+        known."""
         before = self.seen(expected)
         with suppress(SurveyError):
             if before and (differences := before.differences(now)):
@@ -157,11 +158,11 @@ class Project:
         ]
 
     def seen(self, seen: str) -> SurveyDocument | None:
-        """The document with a version, the newest first; None if it is no longer there."""
+        """Return the document with a version, the newest first; None if it is no longer there."""
         return next((each for each in self.history() if each.version == seen), None)
 
     def history(self) -> Iterator[SurveyDocument]:
-        """All versions of the survey, the newest first, including those that were undone."""
+        """Yield all versions of the survey, the newest first, including those that were undone."""
         for path in sorted((self.hidden / "versions").glob("*.toml"), reverse=True):
             yield SurveyDocument(path.read_bytes().decode("utf-8"))
 
@@ -184,13 +185,13 @@ class Project:
         return self._move(1, expected)
 
     def can_move(self) -> tuple[bool, bool]:
-        """Whether there is a version before the current one, and one after it."""
+        """Return whether there is a version before the current one, and one after it."""
         with self._locked():
             number = self._current(self._text_or_empty())
             return self._version(number - 1).exists(), self._version(number + 1).exists()
 
     def current_version(self) -> str:
-        """The version of the survey, which is kept from now on."""
+        """Return the version of the survey, which is kept from now on."""
         with self._locked():
             text = self._text_or_empty()
             self._current(text)
@@ -222,7 +223,7 @@ class Project:
         write_bytes(self.hidden / "position", str(number).encode())
 
     def _current(self, text: str) -> int:
-        """The number of the version in the survey file.
+        """Return the number of the version in the survey file.
 
         A text that is not the version that was saved last was written by another program, or just
         before the studio was killed; it becomes a version of its own.
@@ -236,7 +237,7 @@ class Project:
         return self._append(number, text) if text else number
 
     def _position(self) -> int:
-        """The number of the version that was saved last; -1 if there is none."""
+        """Return the number of the version that was saved last; -1 if there is none."""
         try:
             return int((self.hidden / "position").read_bytes())
         except (OSError, ValueError):  # not there, or damaged: the last version of all
@@ -244,7 +245,7 @@ class Project:
             return max((int(each.stem) for each in paths if each.stem.isdecimal()), default=-1)
 
     def _append(self, number: int, text: str) -> int:
-        """Write a version after a version; the versions that were undone before go."""
+        """Write a new version after another; versions that were undone are deleted."""
         following = number + 1
         later = following
         while self._version(later).exists():
@@ -274,7 +275,7 @@ class Projects:
     folder: Path
 
     def names(self) -> tuple[str, ...]:
-        """The names of all projects, in order."""
+        """Return the names of all projects, in order."""
         return tuple(
             sorted(
                 each.name
@@ -284,14 +285,14 @@ class Projects:
         )
 
     def open(self, name: str) -> Project:
-        """A project. Raises UsageError if there is none with this name."""
+        """Return a project. Raises UsageError if there is none with this name."""
         path = self.folder / name
         if not _NAME.fullmatch(name) or not (path / SURVEY).exists():
             raise UsageError.of("project", name, "this folder has no such survey; open another one")
         return Project(path)
 
     def create(self, title: str, text: str, files: Mapping[str, Path] | None = None) -> Project:
-        """A new project whose folder is named after a title, with the text of its survey.
+        """Return a new project whose folder is named after a title, with the text of its survey.
 
         files: others that are moved into the project, by their names there. The project is created
         completely or not at all.
@@ -309,7 +310,7 @@ class Projects:
         return Project(path)
 
     def sweep(self) -> None:
-        """Remove what processes that were killed had begun to write, a while ago."""
+        """Remove old temporary files of processes that were killed."""
         folders = [self.folder]
         for name in self.names():
             project = self.open(name)
@@ -321,7 +322,7 @@ class Projects:
 
     @contextmanager
     def temporary(self) -> Iterator[Path]:
-        """A private folder beside the projects, which is removed at the end of the block."""
+        """Yield a private folder beside the projects, which is removed at the end of the block."""
         path = self.folder / f"{BEGUN}{secrets.token_hex(8)}"
         path.mkdir(mode=PRIVATE_FOLDER)
         try:
@@ -331,6 +332,6 @@ class Projects:
 
 
 def folder_name(title: str) -> str:
-    """The name of a folder for a title: lower-case letters, digits and hyphens."""
+    """Return the name of a folder for a title: lower-case letters, digits and hyphens."""
     ascii_text = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:48].strip("-") or "survey"

@@ -64,7 +64,9 @@ _NAMED: dict[ServiceRole, NamedService] = {
 
 
 def _address(text: str) -> str:
-    return checked_address(text.rstrip("/")) if text else ""
+    if not text:
+        return ""
+    return checked_address((text if "://" in text else f"https://{text}").rstrip("/"))
 
 
 def _time(text: str) -> str:
@@ -135,7 +137,7 @@ class Publication(Frozen):
         return self.services[0]
 
     def dumps(self) -> str:
-        """The text of the file."""
+        """Return the text of the file."""
         document = tomlkit.document()
         document.add(tomlkit.comment("Who runs what. The studio writes this file; edit it freely."))
         stated = self.model_dump()
@@ -146,7 +148,7 @@ class Publication(Frozen):
 
 
 def parsed(values: Mapping[str, Any]) -> Publication:
-    """The publication with some values. Raises UsageError with every mistake."""
+    """Return the publication with some values. Raises UsageError with every mistake."""
     try:
         return Publication.model_validate(values)
     except ValidationError as error:
@@ -159,7 +161,7 @@ def parsed(values: Mapping[str, Any]) -> Publication:
 
 
 def load_publication(project: Project) -> tuple[Publication, str]:
-    """The publication of a project, and the version of its text. Raises UsageError."""
+    """Return the publication of a project, and the version of its text. Raises UsageError."""
     path = project.path / FILE
     if not path.exists():
         return Publication(), version("")
@@ -180,13 +182,13 @@ def save_publication(project: Project, publication: Publication, expected: str) 
 
 
 def problems_of(publication: Publication, survey: Survey) -> list[Problem]:
-    """What is missing or contradictory before the terms can be written."""
+    """Return what is missing or contradictory before the terms can be written."""
     missing = [Problem(field, MISSING, "add it in the form") for field in _missing(publication)]
     return [*missing, *_contradictions(publication), *_unfit(publication, survey)]
 
 
 def _missing(publication: Publication) -> Iterator[str]:
-    """The fields without which no terms can be written."""
+    """Yield the fields without which no terms can be written."""
     for field in ("period", "opens", "closes"):
         if not getattr(publication, field):
             yield field
@@ -198,7 +200,7 @@ def _missing(publication: Publication) -> Iterator[str]:
 
 
 def _contradictions(publication: Publication) -> Iterator[Problem]:
-    """Choices that exclude each other; the bundle would be refused."""
+    """Yield choices that exclude each other; the bundle would be refused."""
     opens, closes, disposes = publication.opens, publication.closes, publication.disposes
     if opens and closes and opens >= closes:
         yield Problem("closes", closes, f"should be after {opens}")
@@ -223,7 +225,7 @@ def _contradictions(publication: Publication) -> Iterator[Problem]:
 
 
 def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
-    """What the survey would have to state for this collection."""
+    """Yield what the survey would have to state for this collection."""
     if not publication.invitations and publication.mixers == 2:
         allowed = "with two mixers, everyone needs an invitation; enter the number of invitations"
         yield Problem("invitations", publication.invitations, allowed)
@@ -247,7 +249,7 @@ def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
 
 
 def terms_text(publication: Publication, survey: Survey, keys: Mapping[str, str]) -> str:
-    """The file of terms, which `shuffler init` or `inviter init` reads.
+    """Return the text of the terms, which `shuffler init` or `inviter init` reads.
 
     keys: public keys by the fields of `Publication.keys`; a missing one is left empty, with a
     comment that says who sends it. Raises UsageError for what is missing in the publication.
@@ -302,13 +304,13 @@ def _mixers_terms(
 
 
 def _key(keys: Mapping[str, str], field: str, sender: str) -> Any:
-    """The key, or an empty text with a comment that says who sends it."""
+    """Return the key, or an empty text with a comment that says who sends it."""
     item = tomlkit.string(keys.get(field, ""))
     return item if keys.get(field) else item.comment(f"from the {sender}")
 
 
 def promise_of(plan: Plan, publication: Publication) -> Guarantee:
-    """What the collection will promise, if these parties run the services."""
+    """Return what the collection will promise, if these parties run the services."""
     if publication.mixers == 1:
         one_party = publication.local_only
         return guarantee_of(plan, claims=[claims_of_plan(plan, one_party=one_party)])
@@ -320,12 +322,12 @@ def promise_of(plan: Plan, publication: Publication) -> Guarantee:
 
 
 def runs_of(publication: Publication) -> Runs | None:
-    """The organizations of a collection with two mixers; None if they are not all named."""
+    """Return the organizations of a collection with two mixers; None if they are not all named."""
     names = {each: publication.organizations.get(each, "") for each in SERVICES[2]}
     return Runs.model_validate(names) if all(names.values()) else None
 
 
 def organizations(publication: Publication) -> dict[NamedService, str] | None:
-    """The same by the names that sentences use."""
+    """Return the organizations by the names of the services in sentences."""
     runs = runs_of(publication)
     return None if runs is None else {_NAMED[each]: getattr(runs, each) for each in SERVICES[2]}

@@ -120,7 +120,7 @@ ROLES_OF: dict[int, tuple[Here, ...]] = {
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the page."""
+    """Return the routes of the page."""
     base = "/p/{name}/publish"
     return [
         route(studio, base, show, methods=("GET",)),
@@ -135,7 +135,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     return await _page(studio, request)
 
 
@@ -148,7 +148,7 @@ async def _page(
     mistakes: tuple[str, ...] = (),
     failure: tuple[str, ...] = (),
 ) -> Response:
-    """The page. values, mistakes: of a form that could not be saved. failure: of a step."""
+    """Return the page. values, mistakes: of a form that could not be saved. failure: of a step."""
     project = studio.project(request)
     parts = await asyncio.to_thread(page_parts, project)
     if values is not None:
@@ -159,7 +159,7 @@ async def _page(
 
 
 def page_parts(project: Project) -> dict[str, Any]:
-    """The parts of the page, from the files of the project."""
+    """Return the parts of the page, from the files of the project."""
     parts: dict[str, Any] = {"project": project, "survey": None, "problem": "", "unread": ""}
     try:
         survey = project.survey()
@@ -194,7 +194,7 @@ def page_parts(project: Project) -> dict[str, Any]:
 def _checklist(
     project: Project, publication: Publication, planned: PlanFileState
 ) -> dict[str, Any]:
-    """The steps, and what is known of the bundle; a broken bundle is a problem of the page."""
+    """Return the steps and the facts about the bundle; a broken bundle is reported on the page."""
     survey = project.survey()
     try:
         bundle = bundle_of(project, publication)
@@ -240,7 +240,8 @@ class DivisionPromise(NamedTuple):
 
 
 def _promises(planned: PlanFileState, publication: Publication) -> dict[str, DivisionPromise]:
-    """The promise of each choice; none without a plan, or if its analysis is not a guarantee."""
+    """Return the promise of each choice; none without a plan, or if its analysis is not a
+    guarantee."""
     if planned.plan is None or not is_promised(planned.plan.guarantee.analysis):
         return {}
     return {each.id: _promise(planned.plan, publication, each) for each in CHOICES}
@@ -256,14 +257,14 @@ def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> Divi
 
 
 def choice_of(publication: Publication) -> WorkDivision:
-    """The choice that a publication states."""
+    """Return the choice that a publication states."""
     if publication.mixers == 2:
         return CHOICES[1]
     return CHOICES[2 if publication.local_only else 0]
 
 
 def values_of(publication: Publication) -> dict[str, str]:
-    """The values of the form's fields, as text."""
+    """Return the values of the form's fields, as text."""
     values = {
         "choice": choice_of(publication).id,
         "here-1": publication.here,
@@ -281,7 +282,8 @@ def values_of(publication: Publication) -> dict[str, str]:
 
 
 def fields_of(form: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a publication from the fields of the form. Raises UsageError for no number."""
+    """Return the values of a publication from the fields of the form. Raises UsageError for no
+    number."""
     names = ("survey_page", "language", "introduction", "period")
     fields: dict[str, Any] = {name: form.get(name, "").strip() for name in names}
     fields |= {name: _time(form.get(name, "").strip()) for name in TIMES}
@@ -306,7 +308,7 @@ def fields_of(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _time(text: str) -> str:
-    """A time as bundles write it, from that of a field, which has minutes or seconds."""
+    """Return a time as bundles write it, from that of a field, which has minutes or seconds."""
     if not text:
         return ""
     seconds = ":00" if text.count(":") == 1 else ""
@@ -314,7 +316,7 @@ def _time(text: str) -> str:
 
 
 async def choose(studio: Studio, request: Request) -> Response:
-    """Keep the choices. On a mistake, the page shows what was typed."""
+    """Save the choices. On a mistake, the page shows them as they were typed."""
     project = studio.project(request)
     typed = texts(await form_of(request))
     try:
@@ -349,7 +351,7 @@ async def stop_plan(studio: Studio, request: Request) -> Response:
 
 
 async def show_plan(studio: Studio, request: Request) -> Response:
-    """The part of the page about the plan; with the steps when the job has ended."""
+    """Return the part of the page about the plan; with the steps when the job has ended."""
     project = studio.project(request)
     job = studio.jobs.get((project.path, "plan"))
     running = is_running(job)
@@ -359,7 +361,7 @@ async def show_plan(studio: Studio, request: Request) -> Response:
 
 
 async def do_step(studio: Studio, request: Request) -> Response:
-    """Do what a step says, then show the steps."""
+    """Carry out a step, then show the steps."""
     project, step = studio.project(request), request.path_params["step"]
     if step == "plan":
         return await start_plan(studio, request)
@@ -371,7 +373,7 @@ async def do_step(studio: Studio, request: Request) -> Response:
 
 
 async def upload_bundle(studio: Studio, request: Request) -> Response:
-    """Take the bundle that a colleague sent, or that lies in the folder of the project."""
+    """Install the bundle that a colleague sent, or that is in the folder of the project."""
     project = studio.project(request)
     publication, _ = await asyncio.to_thread(load_publication, project)
     async with request.form() as form:
@@ -389,7 +391,7 @@ async def upload_bundle(studio: Studio, request: Request) -> Response:
 
 
 async def download(studio: Studio, request: Request) -> Response:
-    """The files for a colleague, as one archive."""
+    """Return the files for a colleague, as one archive."""
     project, name = studio.project(request), request.path_params["folder"]
     data = await asyncio.to_thread(zipped, project, name)
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}

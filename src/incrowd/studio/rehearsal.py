@@ -84,11 +84,11 @@ class Person:
         self.progress(OPENING)
 
     def leave(self) -> None:
-        """Wait for nothing."""
+        """Return at once."""
 
 
 def usual_people(survey: Survey) -> int:
-    """How many people a rehearsal has unless another number is chosen."""
+    """Return how many people a rehearsal has unless another number is chosen."""
     return min(MOST_PEOPLE, USUAL * max(1, len(strata(survey))))
 
 
@@ -138,7 +138,7 @@ def run(
 
 
 def _smallest_stratum(survey: Survey, people: EncodedAnswers) -> int:
-    """The people of the smallest stratum; all of them if no question is open."""
+    """Return the people of the smallest stratum; all of them if no question is open."""
     names = strata(survey)
     if not names:
         return people.number
@@ -146,7 +146,7 @@ def _smallest_stratum(survey: Survey, people: EncodedAnswers) -> int:
 
 
 def _plan(project: Project, survey: Survey, crowd: int) -> tuple[Plan, bool]:
-    """The plan for a crowd, and whether it is that of the project."""
+    """Return the plan for a crowd, and whether it is that of the project."""
     present = plan_file(project, survey)
     if present.plan is not None and present.state == "current" and survey.crowd == crowd:
         return present.plan, True
@@ -154,7 +154,7 @@ def _plan(project: Project, survey: Survey, crowd: int) -> tuple[Plan, bool]:
 
 
 def _counter(progress: Callable[[str], None], people: int) -> Callable[[int], None]:
-    """Reports how many have sent. Devices send in threads, but messages go one by one."""
+    """Return a function that reports how many have sent, from several threads."""
     lock, sent = threading.Lock(), 0
 
     def advance(number: int) -> None:
@@ -167,7 +167,7 @@ def _counter(progress: Callable[[str], None], people: int) -> Callable[[int], No
 
 
 def _estimates(planned: Plan, rehearsed: Rehearsed, answers: pa.Table) -> Estimates:
-    """The estimates from the opened releases, with the invented shares as the truth."""
+    """Return the estimates from the opened releases, with the invented shares as the truth."""
     opened = rehearsed.opened
     reports = chain.from_iterable(map(stream_reports, opened))
     estimates = estimate(planned, reports, received=receipts_of(planned, opened))
@@ -210,13 +210,13 @@ def _summarize(
 
 
 def workplace(project: Project) -> Path:
-    """The folder of a rehearsal while it runs."""
+    """Return the folder of a rehearsal while it runs."""
     return project.hidden / "rehearsing"
 
 
 @contextmanager
 def _workplace(project: Project) -> Iterator[Path]:
-    """A new folder, for one rehearsal of the project at a time."""
+    """Yield a new folder, for one rehearsal of the project at a time."""
     folder = workplace(project)
     project.hidden.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     with locked(folder, patience=PATIENCE):
@@ -229,7 +229,7 @@ def _workplace(project: Project) -> Iterator[Path]:
 
 
 def _published(project: Project, folder: Path) -> Path:
-    """Keep what can be read again, and put it in the place of the rehearsal before."""
+    """Keep what can be read again, and replace the previous rehearsal with it."""
     for service in ("shuffler", "inviter", "first-mixer", "second-mixer"):
         shutil.rmtree(folder / service, ignore_errors=True)
     token = CollectorSettings.file(folder / "collector")
@@ -246,7 +246,7 @@ def _published(project: Project, folder: Path) -> Path:
 
 @contextmanager
 def _ending_cleanly(folder: Path) -> Iterator[None]:
-    """When this process is terminated, end the services, remove the folder, and exit.
+    """End the services and remove the folder if this process is terminated.
 
     No exception is raised instead: it could come while a lock is held that threads wait for.
     """

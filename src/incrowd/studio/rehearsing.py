@@ -26,7 +26,7 @@ SHORT_WAIT = 0.2
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the page."""
+    """Return the routes of the page."""
     base = "/p/{name}/publish/rehearsal"
     return [
         route(studio, base, show, methods=("GET",)),
@@ -38,12 +38,12 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     return await _page(studio, request, "rehearse.html")
 
 
 async def show_state(studio: Studio, request: Request) -> Response:
-    """The part of the page that changes while a rehearsal runs."""
+    """Return the part of the page that changes while a rehearsal runs."""
     return await _page(studio, request, "rehearse_state.html")
 
 
@@ -72,7 +72,7 @@ async def _page(
 
 
 def _parts(project: Project) -> dict[str, Any]:
-    """The parts of the page, from the files of the project."""
+    """Return the parts of the page, from the files of the project."""
     parts: dict[str, Any] = {"project": project, "survey": None, "problem": "", "summary": None}
     try:
         survey = project.survey()
@@ -94,7 +94,7 @@ def _parts(project: Project) -> dict[str, Any]:
 
 
 def summary(project: Project) -> dict[str, Any] | None:
-    """What the last rehearsal wrote; None if there is none that can be read."""
+    """Return what the last rehearsal wrote; None if there is none that can be read."""
     path = project.path / rehearsal.FOLDER / rehearsal.SUMMARY
     try:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def summary(project: Project) -> dict[str, Any] | None:
 
 
 def percent(share: float, language: str) -> str:
-    """A share in percent, with the decimal mark of the language."""
+    """Return a share in percent, with the decimal mark of the language."""
     return decimal(100 * share, 1, language).replace("-", "−")
 
 
@@ -122,7 +122,7 @@ _STAGES = {
 
 
 def _progress(job: Job | None) -> dict[str, Any]:
-    """What happens now, in words, how many people have sent of how many, and the survey page."""
+    """Return the stage in words, the numbers of people who have sent and of all, and the link."""
     stage, *numbers = (job.progress if job else "").split()[:3] or [rehearsal.PLANNING]
     if stage == rehearsal.SENDING:
         sent, people = map(int, numbers)
@@ -153,7 +153,7 @@ async def start(studio: Studio, request: Request) -> Response:
 
 
 def chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
-    """The number of people and of mixers. Raises UsageError."""
+    """Return the number of people and of mixers. Raises UsageError."""
     text = typed.get("people", "").strip()
     allowed = f"should be a whole number from {FEWEST} to {rehearsal.MOST_PEOPLE:,}"
     if not text.isdecimal() or not FEWEST <= int(text[:9]) <= rehearsal.MOST_PEOPLE:
@@ -165,7 +165,7 @@ def chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
 
 
 async def go_on(studio: Studio, request: Request) -> Response:
-    """Let the rehearsal go on without the person's own answers."""
+    """Continue the rehearsal without the person's own answers."""
     project = studio.project(request)
     folder = rehearsal.workplace(project)
     if folder.is_dir():
@@ -174,7 +174,7 @@ async def go_on(studio: Studio, request: Request) -> Response:
 
 
 async def stop(studio: Studio, request: Request) -> Response:
-    """Stop the rehearsal; its processes end and its files go."""
+    """Stop the rehearsal: end its processes, and delete its files."""
     project = studio.project(request)
     if job := studio.jobs.get((project.path, JOB)):
         job.stop()

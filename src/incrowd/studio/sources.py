@@ -52,7 +52,7 @@ class ReportSource:
 
 
 def sources(project: Project) -> tuple[ReportSource, ...]:
-    """All reports in the folder of a project, the last changed first."""
+    """Return all reports in the folder of a project, the last changed first."""
     every = (source(project, path) for path in _paths(project.path))
     return tuple(sorted(every, key=lambda each: (each.changed, each.name), reverse=True))
 
@@ -68,7 +68,7 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 
 def source(project: Project, path: Path) -> ReportSource:
-    """What a path is. A file that cannot be read is listed with its problem."""
+    """Return the report source at a path; an unreadable file is listed with its problem."""
     name = str(path.relative_to(project.path))
     try:
         changed = datetime.fromtimestamp(_changed(path))
@@ -100,19 +100,20 @@ def _changed(path: Path) -> float:
 
 
 def fingerprint(path: Path) -> tuple[tuple[str, int, int], ...]:
-    """What changes if a file, or one in a folder, does: names, sizes and times."""
+    """Return what changes if a file, or one in a folder, does: names, sizes and times."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     stats = [(str(each), each.stat()) for each in files if each.is_file()]
     return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
 
 def size(path: Path) -> int:
-    """The bytes of a file, or of all files in a folder."""
+    """Return the bytes of a file, or of all files in a folder."""
     return sum(each for _, each, _ in fingerprint(path))
 
 
 def plan_path(project: Project, source: ReportSource) -> Path:
-    """The plan file of some reports: that of the project, if it is theirs or they name no other.
+    """Return the plan file of some reports: that of the project, if it is theirs or they name no
+    other.
 
     If the survey was planned again since, it is the plan that was kept then; a release has its plan
     in its bundle, which is written into a file of its own. Raises UsageError if there is no plan.
@@ -157,7 +158,7 @@ def _written(project: Project, plan: Plan) -> Path:
 
 
 def margins_files(project: Project) -> tuple[str, ...]:
-    """The files of known margins in a project."""
+    """Return the files of known margins in a project."""
     every = (each for ending in MARGINS_ENDINGS for each in project.path.glob(f"*{ending}"))
     return tuple(sorted(each.name for each in every if each.name.startswith(MARGINS)))
 

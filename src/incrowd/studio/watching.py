@@ -128,18 +128,18 @@ Follow = Callable[[Project], Followed]
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the page."""
+    """Return the routes of the page."""
     followed: dict[Path, Followed] = {}
 
     def of(project: Project) -> Followed:
         return followed.setdefault(project.path, Followed())
 
     async def show(studio: Studio, request: Request) -> Response:
-        """The page."""
+        """Return the page."""
         return await _page(studio, request, of)
 
     async def show_state(studio: Studio, request: Request) -> Response:
-        """The part that changes; 204 if it is what the page already shows."""
+        """Return the part that changes; 204 if it is what the page already shows."""
         project = studio.project(request)
         parts = await asyncio.to_thread(state_parts, project, of(project))
         if request.query_params.get("seen") == parts["seen"]:
@@ -164,7 +164,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         return _back(project)
 
     async def count(studio: Studio, request: Request) -> Response:
-        """Begin, or stop, to ask the mixer how many people have sent."""
+        """Start or stop asking the mixer how many people have sent."""
         project, typed = studio.project(request), texts(await form_of(request))
         of(project).counting = typed.get("count") == "yes"
         return _back(project)
@@ -191,7 +191,7 @@ async def _page(
     typed: dict[str, str] | None = None,
     mistakes: tuple[str, ...] = (),
 ) -> Response:
-    """The page. typed, mistakes: of a form that could not be used."""
+    """Return the page. typed, mistakes: of a form that could not be used."""
     project = studio.project(request)
     parts = await asyncio.to_thread(state_parts, project, of(project))
     parts |= {"typed": (typed or {}).get("address", ""), "mistakes": mistakes}
@@ -199,7 +199,7 @@ async def _page(
 
 
 def state_parts(project: Project, followed: Followed) -> dict[str, Any]:
-    """What the page shows of the collections of a project, and a digest of it."""
+    """Return what the page shows of the collections of a project, and a digest of it."""
     collections = []
     if followed.address:
         collections.append(
@@ -239,7 +239,8 @@ def _collection(kind: str, facts: Callable[[], Facts]) -> CollectionFacts:
 
 
 def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
-    """The facts in the folder of a collector. Raises IncrowdError for files that cannot be read.
+    """Return the facts in the folder of a collector. Raises IncrowdError for files that cannot be
+    read.
 
     counting: whether to ask the mixer how many have sent, at most once an hour.
     """
@@ -255,7 +256,7 @@ def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
 
 
 def checked(facts: Any) -> Facts:
-    """Facts with the types that the page relies on. Raises ReportsError for anything else."""
+    """Check the types of the facts that the page relies on. Raises ReportsError."""
     try:
         return Facts.model_validate(facts)
     except ValidationError as error:
@@ -265,7 +266,7 @@ def checked(facts: Any) -> Facts:
 
 
 def dashboard(address: str, token: str) -> tuple[str, str]:
-    """The address of a collector and the token, from what a person typed or pasted.
+    """Return the address of a collector and the token, from what a person typed or pasted.
 
     A link to a dashboard contains both. Raises UsageError if one is missing or not an address.
     """
@@ -282,7 +283,8 @@ def dashboard(address: str, token: str) -> tuple[str, str]:
 
 
 def fetched(address: str, token: str, transport: httpx.AsyncBaseTransport | None = None) -> Facts:
-    """The facts of a dashboard elsewhere. Raises ReportsError if it cannot be read within seconds.
+    """Return the facts of a dashboard elsewhere. Raises ReportsError if it cannot be read within
+    seconds.
 
     Nothing but this one address is requested: redirections are not followed.
     """
@@ -313,7 +315,8 @@ def fetched(address: str, token: str, transport: httpx.AsyncBaseTransport | None
 async def _response(
     url: str, headers: dict[str, str], transport: httpx.AsyncBaseTransport | None
 ) -> tuple[int, bytes]:
-    """The status and the body of a response; of a body that is too long, only the first part."""
+    """Return the status and the body of a response; of a body that is too long, only the first
+    part."""
     body = bytearray()
     async with (
         httpx.AsyncClient(transport=transport, follow_redirects=False) as client,

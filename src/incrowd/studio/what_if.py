@@ -42,7 +42,7 @@ class MarginComparison(NamedTuple):
 
 
 def compared(before: Outlook, after: Outlook, language: str) -> tuple[MarginComparison, ...]:
-    """All tables of two outlooks, in the order of the first one, then those that are new.
+    """Return all tables of two outlooks, in the order of the first one, then those that are new.
 
     Regressions are compared by their largest error, in log odds or in units of the outcome.
     """
@@ -93,7 +93,7 @@ def _people(margins: Mapping[str, _TableError], name: str) -> int:
 
 
 def operation_of(raw: Raw, kind: str, chosen: Sequence[str]) -> Operation:
-    """The operation on a survey, raw, that a person asks about.
+    """Return the operation on a survey, raw, that a person asks about.
 
     kind: "drop" (a question, by its id), "table" (some questions are requested together), or
     "merge" (the first names the question, the others two or more of its answers). Raises UsageError
@@ -156,7 +156,7 @@ def _merge(raw: Raw, chosen: Sequence[str]) -> Operation:
 
 
 def _of_merged(asked: Raw, merged: Sequence[str], name: str) -> Raw:
-    """Labels, expected shares and codes of merged answers."""
+    """Return labels, expected shares, and codes of merged answers."""
     changed: Raw = {}
     for key, join in (("labels", _joined), ("shares", _total)):
         stated = asked.get(key, {})
@@ -173,7 +173,7 @@ def _total(shares: Sequence[float]) -> float:
 
 
 def _joined(texts: Sequence[Any]) -> Any:
-    """Labels in one, in each language that all of them have."""
+    """Join labels in each language that all of them have."""
     if all(isinstance(each, str) for each in texts):
         return MERGED.join(texts)
     if any(isinstance(each, str) for each in texts):

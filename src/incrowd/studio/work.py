@@ -1,4 +1,4 @@
-"""Long work in processes of its own: it reports progress, and can be stopped at any time."""
+"""Jobs: long work in separate processes, which report progress and can be stopped at any time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Job:
 
 
 def is_running(job: Job | None) -> bool:
-    """Whether there is a job, and it has not ended."""
+    """Return whether there is a job, and it has not ended."""
     return job is not None and job.state == "running"
 
 
@@ -67,7 +67,7 @@ class Jobs:
         return job
 
     def get(self, key: Any) -> Job | None:
-        """The last job that was started under a key."""
+        """Return the last job that was started under a key."""
         return self._jobs.get(key)
 
     def stop_all(self) -> None:
@@ -92,18 +92,18 @@ def _run(sender: Connection, work: JobWork, arguments: tuple[Any, ...]) -> None:
 
 
 def fault(error: Exception) -> FaultError:
-    """What is said of an error of ours: it is named, without a traceback."""
+    """Return the error for a bug: it names the exception, without a traceback."""
     allowed = f"reload the page, and report this: {type(error).__name__}: {error}"
     return FaultError(Problem("studio", InWords("has a bug"), allowed))
 
 
 def _portable(error: IncrowdError) -> Any:
-    """An error that can be sent to another process."""
+    """Return an error that can be sent to another process."""
     return type(error), error.problems
 
 
 def _follow(job: Job, receiver: Connection) -> None:
-    """Take messages of a process until it ends."""
+    """Receive the messages of a process until it ends."""
     try:
         while job.state == "running":
             kind, content = receiver.recv()
