@@ -99,6 +99,9 @@ def test_a_slider_changes_the_pictures_and_not_the_file(browser, project):
         f"{196 * table.forecast.standard_error:.1f}" for table in seen.tables
     ]
     assert "<html" not in response.text
+    assert (
+        '<div id="people-answer" hx-swap-oob="innerHTML"></div>' in response.text
+    )  # it was for others
     assert project.survey_path.read_text() == SURVEY
 
 

@@ -127,6 +127,7 @@ def _mistaken(request: Request, project: Project, error: Exception) -> Response:
     """Return the response for a survey with mistakes: only the mistakes are shown."""
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
     parts: PageParts = {"project": project, "problems": lines(error), "digest": "", "job": None}
+    parts["new_values"] = False
     return render(request, template, status=422, **parts)
 
 
@@ -139,12 +140,15 @@ async def redraw(studio: Studio, request: Request) -> Response:
         return _mistaken(request, project, error)
     if not is_fragment(request):
         return await _page(studio, request, shown)
-    return await _figures(studio, request, shown)
+    return await _figures(studio, request, shown, new_values=True)
 
 
-async def _figures(studio: Studio, request: Request, shown: Screen) -> Response:
+async def _figures(
+    studio: Studio, request: Request, shown: Screen, *, new_values: bool = False
+) -> Response:
     """Return the fragment with all figures, which are certified if their plan exists."""
     parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
+    parts["new_values"] = new_values
     status = 422 if parts["problems"] else 200
     return render(request, "precision_figures.html", status=status, **parts)
 
@@ -157,6 +161,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
     from incrowd.studio.interval_figures import figures
 
     parts: PageParts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
+    parts["new_values"] = False
     try:
         survey = shown.survey()
         parts["digest"] = digest(survey)
@@ -273,7 +278,7 @@ async def _save(
             return _mistaken(request, shown.project, error)
         return await _page(studio, request, shown, problem=error, status=422)
     if is_fragment(request):
-        return with_version(await _figures(studio, request, shown), saved.version)
+        return with_version(await _figures(studio, request, shown, new_values=True), saved.version)
     return RedirectResponse(f"/p/{shown.project.name}/precision?kept=1", 303)
 
 
