@@ -198,14 +198,12 @@ def _alike(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Iterator[np.
 
 def _block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Lower and upper bounds, shape (2, crowds): the maximum over possible places of the mode."""
-    drop, error, center = _drops(order, same, other)
-    place = center[:, None] + NEAR
-    totals = np.stack([same, other], axis=1) * order.log_totals
-    log_scale = totals.sum(axis=1)[:, None] - place * order.log_c
-    size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(place) * order.log_c
+    law = _transformed(order, same, other)
+    drop, error = law.drops(order)
+    log_scale, doubt = _log_scale(order, same, other, law.center[:, None] + NEAR)
     with np.errstate(over="ignore"):
-        upper = np.exp(log_scale + PHASE * size) * np.maximum(drop + error, 0)
-        lower = np.exp(log_scale - PHASE * size) * np.maximum(drop - error - ROUNDED_DOWN, 0)
+        upper = np.exp(log_scale + doubt) * np.maximum(drop + error, 0)
+        lower = np.exp(log_scale - doubt) * np.maximum(drop - error - ROUNDED_DOWN, 0)
     most = order.weight * (1 + PHASE)
     return np.stack(
         [
@@ -215,29 +213,52 @@ def _block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> np.ndarray:
     )
 
 
-def _drops(
-    order: BitOrder, same: np.ndarray, other: np.ndarray
-) -> tuple[np.ndarray, float, np.ndarray]:
-    """phi(s) - E phi(s + U) at three s, shape (crowds, 3), a bound of its error, and the middle s.
+def _log_scale(
+    order: BitOrder, same: np.ndarray, other: np.ndarray, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """ln(E[c^T] c^-t) at some places t of each crowd, and a bound of its rounding."""
+    totals = np.stack([same, other], axis=1) * order.log_totals
+    size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(places) * order.log_c
+    return totals.sum(axis=1)[:, None] - places * order.log_c, PHASE * size
 
-    s is counted from `same`, the number of ones without noise.
+
+class TransformedLaw(NamedTuple):
+    """phi of crowds with similar variances, as its transform; shape (crowds, frequencies).
+
+    center: its rounded mean in each crowd; places are counted from `same`, the number of ones
+    without noise. rounding: a bound of the error of the transform at each frequency.
     """
-    same_report, stray = order.reports
+
+    grid: FrequencyGrid
+    transform: np.ndarray
+    center: np.ndarray
+    rounding: np.ndarray
+
+    def drops(self, order: BitOrder) -> tuple[np.ndarray, float]:
+        """phi(s) - E phi(s + U) at three s, shape (crowds, 3), and a bound of its error."""
+        kernel = self.grid.kernel(order.excess, order.log_c)
+        shifts = np.exp(-1j * np.outer(self.grid.frequency, NEAR))
+        drop = (self.transform @ (kernel[:, None] * shifts)).real
+        return drop, CUT + float(np.abs(kernel) @ self.rounding)
+
+
+def _transformed(
+    order: BitOrder, same: np.ndarray, other: np.ndarray, span: int = 1
+) -> TransformedLaw:
+    """The law phi of the tilted T. span: how far from its mean it is needed."""
+    mine, stray = order.reports
     variance = order.variance(same, other)
-    mean = other * stray.hit - same * same_report.hit
+    mean = other * stray.hit - same * mine.hit
     center = np.rint(mean)
-    grid = FrequencyGrid.of(float(variance.min()), float(variance.max()))
-    t, kernel = grid.frequency, grid.kernel(order.excess, order.log_c)
-    exponent = np.outer(same, same_report.log_transform(t)) + np.outer(
-        other, stray.log_transform(t)
-    )
+    grid = FrequencyGrid.of(float(variance.min()), float(variance.max()), span)
+    t = grid.frequency
+    exponent = np.outer(same, mine.log_transform(t)) + np.outer(other, stray.log_transform(t))
     exponent -= 1j * np.outer(center - mean, t)
-    shifts = np.exp(-1j * np.outer(t, NEAR))
-    drop = (np.exp(exponent) @ (kernel[:, None] * shifts)).real
-    largest_move = float((other * stray.hit + same * same_report.hit).max())
-    largest = np.exp(-float(variance.min()) * (1 - np.cos(t)))
-    rounding = PHASE * float(np.abs(kernel) @ (largest * (1 + LOG_CUT + largest_move * t)))
-    return drop, CUT + rounding, center
+    largest_move = float((other * stray.hit + same * mine.hit).max())
+    rounding = PHASE * np.exp(-float(variance.min()) * (1 - np.cos(t)))
+    return TransformedLaw(
+        grid, np.exp(exponent), center, rounding * (1 + LOG_CUT + largest_move * t)
+    )
 
 
 # The analysis `exact` for one bit: the largest delta over all crowds, certified, to 10^9 people.
@@ -575,48 +596,29 @@ def _corner_block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Corne
     line = c * (before + error) * (gap - low * order.stray)
     height = line - low * beyond + PHASE * (c * before * gap + np.abs(low) * chances.beyond)
     height = np.where(usable, np.maximum(height, 0.0), 0.0)
-    height = height * _scale(order, same, other, chances.places)
+    log_scale, doubt = _log_scale(order, same, other, chances.places)
+    height = height * np.exp(np.minimum(log_scale + doubt, 700.0))
     return Corners(
         np.where(usable, high + PHASE * (1 + high), -1.0),
         np.where(usable, np.minimum(height, 1.0), 1.0),
     )
 
 
-def _scale(order: BitOrder, same: np.ndarray, other: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """E[c^T] c^-t, rounded up."""
-    totals = np.stack([same, other], axis=1) * order.log_totals
-    size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(places) * order.log_c
-    exponent = totals.sum(axis=1)[:, None] - places * order.log_c + PHASE * size
-    return np.asarray(np.exp(np.minimum(exponent, 700.0)))
-
-
 def _chances(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Chances:
-    """The probabilities by inverse transform, as in `_drops`; places are counted from `same`."""
-    same_report, stray = order.reports
-    variance = order.variance(same, other)
-    narrowest, widest = float(variance.min()), float(variance.max())
-    mean = other * stray.hit - same * same_report.hit
-    center = np.rint(mean)
-    span = math.ceil(SPAN * math.sqrt(widest)) + LEAST_SPAN
+    """The probabilities by inverse transform."""
+    span = math.ceil(SPAN * math.sqrt(float(order.variance(same, other).max()))) + LEAST_SPAN
     offsets = np.rint(np.linspace(-span, span, PLACES))
-    grid = FrequencyGrid.of(narrowest, widest, span + 1)
-    t = grid.frequency
-    exponent = np.outer(same, same_report.log_transform(t)) + np.outer(
-        other, stray.log_transform(t)
-    )
-    transform = np.exp(exponent - 1j * np.outer(center - mean, t))
-    point, later = grid.kernels(order.log_c)
+    law = _transformed(order, same, other, span + 1)
+    t, (point, later) = law.grid.frequency, law.grid.kernels(order.log_c)
     kernels = np.stack([point * np.exp(1j * t), point, point + later], axis=1)
     shifted = (kernels[:, :, None] * np.exp(-1j * np.outer(t, offsets))[:, None]).reshape(
         len(t), -1
     )
-    values = transform.real @ shifted.real - transform.imag @ shifted.imag
+    values = law.transform.real @ shifted.real - law.transform.imag @ shifted.imag
     before, at, above = values.reshape(len(same), 3, -1).transpose(1, 0, 2)
-    largest_move = float((other * stray.hit + same * same_report.hit).max())
-    rounding = PHASE * np.exp(-narrowest * (1 - np.cos(t))) * (1 + LOG_CUT + largest_move * t)
-    errors = float(np.abs(point) @ rounding), float(np.abs(point + later) @ rounding)
-    places = center[:, None] + offsets
-    return Chances(before, at, above, CUT + errors[0], CUT_BEYOND + errors[1], places)
+    error, beyond_error = (float(np.abs(each) @ law.rounding) for each in (point, point + later))
+    places = law.center[:, None] + offsets
+    return Chances(before, at, above, CUT + error, CUT_BEYOND + beyond_error, places)
 
 
 def _chords(corners: list[Corners], excess: np.ndarray) -> np.ndarray:
