@@ -7,10 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from incrowd.collection import delivery
-from incrowd.collection.delivery import acknowledgement, courier
+from incrowd.collection.delivery import acknowledgment, courier
 
 START = b"signature and header"
-RIGHT = acknowledgement(START).encode()
+RIGHT = acknowledgment(START).encode()
 MUCH = 64 << 20  # bytes; what a socket and its reader buffer is far less
 
 

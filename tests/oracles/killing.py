@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx
 
-from incrowd.collection.delivery import acknowledgement
+from incrowd.collection.delivery import acknowledgment
 from incrowd.collection.protocol.signed import Signed
 
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -140,7 +140,7 @@ class _Taking(BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
         with suppress(OSError):
-            self.wfile.write(acknowledgement(data[:end]).encode())
+            self.wfile.write(acknowledgment(data[:end]).encode())
 
     def log_message(self, *_):
         pass

@@ -1,11 +1,12 @@
 import { between, rounded, type Rounding } from "./amounts.js"
+import { normalize } from "./characters.js"
 import { IncrowdError } from "./errors.js"
 import type { Plan } from "./plan.js"
 import {
   answersOf, bitsOf, cohortBits, type Amount, type Encoded, type Multi, type NumberQuestion, type Question, type Text,
 } from "./questions.js"
 import type { Draw } from "./random.js"
-import { normalize, placesOfWord } from "./words.js"
+import { placesOfWord } from "./words.js"
 
 /** yesno: a boolean; choice: an option; multi: a list of options; number, amount: a number; text: a word; none: null. */
 export type Answer = boolean | string | number | readonly string[] | null | undefined

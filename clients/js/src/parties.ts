@@ -1,10 +1,68 @@
-import type { MixersBundle, ShufflerBundle, TokenKeyText } from "./bundle.js"
 import { fromHex, isHex } from "./bytes.js"
 import { refuse } from "./errors.js"
 import { hostOf, isAddress, locationOf } from "./link.js"
 import { loaded } from "./loading.js"
+import type { Plan } from "./plan.js"
 import { isUsable } from "./seal.js"
 import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
+
+/** What a bundle says about a collection, whoever mixes. */
+interface Collection {
+  readonly plan: Plan
+  readonly plan_digest: string
+  readonly wording: Wording
+  readonly period: string
+  readonly opens: string
+  readonly closes: string
+  readonly disposes: string
+  readonly strata: readonly string[]
+  readonly small_strata: "delete" | "merge"
+  readonly codes: boolean
+  readonly colluding: number
+  readonly reserve: number
+  readonly slots: readonly number[]
+}
+
+/** A bundle with one shuffler, which invites and mixes. */
+export interface ShufflerBundle extends Collection {
+  readonly format: "incrowd bundle 1"
+  readonly wanted: number | null
+  readonly local_only: boolean
+  readonly key_configuration: string
+  readonly shuffler_key: string
+  readonly addresses: { readonly shuffler: string; readonly collector: string }
+}
+
+/** A bundle with an inviter, two mixers, and a collector. runs: the organization that runs each service. */
+export interface MixersBundle extends Collection {
+  readonly format: "incrowd bundle 2"
+  readonly runs: { readonly inviter: string; readonly first: string; readonly second: string; readonly collector: string }
+  readonly inviter: {
+    readonly address: string
+    readonly key: string
+    readonly entry: TokenKeyText
+    readonly messages: readonly TokenKeyText[]
+  }
+  readonly first: { readonly address: string; readonly key: string }
+  readonly second: { readonly address: string; readonly key: string; readonly key_configuration: string }
+  readonly collector: { readonly address: string; readonly key_configuration: string }
+}
+
+/** A key with which the inviter signs tokens, and the proof that blinding hides what it signs; in hexadecimal. */
+export interface TokenKeyText {
+  readonly modulus: string
+  readonly roots: readonly string[]
+}
+
+/** Everything that a device and the services agree on, as they publish it (docs/protocol.md, "Bundle"). */
+export type Bundle = ShufflerBundle | MixersBundle
+
+export interface Wording {
+  readonly language: string
+  readonly title: string
+  readonly introduction: string
+  readonly questions: { readonly [id: string]: string }
+}
 
 /** The checks of a part of a bundle: whether each field follows the protocol. */
 export interface Checks {

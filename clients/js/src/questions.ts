@@ -1,7 +1,7 @@
 import { channelOf, type Randomizer } from "./channels.js"
+import { isTrimmed } from "./characters.js"
 import { refuse } from "./errors.js"
 import { areDifferent, isCount } from "./shapes.js"
-import { isTrimmed } from "./words.js"
 
 /** A text, or texts by the tags of their languages. */
 export type Words = string | { readonly [language: string]: string }

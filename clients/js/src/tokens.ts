@@ -1,7 +1,8 @@
-import { sealedBytes, type MixersBundle, type Survey } from "./bundle.js"
+import { sealedBytes, type Survey } from "./bundle.js"
 import { concat, equal, fromHex, sha256, twoBytes, utf8, type Bytes } from "./bytes.js"
 import { IncrowdError, refuse } from "./errors.js"
 import { loaded } from "./loading.js"
+import type { MixersBundle } from "./parties.js"
 import { randomOrder, systemWords } from "./random.js"
 import { seal } from "./seal.js"
 

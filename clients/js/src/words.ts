@@ -3,16 +3,6 @@ import type { Text } from "./questions.js"
 
 const DOMAIN = utf8("incrowd word 1")
 
-/** White space as Python's `str.strip` removes it; ECMAScript's `trim` differs. */
-const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
-const AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g")
-
-/** A word as it is hashed: in Unicode NFC, without white space around it, case-sensitive. */
-export const normalize = (word: string): string => word.normalize("NFC").replace(AROUND, "")
-
-/** Whether a text is not empty, and has no white space around it. */
-export const isTrimmed = (text: unknown): boolean => typeof text === "string" && text !== "" && text.replace(AROUND, "") === text
-
 /** A number as eight bytes, big-endian. */
 export function eightBytes(number: number): Bytes {
   const bytes = new Uint8Array(8)

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
 
 import * as built from "../dist/incrowd.js"
@@ -19,4 +20,22 @@ test("the package holds the library, its types, the built file and the README", 
   const names = packed.files.map(({ path }) => path)
   for (const name of ["package.json", "README.md", "dist/incrowd.js", "lib/index.js", "lib/index.d.ts"]) assert.ok(names.includes(name), name)
   assert.ok(names.every((name) => /^(package.json|README.md|dist\/|lib\/)/.test(name)))
+})
+
+/** The files that import each other in a circle. sources: text by name. */
+function circles(sources) {
+  const left = new Map(Object.entries(sources).map(([name, text]) => [name, [...text.matchAll(/"\.\/([\w-]+)\.js"/g)].map(([, to]) => to)]))
+  for (let size = -1; size !== left.size; ) {
+    size = left.size
+    for (const [name, imported] of left) if (!imported.some((to) => left.has(to))) left.delete(name)
+  }
+  return [...left.keys()]
+}
+
+test("no files import each other in a circle", () => {
+  const folder = new URL("../src/", import.meta.url)
+  const names = readdirSync(folder).map((file) => file.replace(/\.ts$/, ""))
+  assert.deepEqual(circles(Object.fromEntries(names.map((name) => [name, readFileSync(new URL(`${name}.ts`, folder), "utf8")]))), [])
+  const wrong = { one: 'import type { A } from "./two.js"', two: 'await import("./one.js")', three: 'import "./one.js"' }
+  assert.deepEqual(circles(wrong), ["one", "two", "three"])
 })

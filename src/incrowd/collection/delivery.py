@@ -21,7 +21,7 @@ PIECE = 1 << 20  # bytes of a body read at a time
 Courier = Callable[[bytes, Path | None], bool]  # signed header, body -> whether it was acknowledged
 
 
-def acknowledgement(start: bytes) -> str:
+def acknowledgment(start: bytes) -> str:
     """Return the acknowledgment of a statement: SHA-256 of signature and header, hexadecimal."""
     return hashlib.sha256(start).hexdigest()
 
@@ -44,7 +44,7 @@ def courier(address: str) -> Courier:
         except httpx.HTTPError as error:
             LOG.warning("delivering to %s failed: %s", address, type(error).__name__)
             return False
-        is_right = beginning is not None and acknowledgement(start).encode() in beginning
+        is_right = beginning is not None and acknowledgment(start).encode() in beginning
         is_acknowledged = answer.status_code == 200 and is_right
         if not is_acknowledged:
             reason = "no acknowledgment" if answer.status_code == 200 else answer.status_code

@@ -34,7 +34,6 @@ ANY_PAGE: dict[str, Any] = {
 }
 OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every response
 UNCONFIRMED_RETRY = 60  # seconds, while the clock may be wrong
-Act = Callable[[bytes], Awaitable[Response]]
 
 
 class CheckedStore(Protocol):

@@ -15,7 +15,6 @@ from incrowd.encoding.formats.csv import SEPARATORS, pointed
 from incrowd.errors import UsageError, unreadable
 
 _log = logging.getLogger(__name__)
-COLUMNS = ("question", "answer", "people")
 EXAMPLE = (
     'write [sex] and below it f = 0.52 and m = 0.48 (.toml), or the columns "question", "answer" '
     'and "people" (.csv)'

@@ -173,14 +173,6 @@ class CombinedTable:
         whole = np.broadcast_to(entries, self.shares.shape + other.shares.shape)
         return np.array(whole.reshape(self.shares.size, other.shares.size))
 
-    def _same(self, other: CombinedTable, id: str) -> np.ndarray:
-        """Whether two cells have the same answer to a question: 0 or 1, an axis for each question
-        of both tables."""
-        first, second = self.questions.index(id), other.questions.index(id)
-        shape = [1] * (self.shares.ndim + other.shares.ndim)
-        shape[first] = shape[self.shares.ndim + second] = self.shares.shape[first]
-        return np.eye(self.shares.shape[first], dtype=np.intp).reshape(shape)
-
     def _effects_within(self, questions: Sequence[str]) -> bool:
         """Whether the table has an effect of these questions only."""
         pairs = zip(self.questions, self.exclusive, strict=True)

@@ -27,8 +27,6 @@ from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import word_problems
 from incrowd.survey.written import MOST_PEOPLE, Group, WrittenSurvey, without_margin
 
-NamingField = tuple[str, tuple[str, ...]]  # a field that names questions, and their ids
-
 
 class InvalidParts(NamedTuple):
     """Invalid parts, which are left out of the survey that is checked.

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from incrowd.collection.delivery import acknowledgement
+from incrowd.collection.delivery import acknowledgment
 from incrowd.collection.mixer import setup
 from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.release import Header
@@ -62,7 +62,7 @@ class Taking(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(acknowledgement(signed.encoded).encode())
+        self.wfile.write(acknowledgment(signed.encoded).encode())
 
     def log_message(self, *_):
         pass

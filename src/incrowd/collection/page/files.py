@@ -29,7 +29,6 @@ from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.shell import rendered
 from incrowd.survey.words import checked_tag
 
-LANGUAGE = "language"  # the key of the language's name in its own language
 _HERE = files(__package__)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from incrowd.collection.delivery import acknowledgement
+from incrowd.collection.delivery import acknowledgment
 from incrowd.collection.mixer.second.app import application
 from incrowd.collection.protocol.signed import sign
 from incrowd.collection.steady import CertainClock
@@ -89,7 +89,7 @@ def until(holds):
 
 def test_a_batch_is_acknowledged_and_released(service, mixer, batch, uploads):
     answer = post(service, batch)
-    assert (answer.status_code, answer.text) == (200, acknowledgement(batch[0].encoded))
+    assert (answer.status_code, answer.text) == (200, acknowledgment(batch[0].encoded))
     until(lambda: len(mixer.sent) == 2)
     assert len(releases(mixer.sent)) == 2 and mixer.keys == []
     assert post(service, batch).text == answer.text

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from incrowd.collection.delivery import acknowledgement
+from incrowd.collection.delivery import acknowledgment
 from incrowd.collection.folders import exclusive
 from incrowd.collection.mixer.second.keeper import SERVICE
 from incrowd.collection.protocol.mixing import MixedRelease
@@ -183,7 +183,7 @@ class Taking(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(acknowledgement(data[:end]).encode())
+        self.wfile.write(acknowledgment(data[:end]).encode())
 
     def log_message(self, *_):
         pass
