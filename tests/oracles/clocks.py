@@ -6,24 +6,28 @@ from incrowd.collection.machine import ClockReading
 from incrowd.collection.steady import NEVER
 
 SMALL = 10.0  # seconds: no jump
+PAUSE = timedelta(seconds=10)  # between two readings of a service that runs
 
 
 class Clocks:
     """now: what the clock shows. seconds: since boot.
 
     counted: the latest time that it showed when it had not jumped for an hour of a boot, by an
-    account of its own.
+    account of its own. watch: what a service that runs does before more time passes than its pause.
     """
 
     def __init__(self, now):
         self.now, self.seconds, self.boot, self.counted = now, 0.0, 1, NEVER
         self.steady_from, self._off = 0.0, 0.0
+        self.watch = lambda: None
 
     def read(self):
         return ClockReading(self.now, self.seconds, str(self.boot))
 
     def time_passes(self, **given):
         passed = timedelta(**given)
+        if passed > PAUSE:
+            self.watch()
         self.now += passed
         self.seconds += passed.total_seconds()
         if self.seconds - self.steady_from >= 3600:

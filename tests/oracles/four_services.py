@@ -151,6 +151,7 @@ class Party:
     def __init__(self, folder, simulation):
         self.folder, self.simulation = folder, simulation
         self.clocks, self.away, self.deaf = Clocks(as_time(BUNDLE.opens)), False, False
+        self.clocks.watch = self.watch
         self.store, self.is_over = None, False
 
     @property
@@ -169,6 +170,10 @@ class Party:
             self.is_over = self.away = True
         if self.store:
             self.simulation.faults.watch(self.store.engine)
+
+    def watch(self):
+        """Read the clock, and do nothing else."""
+        self.clock.confirmed()
 
     def work(self):
         """All that is due; whether the process lives."""
@@ -363,6 +368,9 @@ class Network(httpx.BaseTransport):
         if path == "/tokens" and response.status_code == 200:
             self.simulation.sees_tokens(whole.content)
         assert path not in SIGNED or response.status_code in (200, 410), response.read()
+        if path == "/release" and response.status_code == 200:
+            signed, _ = Signed.parse(MixedRelease, whole.content)
+            self.simulation.acknowledged.add(signed.header.stratum)
         return response
 
 
@@ -402,7 +410,7 @@ class FourServices(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         shutil.copytree(template().name, self.folder, dirs_exist_ok=True)
         self.faults, self.kill, self.runner = MoreFaults(), None, asyncio.Runner()
-        self.heard = {path: {} for path in SIGNED}
+        self.heard, self.acknowledged = {path: {} for path in SIGNED}, set()
         self.requests, self.people, self.arrived = {}, [], [0] * STRATA
         self.patches = ExitStack()
         client = self.patches.enter_context(httpx.Client(transport=Network(self), verify=False))
@@ -660,12 +668,12 @@ class FourServices(RuleBasedStateMachine):
             release = self.heard["/release"].get(stratum)
             assert release or excused, "a stratum of the batch is lost"
             if release:
-                counted += self.compare_release(stratum, release.header)
+                counted += self.compare_release(stratum, release.header, excused)
         codes = Counter(p.number for p in counted)
         assert set(codes.values()) <= {1}, "somebody counts twice"
         self.compare_invitations(len(counted), excused)
 
-    def compare_release(self, stratum, header):
+    def compare_release(self, stratum, header, excused):
         """The people whose reports a release contains."""
         honest = [p for p in self.sure(stratum, IN) if not p.spoils]
         if header.is_refused:
@@ -687,12 +695,14 @@ class FourServices(RuleBasedStateMachine):
         assert not any(p.known == OUT for p in there), "somebody who withdrew is there"
         assert len(there) >= CROWD, "fewer than a crowd are released"
         assert header.tokens == tuple(len(there) * slots for slots in BUNDLE.slots)
-        self.compare_opened(stratum, header, there)
+        folder = self.parties["collector"].places.opened_ones / f"release-{stratum}"
+        assert stratum not in self.acknowledged or folder.exists(), "what was acknowledged is lost"
+        assert excused or folder.exists(), "a release is lost"
+        if folder.exists():
+            self.compare_opened(folder, header, there)
         return there
 
-    def compare_opened(self, stratum, header, there):
-        folder = self.parties["collector"].places.opened_ones / f"release-{stratum}"
-        assert folder.exists(), "a release that was acknowledged is lost"
+    def compare_opened(self, folder, header, there):
         receipt, _ = load_receipt(folder)
         assert receipt.signed.header == header
         assert receipt.opened_people == len(there) and not any(receipt.rejected.values())
