@@ -27,7 +27,6 @@ from incrowd.collection.collector import app as collector
 from incrowd.collection.collector import keeper as collecting
 from incrowd.collection.collector.places import CollectorPlaces, load_private
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.collection.delivery import courier
 from incrowd.collection.device import Device
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.device.memory import DeviceMemory
@@ -282,8 +281,7 @@ class Second(Party):
         with folders.exclusive(self.folder, releasing.SERVICE):
             pass
         self.app = second.application(self.settings, BUNDLE, self.clock)
-        deliver = courier(BUNDLE.collector_address + second.RELEASE)
-        self.keeper = releasing.SecondKeeper(self.settings, BUNDLE, self.clock, deliver)
+        self.keeper = self.app.state.keeper
         self.look = self.keeper.look
 
     def received(self):

@@ -221,7 +221,8 @@ class Simulation(RuleBasedStateMachine):
     def look(self, times, looks):
         for _ in range(times * looks):
             enough = self.bundle.enough
-            states = self.site.store.strata()
+            with self.looking() as connection:
+                states = self.site.store._states(connection)
             self.was_enough |= {s.number for s in states if enough and s.people >= enough}
             with self.ended_by_kill(), suppress(StoreError, OSError):
                 self.site.keeper.look()

@@ -39,7 +39,9 @@ def application(
     clock = clock or SteadyClock(settings.clock_file)
     deliver = deliver or courier(bundle.collector_address + RELEASE)
     desk = BatchDesk(settings, bundle, clock, deliver)
-    return Starlette(**desk.parts(desk.route("/batch", desk.batch, "POST")))
+    app = Starlette(**desk.parts(desk.route("/batch", desk.batch, "POST")))
+    app.state.keeper = desk.keeper
+    return app
 
 
 class BatchDesk(Arriving):
