@@ -210,7 +210,6 @@ async def _page(
         comparison=answers.get("comparison"),
         margin=answers.get("margin", "2"),
         saved="kept" in request.query_params,
-        can_undo=(await asyncio.to_thread(shown.project.can_move))[0],
     )
 
 
