@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from unittest import mock
 
@@ -29,6 +29,34 @@ from incrowd.survey import Survey
 
 # Of whoever runs the tests: how wide and colored outputs are.
 OF_THE_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
+
+
+def once(make):
+    """A function of a survey that makes each plan once in a process, with its warnings each time.
+
+    Several hundred tests ask for a plan that another one had; making them again would take a
+    twentieth of the time of all tests. Tests of planning make every plan.
+    """
+    kept = {}
+
+    @wraps(make)
+    def plan(*given, **named):
+        if named or [*map(type, given)] != [Survey]:
+            return make(*given, **named)
+        survey, key = given[0], given[0].model_dump_json()
+        if key not in kept or kept[key][0] != survey:
+            with warnings.catch_warnings(record=True) as issued:
+                warnings.simplefilter("always")
+                kept[key] = survey, make(survey), issued
+        _, result, issued = kept[key]
+        for each in issued:
+            warnings.warn(each.message, stacklevel=2)
+        return result
+
+    return plan
+
+
+incrowd.plan = once(incrowd.plan)
 
 
 def pytest_configure():

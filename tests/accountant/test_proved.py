@@ -25,6 +25,7 @@ from incrowd.accountant.proved import (
 )
 from incrowd.accountant.proved.losses import lowered
 from incrowd.errors import ProofError
+from tests.conftest import slowly
 
 FREE = Domain(1, 0, 1)
 BIT = BitChances(fmpq(9, 10), fmpq(1, 10))
@@ -91,7 +92,7 @@ def test_the_enclosure_contains_the_certificate_or_lies_below_it(case):
         ([FREE], 40, 0.3, 0.05),
         ([FREE, FREE], 6, 0.7, 0.25),
         ([Domain(3, 1, 1)], 7, 0.5, 0.3),
-        ([Domain(4, 0, 2)], 4, 0.5, 0.35),
+        *slowly(([Domain(4, 0, 2)], 4, 0.5, 0.35)),
     ],
 )
 def test_no_crowd_of_a_few_people_exceeds_it(domains, people, epsilon, q):
@@ -241,8 +242,9 @@ def test_intervals_cover_every_m():
     assert bits.halves(3, 6) == ((3, 4), (5, 6)) and bits.halves(3, 3) == ((3, 3),)
 
 
-def test_the_blanket_and_the_seat_are_those_of_the_accountant():
-    schema = Schema.uniform([FREE, Domain(4, 0, 2), Domain(3, 1, 1)], flip(0.3))
+@pytest.mark.parametrize("third", [[], *slowly([Domain(3, 1, 1)])])
+def test_the_blanket_and_the_seat_are_those_of_the_accountant(third):
+    schema = Schema.uniform([FREE, Domain(4, 0, 2), *third], flip(0.3))
     report = described(Contribution.of(schema))[0].reports[0][0]
     clock = balls.TimeLimit(60)
     blanket = float(reports.BlanketSum(report, 800, arb(1)).bound(clock).upper())
@@ -351,11 +353,8 @@ def check_random(seeds: range) -> None:
         assert low <= high and (high <= 1.1 * upper or upper > 0.01 or high < 1e-12), seed
 
 
-def test_random_plans():
-    check_random(range(3))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 500, 25))
-def test_five_hundred_random_plans(first):
-    check_random(range(first, first + 25))
+@pytest.mark.parametrize(
+    ("first", "number"), [(0, 1), *slowly((1, 24), *((first, 25) for first in range(25, 500, 25)))]
+)
+def test_five_hundred_random_plans(first, number):
+    check_random(range(first, first + number))

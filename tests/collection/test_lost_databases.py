@@ -17,6 +17,7 @@ from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import Secrets, StoreError
 from incrowd.collection.mixer.store.store import Store
 from incrowd.errors import UsageError
+from tests.conftest import slowly
 from tests.oracles.inviting import CODES, Inviter, pending
 from tests.oracles.mixing import MERGED, Site, two_mixers, upload
 
@@ -81,7 +82,7 @@ class Invited:
 SERVICES = [Shuffled, FirstMixed, Invited]
 
 
-@pytest.fixture(params=SERVICES)
+@pytest.fixture(params=[Shuffled, Invited, *slowly(FirstMixed)])
 def service(request, tmp_path):
     made = request.param(tmp_path)
     assert set(made.sent) <= {200, 201} and made.ready() == 200
@@ -284,7 +285,7 @@ def test_a_database_that_shrinks_by_itself_is_not_taken_for_cut(tmp_path):
 # --- PostgreSQL ----------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=SERVICES)
+@pytest.fixture(params=[Shuffled, Invited, *slowly(FirstMixed)])
 def on_postgres(request, tmp_path, postgres):
     made = request.param(tmp_path, database=postgres.database())
     yield made

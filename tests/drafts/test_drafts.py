@@ -15,6 +15,7 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.presentation.card import certified_card, markdown
 from incrowd.survey import Multi
 from incrowd.survey.codes import KEYS
+from tests.conftest import slowly
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rand_hie.csv"
 ROWS = 400
@@ -86,7 +87,9 @@ def written(folder, name):
     return path
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.xlsx", "a.sav", "a.dta", "frame"])
+@pytest.mark.parametrize(
+    "name", ["a.csv", "a.xlsx", "a.sav", "frame", *slowly("a.parquet", "a.dta")]
+)
 def test_a_draft_of_data_takes_these_data(tmp_path, name):
     data = polars.from_pandas(FRAME) if name == "frame" else written(tmp_path, name)
     draft = incrowd.draft(data)

@@ -17,10 +17,10 @@ import pyreadstat
 import pytest
 
 import incrowd
-from incrowd.encoding.answers import load_batches
+from incrowd.encoding.answers import load_batches, texts
 from incrowd.encoding.formats.csv import SEPARATORS
 from incrowd.encoding.records import EncodedAnswers
-from tests.conftest import GOOD
+from tests.conftest import GOOD, slowly
 
 ROWS = 60
 SURVEY = incrowd.Survey.of(
@@ -142,12 +142,31 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_gives_the_answers(name, tmp_path):
+    """In batches, as answers that do not fit in memory are read."""
+    FILES[name](tmp_path / name)
+    tables = [table for table, _ in load_batches(tmp_path / name, SURVEY, 7).tables]
+    assert [table.num_rows for table in tables] == [7] * 8 + [4]
+    assert encoded(pa.concat_tables(tables)) == by_hand()
+
+
+# Read by a process of its own each, which takes half a second.
+BINARY = ["a.parquet", "data", "a.feather", "polars.arrow", "polars.parquet"]
+BINARY += ["a.sav", "a.zsav", "a.dta", "old.dta", "a.xlsx"]
+AT_ONCE = [name for name in FILES if name not in BINARY]
+
+
+def all_but(*names):
+    return [name for name in BINARY if name not in names]
+
+
+@pytest.mark.parametrize(
+    "name", [*AT_ONCE, "a.sav", *slowly(*(name for name in BINARY if name != "a.sav"))]
+)
+def test_bytes_give_the_answers(name, tmp_path):
     FILES[name](tmp_path / name)
     assert encoded(tmp_path / name) == by_hand()
     with (tmp_path / name).open("rb") as file:
         assert encoded(io.BytesIO(file.read())) == by_hand()
-    tables = [table for table, _ in load_batches(tmp_path / name, SURVEY, 7).tables]
-    assert [table.num_rows for table in tables] == [7] * 8 + [4]
 
 
 def test_an_arrow_stream_in_a_file_is_read(tmp_path):
@@ -165,13 +184,14 @@ def test_another_encoding_is_read_by_its_name(tmp_path, encoding):
     assert encoded(tmp_path / "a.csv", survey, encoding=encoding) == {"a": ([0, 1], [0, 1])}
 
 
-def test_ids_keep_their_digits_in_every_format(tmp_path):
-    from incrowd.encoding.answers import texts
-
-    for name in set(FILES) - {"a.zsav"}:
-        FILES[name](tmp_path / name)
-        read = incrowd.load_answers(tmp_path / name, SURVEY, id="id")
-        assert texts(read, "id").to_pylist() == SAID["id"], name
+@pytest.mark.parametrize(
+    "name",
+    [*AT_ONCE, "a.xlsx", *slowly(*(name for name in BINARY if name not in ("a.xlsx", "a.zsav")))],
+)
+def test_ids_keep_their_digits_in_every_format(tmp_path, name):
+    FILES[name](tmp_path / name)
+    read = incrowd.load_answers(tmp_path / name, SURVEY, id="id")
+    assert texts(read, "id").to_pylist() == SAID["id"]
 
 
 @pytest.mark.parametrize(("separator", "inside"), [*permutations(SEPARATORS, 2)])

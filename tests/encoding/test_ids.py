@@ -18,6 +18,7 @@ from incrowd.encoding.answers import load_answers, texts
 from incrowd.errors import AnswersError, ReportsError
 from incrowd.reports.collection import load_collection, parts
 from incrowd.sampling.randomize import randomize_files
+from tests.conftest import slowly
 
 PROMISE = {"crowd": 1000, "privacy": {"epsilon": 8.0, "delta": 1e-3}}
 YESNO = {"id": "a", "type": "yesno"}
@@ -25,6 +26,8 @@ KEPT = YESNO | {"randomizer": {"kind": "rappor", "f": 0.5, "memoized": True}}
 IDS = ["007", "7", "1.10", "1.1", "1e3", "1000", "true", "True", " 7", "7 ", "12:00", "12:00:00"]
 IDS += ["12345678901234567890123", "12345678901234567890124", "12345678901234567890125", "nan"]
 IDS += ["NULL", "NA", "-0", "0", "2020-01-01", "é", "e\u0301", "0x7", "1,000"]
+
+ALONE_AND_TOGETHER = [[text] for text in IDS] + [IDS, IDS[:2], IDS[12:15]]
 
 
 def plan_of(question):
@@ -52,8 +55,14 @@ def written(table, path):
     return path
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
-@pytest.mark.parametrize("chosen", [[text] for text in IDS] + [IDS, IDS[:2], IDS[12:15]])
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        *(("a.csv", chosen) for chosen in ALONE_AND_TOGETHER),
+        ("a.parquet", IDS),
+        *slowly(*(("a.parquet", chosen) for chosen in ALONE_AND_TOGETHER)),
+    ],
+)
 def test_ids_are_read_byte_for_byte(plan, tmp_path, name, chosen):
     """Alone, so that a reader that guesses would, and among all kinds of others. As one person
     each, they give a report each."""

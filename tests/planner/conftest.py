@@ -1,8 +1,18 @@
 """Surveys of many questions."""
 
 from itertools import combinations
+from unittest import mock
+
+import pytest
 
 import incrowd
+
+
+@pytest.fixture(autouse=True, scope="module")
+def planned_anew():
+    """Each plan is made, although another test has made it."""
+    with mock.patch.object(incrowd, "plan", incrowd.plan.__wrapped__):
+        yield
 
 
 def yes_no_survey(count, **changes):

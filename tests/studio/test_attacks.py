@@ -27,6 +27,7 @@ from incrowd.studio.document import version
 from incrowd.studio.operations import SetValue
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job
+from tests.conftest import slowly
 from tests.oracles import hostile_reader
 from tests.studio.conftest import PORT
 
@@ -181,7 +182,7 @@ def expanding(name):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("name", ["bomb.xlsx", "bomb.parquet", "bomb.zsav"])
+@pytest.mark.parametrize("name", ["bomb.xlsx", *slowly("bomb.parquet", "bomb.zsav")])
 def test_a_file_that_takes_too_much_memory_is_refused(browser, studio, monkeypatch, name):
     monkeypatch.setenv("INCROWD_READ_MIB", "256")
     content = expanding(name)

@@ -24,7 +24,7 @@ from incrowd.studio.imports import (
     ending,
     left_out,
 )
-from tests.conftest import run
+from tests.conftest import run, slowly
 
 ROWS = "".join(
     f"{n},{'yes' if n % 3 else 'no'},{1 + n % 4},{999 if n % 10 == 0 else 20 + n % 60}\n"
@@ -109,11 +109,13 @@ def redcap(_):
         ("answers.csv", lambda _: CSV, True),
         ("answers.tsv", lambda _: CSV.replace(b",", b"\t"), True),
         ("my answers.v2.parquet", parquet, True),
-        ("answers.dta", stata, True),
         ("answers.sav", spss, True),
-        ("answers.xlsx", excel, True),
-        ("form.xlsx", xlsform, False),
         ("dictionary.csv", redcap, False),
+        *slowly(
+            ("answers.dta", stata, True),
+            ("answers.xlsx", excel, True),
+            ("form.xlsx", xlsform, False),
+        ),
     ],
 )
 def test_the_survey_is_that_of_init(studio, send, tmp_path, name, content, has_data):

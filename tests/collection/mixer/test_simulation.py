@@ -65,7 +65,7 @@ class Swept(Hurried):
             step, killed = step + 1, self.site.store is not store
 
 
-@pytest.mark.parametrize("simulation", [Simulation, OpenSimulation, MixersSimulation])
+@pytest.mark.parametrize("simulation", [Simulation, *slowly(OpenSimulation, MixersSimulation)])
 def test_nothing_is_lost_and_nothing_is_twice(simulation):
     run(simulation, settings=quick(8))
 
@@ -179,8 +179,11 @@ WRONG = {
 }
 
 
-# Several seconds each.
-LONG = (counter_outside, answered_before_commit, mixes_again, withdrawn_in_two_steps)
+# Seconds each.
+LONG = (
+    *(counter_outside, answered_before_commit, mixes_again, withdrawn_in_two_steps),
+    *(hears_nothing, trusts_every_clock),
+)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
