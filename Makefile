@@ -43,7 +43,7 @@ check: $(VENV)/.dev
 	@$(BIN)/python -m pytest tests/test_house.py
 
 bench: $(VENV)/.spark $(PEERS)/.installed
-	@echo "== benchmarks (a missed target is not an error): about ten minutes; writes docs/benchmarks.md"
+	@echo "== benchmarks (a missed target is not an error): a quarter of an hour; writes docs/benchmarks.md"
 	@$(BIN)/python -m bench
 
 papers: $(VENV)/.installed

@@ -6,6 +6,7 @@ With sections only those are measured, and nothing is written.
 """
 
 import sys
+import time
 
 from rich.console import Console
 from rich.progress import Progress
@@ -47,29 +48,31 @@ SECTIONS = {
 
 
 def measured(names, console):
-    """Title and rows of each section, with progress."""
+    """Title, rows, and seconds of each section, with progress."""
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("measuring", total=len(names))
         for name in names:
             title, rows = SECTIONS[name]
-            found = []
+            start, found = time.monotonic(), []
             for row in rows():
                 found.append(row)
                 progress.update(task, description=f"{title}: {row.what}")
             progress.advance(task)
-            yield title, found
+            yield title, found, time.monotonic() - start
 
 
 def main(names):
     console = Console(width=140)
     if unknown := set(names) - set(SECTIONS):
         raise SystemExit(f"unknown: {', '.join(unknown)}; sections are {', '.join(SECTIONS)}")
-    found = []
-    for title, rows in measured(names or list(SECTIONS), console):
+    found, spent = [], 0.0
+    for title, rows, seconds in measured(names or list(SECTIONS), console):
         console.print(page.table(title, rows))
+        console.print(f"{seconds:,.0f} s")
         found.append((title, rows))
+        spent += seconds
     if not names:
-        page.write(found)
+        page.write(found, spent)
         console.print(f"wrote {page.PATH}")
 
 

@@ -91,6 +91,7 @@ def rows():
         "numpy: one-hot, random() < q, permutation; not cryptographic, not exact",
         partial(plainly, made, places),
         runs=2,
+        bar="at least 1.0",
     )
     packed = [np.ascontiguousarray(each.packed[:, 0]) for each in reports]
     yield row(
@@ -99,6 +100,7 @@ def rows():
         "np.bincount of the same bytes",
         lambda: [np.bincount(each) for each in packed],
         runs=RUNS,
+        bar="at least .70",
     )
     yield row(
         f"{number} tables by least squares over all of them",

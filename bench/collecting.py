@@ -16,8 +16,8 @@ from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.sealed import X25519, X_WING, info, unseal
 from incrowd.collection.settings import ShufflerSettings
 
-UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 5
-DIFFERENT, OPENED = 50_000, 400_000  # sealed reports
+UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 3
+DIFFERENT, OPENED = 50_000, 200_000  # sealed reports
 SINGLE = 5_000  # sealed reports that one process opens
 MILLION = 1_000_000
 

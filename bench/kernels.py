@@ -1,6 +1,8 @@
 """How long the hot loops take, beside what numpy offers for the same work."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
+from hashlib import sha256
 
 import numpy as np
 
@@ -83,6 +85,24 @@ def flip_rows():
     )
 
 
+def in_two_threads(work, halves):
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, halves))
+
+
+def core_rows(packed):
+    """What two cores of this machine can gain at most: for calculations, and for memory."""
+    halves = np.array_split(packed.reshape(-1).view(np.uint64), 2)
+    for what, work in (("SHA-256", sha256), ("np.sum", np.sum)):
+        yield (
+            f"the machine itself: {what} of {packed.nbytes >> 20} MiB, two cores",
+            partial(in_two_threads, work, halves),
+            "one core",
+            partial(lambda work: [work(half) for half in halves], work),
+            "",
+        )
+
+
 def tally_rows(packed):
     bits = 8 * packed.shape[1]
     cores = {threads: partial(count_bits, packed, bits, threads, True) for threads in (1, 2)}
@@ -119,7 +139,8 @@ def rows():
     generator = np.random.default_rng(0)
     packed = generator.integers(0, 256, (REPORTS, 8), dtype=np.uint8)
     narrow = packed.reshape(-1)[: REPORTS * 5].reshape(-1, 5)
-    pieces = (flip_rows(), tally_rows(packed), tally_rows(narrow), joint_rows(packed), axis_rows())
+    tallies = core_rows(packed), tally_rows(packed), tally_rows(narrow)
+    pieces = (flip_rows(), *tallies, joint_rows(packed), axis_rows())
     for piece in pieces:
         for what, work, beside, peer, bar in piece:
             yield row(what, work, beside, peer, RUNS, bar)

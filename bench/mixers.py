@@ -56,7 +56,7 @@ from incrowd.sampling.keystream import Keystream
 
 SLOTS = 6  # of a person: a report for each of so many yes/no questions
 CROWD = 1_000
-UPLOADS, CONNECTIONS, ROUNDS = 3_000, 256, 5
+UPLOADS, CONNECTIONS, ROUNDS = 3_000, 256, 3
 OPENED = 2_000  # envelopes, or reports with tokens
 REQUESTS = 500  # to the inviter
 PEOPLE, MILLION = 20_000, 1_000_000

@@ -12,9 +12,10 @@ PATH = Path("docs") / "benchmarks.md"
 HEAD = ("what", "time", "compared with", "its time", "ratio", "target")
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench` on {day}. {machine}; Python {python}, numpy {numpy},
-pyarrow {pyarrow}. A missed target does not fail a build. Times differ between machines, so compare
-the ratios: both sides were measured in the same run, in turns, and the medians are shown.
+Written by `make bench` on {day}, in {minutes:.0f} minutes. {machine};
+Python {python}, numpy {numpy}, pyarrow {pyarrow}. A missed target does not fail a build. Times
+differ between machines, so compare the ratios: both sides were measured in the same run, in turns,
+and the medians are shown.
 
 The ratio is the other's time divided by the time of incrowd; above 1, incrowd is faster.
 """
@@ -30,10 +31,11 @@ def table(title, rows):
     return shown
 
 
-def write(sections):
-    """The page of the manual."""
+def write(sections, seconds):
+    """The page of the manual. seconds: how long all measurements took."""
     text = INTRODUCTION.format(
         day=date.today().isoformat(),
+        minutes=seconds / 60,
         machine=machine(),
         python=platform.python_version(),
         numpy=version("numpy"),

@@ -25,7 +25,7 @@ from incrowd.studio.projects import Projects
 from incrowd.studio.work import Jobs
 
 PORT = 8643
-STEPS = 200
+STEPS = 100
 STARTS = 5
 CERTIFICATES = 5
 STEP_BAR, CERTIFIED_BAR, START_BAR = 0.3, 3.0, 2.0

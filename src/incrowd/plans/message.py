@@ -83,7 +83,8 @@ class BaseMessage(BaseModel):
     @property
     def channels(self) -> dict[str, Channel]:
         """The channel of each bit of a question (k-ary: of the answer), by question id."""
-        pairs = ((q.id, fixed_channel(q) or self.noise) for q in self.questions)
+        noise = self.noise
+        pairs = ((q.id, fixed_channel(q) or noise) for q in self.questions)
         return {id: channel for id, channel in pairs if channel}
 
     @property

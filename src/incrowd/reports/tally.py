@@ -207,7 +207,7 @@ def _tables(
 ) -> Iterator[tuple[QuestionIds, np.ndarray]]:
     """Yield the counts of every wanted table that the message contains."""
     layout = message.layout
-    held = filter(message.holds, wanted.tables)
+    held = filter(message.group.holds, wanted.tables)
     totals = count_bits(packed, 8 * packed.shape[1])
     for ids in held:
         question = plan.survey.question(ids[0])
