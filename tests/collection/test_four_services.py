@@ -229,7 +229,7 @@ WRONG = {
     trusts_every_clock: (Hurried, "too early|lost|a right request is refused: closed"),
     device_draws_again: (Hurried, "a right request is refused: code-used"),
 }
-QUICK = (inviter_forgets, second_mixer_forgets)
+QUICK = (second_mixer_forgets,)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere

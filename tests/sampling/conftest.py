@@ -8,7 +8,7 @@ import pytest
 from incrowd.reports import collection
 from incrowd.sampling import shuffle, streaming
 from incrowd.sampling.keystream import Keystream
-from tests.conftest import people
+from tests.conftest import people, slowly
 
 FALSE_ALARM = 1e-6
 
@@ -43,7 +43,7 @@ def by_batch(number):
     return choose
 
 
-@pytest.fixture(scope="module", params=["csv", "parquet"])
+@pytest.fixture(scope="module", params=["csv", *slowly("parquet")])
 def answers_file(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("answers") / f"a.{request.param}"
     write = pa.csv.write_csv if request.param == "csv" else pa.parquet.write_table

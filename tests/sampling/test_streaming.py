@@ -32,6 +32,7 @@ ROWS = 3000
 # --- whole files -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("answers_file", ["csv", "parquet"], indirect=True)
 def test_one_batch_gives_the_very_bytes_of_randomize(plans, answers_file, tmp_path):
     for kind in ("bits", "messages", "text"):
         made = plans[kind]
