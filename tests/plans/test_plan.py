@@ -8,7 +8,7 @@ from pathlib import Path
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incrowd
@@ -185,6 +185,7 @@ def local_noise(epsilon, distance, copies):
 
 
 @given(st.floats(1e-3, 30), st.integers(1, 64), st.integers(1, 50))
+@settings(deadline=None)
 def test_local_noise_is_the_smallest_that_keeps_the_promise(epsilon, distance, copies):
     """Oracle: mpmath. The noise one step lower must not keep it, but for the rounding of a step."""
     try:
