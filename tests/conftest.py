@@ -20,7 +20,7 @@ from hypothesis import settings
 import incrowd
 from incrowd.cli.app import main
 from incrowd.errors import IncrowdWarning
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received
 from incrowd.planner.plan import make_plan
 from incrowd.plans import Plan
 from incrowd.plans.digests import digest_of

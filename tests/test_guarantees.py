@@ -20,7 +20,7 @@ from incrowd.accountant.schema import FREE_BIT, Contribution, Schema
 from incrowd.collection.mixer.init import make_bundle
 from incrowd.collection.page.files import PageContent, page_files
 from incrowd.errors import PlanError, PrivacyError, ProtocolError, ReportsError, UsageError
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import UPLOADS, Received
 from incrowd.guarantees.certified import guarantee_for
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import against
@@ -29,7 +29,6 @@ from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.sent import sent_before
 from incrowd.presentation.card import certified_card
-from incrowd.presentation.receipts import UPLOADS
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence
 from incrowd.presentation.verified import view as verified_view
 from incrowd.reports.collection import Collection
@@ -127,7 +126,7 @@ RESULTS = {
     ),
     "postprocess": lambda plan, each, **more: incrowd.postprocess(
         plan, each, tables=[["ill"]], **more
-    )[0],
+    ),
 }
 
 

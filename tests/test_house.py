@@ -21,6 +21,7 @@ LEVELS = [
     {"errors"},
     {"files", "views", "arguments"},
     {"accountant", "kernels"},
+    {"number_text"},
     {"survey"},
     {"plans"},
     {"guarantees"},

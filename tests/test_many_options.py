@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.presentation.shown import shown
 from tests.conftest import cells_survey, choice_survey
 
 WORDS = tuple(f"w{i}" for i in range(50_000))
@@ -60,7 +59,7 @@ def test_fifty_thousand_options_end_to_end(many):
 
 @pytest.mark.slow
 def test_people_are_shown_what_rises_above_the_noise(many):
-    (item,) = shown(many.estimates)
+    (item,) = many.estimates.displayed(many.estimates.plan)
     assert sorted(cell.answer[0] for cell in item.cells) == sorted(WORDS[:10])
     assert "10 of 50,000" in item.note and "5%" in item.note
 

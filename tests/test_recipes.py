@@ -76,6 +76,10 @@ class Odds(views.Tabular):
     estimate: float
     standard_error: float
 
+    def long_table(self) -> views.Sheet:
+        """Return the answer and its odds."""
+        return views.Sheet("odds", ("answer", "odds"), ((self.answer, self.estimate),))
+
 
 def odds(estimates: incrowd.Estimates, question: str, answer: str) -> Odds:
     """The odds of an answer, p / (1 - p). Raises UsageError if there is no such answer."""
@@ -87,11 +91,6 @@ def odds(estimates: incrowd.Estimates, question: str, answer: str) -> Odds:
         float(values[answers.index(answer)]) for values in (table.estimate, table.standard_error)
     )
     return Odds(question, answer, share / (1 - share), error / (1 - share) ** 2)
-
-
-@views.as_arrow.register
-def odds_table(odds: Odds) -> pa.Table:
-    return pa.table({"answer": [odds.answer], "odds": [odds.estimate]})
 
 
 @pytest.fixture(scope="module")

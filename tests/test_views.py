@@ -10,13 +10,12 @@ from itertools import chain, product
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import incrowd
 from incrowd.errors import UsageError
-from incrowd.presentation.comparisons import view
-from incrowd.presentation.data import as_table
-from incrowd.presentation.page import page
+from incrowd.presentation.layouts import page
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shell import rendered
 
@@ -128,7 +127,7 @@ def test_a_notebook_shows_every_figure_of_a_comparison_and_the_warning(made):
     html = page_in(found)
     named = {figure.name for figure in found.figures} - {share.name for share in found.shares}
     assert named and all(f'<th scope="row">{name}</th>' in html for name in named)
-    crosstab = view(found).tables[0]
+    crosstab = found.view().tables[0]
     headings, lines = crosstab.headings, crosstab.lines
     assert all(f">{text}<" in html for text in (*headings, *chain.from_iterable(lines)))
     assert "known seed 5" in html
@@ -174,8 +173,10 @@ def test_a_table_of_estimates_has_a_row_for_each_cell(made):
         assert row["high"] == table.high[place]
 
 
-def test_estimates_are_the_table_that_files_hold(made):
-    assert made["estimates"].to_arrow().equals(as_table(made["estimates"]), check_metadata=True)
+def test_estimates_are_the_table_that_files_hold(made, tmp_path):
+    incrowd.save_estimates(made["estimates"], tmp_path / "estimates.parquet")
+    held = pa.parquet.read_table(tmp_path / "estimates.parquet")
+    assert made["estimates"].to_arrow().equals(held, check_metadata=True)
     assert "simulation" in made["estimates"].to_arrow().column_names
 
 

@@ -6,8 +6,6 @@ import importlib
 from types import FunctionType
 from typing import Any
 
-from incrowd import views
-
 # Module -> the public names that live in it.
 _PUBLIC = {
     "accountant.certificates": (
@@ -58,8 +56,6 @@ _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in
 
 __version__ = "1.0.0rc1"
 __all__ = sorted(_HOMES)
-
-views.drawn_by("incrowd.presentation.notebook")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from incrowd import views
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.records import EncodedAnswers, pack
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, quantity
 from incrowd.estimation.decoders import decoder, merging
+from incrowd.estimation.displayed import JOINT
 from incrowd.estimation.estimate import TableOptions, count, figures
 from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
@@ -23,6 +25,7 @@ from incrowd.estimation.simultaneous import SimultaneousIntervals, check_method
 from incrowd.estimation.tables import NOISE_ONLY, OpenAxis, TableEstimate
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import TableChange, counted_for, wide_alone
+from incrowd.guarantees.collected import guarantee_of
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.methods import SimultaneousMethod
 from incrowd.planner.plan import plan
@@ -36,6 +39,7 @@ from incrowd.sampling.records import randomize_records
 from incrowd.sampling.strata import released, rows_of
 from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
 from incrowd.survey.question import QuestionIds
+from incrowd.views import Numbers, Sheet, View, with_and
 
 # The true shares in the answers themselves, for demonstrations and simulations.
 
@@ -214,15 +218,70 @@ def _some_of(question: AnyQuestion, people: int, rng: np.random.Generator) -> pa
 MOST_SEED = 2**63
 
 
+QUALITY = ("mean", "worst", "joint", "bias", "limit", "stated", "actual", "theory", "eff.")
+
+
 @dataclass(frozen=True)
-class Simulation:
-    """The quality of every table over a number of trials."""
+class Simulation(views.Result):
+    """The quality of every table over a number of trials, with the options of `simulate`."""
 
     plan: Plan
     trials: int
     fixed_people: bool
     tables: tuple[TableQuality, ...]
     seed: int
+    simultaneous: SimultaneousMethod | None = None
+    weight_to: tuple[str, ...] = ()
+    of_those_who_answered: bool = False
+    guarantee: None = None  # that of the plan is in the facts; the trials protect nobody
+
+    def __repr__(self) -> str:
+        tables = quantity(len(self.tables), "tables")
+        return f"Simulation({self.plan.survey.name!r}, {self.trials:,} trials, {tables})"
+
+    def facts(self) -> dict[str, Any]:
+        """Return the options, the guarantee of the plan, and the quality of every table."""
+        return {
+            "trials": self.trials,
+            "fixed_people": self.fixed_people,
+            "simultaneous": self.simultaneous,
+            "weight_to": self.weight_to,
+            "of_those_who_answered": self.of_those_who_answered,
+            "plan": self.plan.digest,
+            "guarantee": guarantee_of(self.plan, seed=self.seed),
+            "tables": [table.facts for table in self.tables],
+        }
+
+    def long_table(self) -> Sheet:
+        """Return a row for each table: its questions, and means over its cells."""
+        records = [
+            {"questions": JOINT.join(table.questions)} | table.figures for table in self.tables
+        ]
+        return Sheet.of_records("quality", records)
+
+    def view(self) -> View:
+        """Return the quality of every table in percent; the figures fit into 80 columns."""
+        people = "people fixed" if self.fixed_people else "people drawn"
+        weights = f", weighted to {with_and(self.weight_to)}" if self.weight_to else ""
+        whose = ", of those who answered" if self.of_those_who_answered else ""
+        trials = f"{self.trials:,} trials, {people}{weights}{whose}"
+        title, survey = f"{trials}, nominal coverage 95%", self.plan.survey
+        lines = tuple(("\n".join(table.questions), *table.texts) for table in self.tables)
+        accuracy = 100 * (0.95 * 0.05 / self.trials) ** 0.5
+        by = f" by the {self.simultaneous} intervals" if self.simultaneous else ""
+        note = (
+            "All in percent. mean, worst, joint: coverage of the cells on average, of the worst "
+            f"cell, of all cells of a table at once{by}; each is accurate to ±{accuracy:.1f}. "
+            "bias: the largest of any cell; a bias beyond its limit is significant (5% false "
+            "alarms per table). stated, actual, theory: standard errors, root mean squares over "
+            "the cells. eff.: theoretical over actual variance."
+        )
+        return View(
+            title=title,
+            legend=survey.legend(*(question.id for question in survey.questions)),
+            tables=(Numbers(title, ("table", *QUALITY), lines, whole=QUALITY, spaces=1),),
+            notes=(note,),
+        )
 
 
 def simulate(
@@ -272,7 +331,16 @@ def simulate(
         _quality(trial, population, ids, results)
         for ids, *results in zip(trial.wanted, *collected, strict=True)
     ]
-    return Simulation(planned, trials, fixed_people, tuple(tables), seed)
+    return Simulation(
+        planned,
+        trials,
+        fixed_people,
+        tuple(tables),
+        seed,
+        simultaneous,
+        tuple(weight_to),
+        of_those_who_answered,
+    )
 
 
 def _crowd(

@@ -11,7 +11,7 @@ from incrowd.accountant.analyses import analysis
 from incrowd.accountant.certificates import Certificate
 from incrowd.errors import PlanError
 from incrowd.estimation.estimate import Reports, count
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received
 from incrowd.guarantees.certified import analysis_of, keeps, recertify
 from incrowd.guarantees.collected import counted_guarantee
 from incrowd.plans import Guarantee, Plan

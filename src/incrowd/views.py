@@ -1,38 +1,24 @@
-"""How a result is shown in a notebook and converted for other libraries.
+"""The forms of a result, as data: for programs, spreadsheets, notebooks, and people.
 
-Imports go downwards only, so a plan cannot import the page that shows it. It calls the two
-functions here. The modules that draw results register themselves, and are imported when first
-needed.
+A result states its figures and words where it is defined; `incrowd.presentation` draws them. As
+imports go downwards only, the methods here load that room when they are called.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import singledispatch
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
-_DRAWN_BY: set[str] = set()
-
-
-def drawn_by(module: str) -> None:
-    """Register a module that defines how objects are shown."""
-    _DRAWN_BY.add(module)
-
-
-@singledispatch
-def as_html(shown: object) -> str:
-    """Return a piece of HTML that shows an object."""
-    raise NotImplementedError(f"there is no HTML view of a {type(shown).__name__}")
-
-
-@singledispatch
-def as_arrow(shown: object) -> pa.Table:
-    """Return an object as a long table, one row per figure."""
-    raise NotImplementedError(f"there is no table of a {type(shown).__name__}")
+Line = tuple[str, ...]
+Value = str | float | int | bool | None
+SIMULATION = "simulation"  # the name of a column
 
 
 def with_and(names: Sequence[str]) -> str:
@@ -45,37 +31,145 @@ def simulated(seed: int | None) -> str:
     return "" if seed is None else f", simulation with seed {seed}"
 
 
-@singledispatch
-def as_chart(plotted: object) -> Any:
-    """Return an altair chart of an object."""
-    raise NotImplementedError(f"there is no chart of a {type(plotted).__name__}")
+def of_the_only(messages: Sequence[dict[str, Any]], *names: str) -> dict[str, Any]:
+    """Return facts to repeat outside of `messages` if there is only one message."""
+    return {name: messages[0][name] for name in names} if len(messages) == 1 else {}
 
 
-class Plotted:
-    """A result that can be drawn as a chart."""
+def presented(function: str, shown: object) -> Any:
+    """Call a function of `incrowd.presentation` with an object. function: "module:function"."""
+    module, name = function.split(":")
+    return getattr(import_module(module), name)(shown)
 
-    def plot(self) -> Any:
-        """Return an altair chart, which a notebook shows; its methods change or save it."""
-        _load()
-        return as_chart(self)
+
+# --- figures for programs and spreadsheets ----------------------------------------------------
+
+
+class Sheet(NamedTuple):
+    """A table of figures: proportions, not percentages, and not rounded.
+
+    name: unique in a result. rows: of the length of the headings; None or nan for a missing figure.
+    """
+
+    name: str
+    headings: Line
+    rows: tuple[tuple[Value, ...], ...]
+
+    @classmethod
+    def of_records(cls, name: str, records: Sequence[dict[str, Any]]) -> Sheet:
+        """Make a sheet of records that all have the keys of the first one."""
+        headings = tuple(records[0]) if records else ()
+        return cls(name, headings, tuple(tuple(map(each.get, headings)) for each in records))
+
+    def to_arrow(self, seed: int | None = None) -> pa.Table:
+        """Return an Arrow table, with a warning in each row of a simulation: CSV has only rows."""
+        import pyarrow as pa  # slow to load, and not needed for plans
+
+        headings = self.headings
+        columns = [list(each) for each in zip(*self.rows, strict=True)] or [[] for _ in headings]
+        if seed is not None:
+            headings = (*headings, SIMULATION)
+            columns.append([f"known seed {seed}: these reports protect nobody"] * len(self.rows))
+        return pa.Table.from_arrays(list(map(pa.array, columns)), names=list(headings))
+
+
+class Square(NamedTuple):
+    """A symmetric matrix, such as a covariance. values: shape (labels, labels)."""
+
+    name: str
+    labels: Line
+    values: np.ndarray
+
+
+# --- figures and words for people -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table of rounded figures for people. The first column holds the row labels.
+
+    whole: headings of columns that a narrow terminal must not wrap. spaces: between columns, where
+    a terminal draws no lines. notes: sentences to show below the table.
+    """
+
+    title: str
+    headings: Line
+    lines: tuple[Line, ...]
+    whole: Line = ()
+    spaces: int = 0
+    notes: Line = ()
+
+
+@dataclass(frozen=True)
+class View:
+    """A result for people. Every figure is already rounded.
+
+    legend: what stands above all else: the wording behind ids, or that a forecast is of no use.
+    lines: figures outside of tables. notes: sentences to show below.
+    """
+
+    title: str
+    legend: Line = ()
+    lines: Line = ()
+    tables: tuple[Numbers, ...] = ()
+    notes: Line = ()
+
+
+class LabeledInterval(NamedTuple):
+    """A figure with its interval, as a picture shows it. An end may be infinite."""
+
+    label: str
+    estimate: float
+    low: float
+    high: float
+
+
+class IntervalPlot(NamedTuple):
+    """A picture of intervals. across: what the axis measures. groups: a heading, and its lines."""
+
+    title: str
+    across: str
+    groups: Sequence[tuple[str, Sequence[LabeledInterval]]]
+
+
+# --- what results derive from -----------------------------------------------------------------
 
 
 class Notebook:
-    """A result that a notebook shows as its page does."""
+    """An object that a notebook shows as a page.
+
+    layout: the name of the page, in `incrowd.presentation.layouts`.
+    """
+
+    layout: ClassVar[str] = "view"
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        _load()
-        return as_html(self)
+        return str(presented("incrowd.presentation.layouts:framed", self))
 
 
-class Tabular:
+class Plotted:
+    """A result that can be drawn as a chart. drawn_by: the function, as for `presented`."""
+
+    drawn_by: ClassVar[str]
+
+    def plot(self) -> Any:
+        """Return an altair chart, which a notebook shows; its methods change or save it."""
+        return presented(self.drawn_by, self)
+
+
+class Tabular(ABC):
     """A result that can be converted to one long table."""
+
+    seed: int | None = None
+
+    @abstractmethod
+    def long_table(self) -> Sheet:
+        """Return the figures, one row per figure."""
 
     def to_arrow(self) -> pa.Table:
         """Return the figures as an Arrow table, one row per figure."""
-        _load()
-        return as_arrow(self)
+        return self.long_table().to_arrow(self.seed)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield a dictionary for each row of `to_arrow()`, which `pandas.DataFrame` reads."""
@@ -101,6 +195,40 @@ class Tabular:
         return self.to_arrow().to_pandas()
 
 
-def _load() -> None:
-    for module in _DRAWN_BY:
-        import_module(module)
+class Result(Tabular, Notebook):
+    """A result of a statistical method, in every form that it has.
+
+    guarantee: what holds for the people in the reports; None if nothing is promised. seed: None for
+    real reports, else the seed of a simulation, about which every form warns.
+    """
+
+    guarantee: Any
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Return the result for programs, not rounded: what JSON holds."""
+
+    @abstractmethod
+    def view(self) -> View:
+        """Return the result for people."""
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the tables of a workbook; by default the long table."""
+        return (self.long_table(),)
+
+    def squares(self) -> Sequence[Square]:
+        """Return the matrices of a workbook and a script; by default none."""
+        return ()
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that use the result, as `incrowd$sheets` and `incrowd$matrices`."""
+        return ""
+
+    def plots(self) -> Sequence[IntervalPlot]:
+        """Return the pictures of the result; by default none."""
+        return ()
+
+    def worded(self, survey: Any) -> Self:
+        """Return the same result with the wording of a survey, such as in another language."""
+        return self

@@ -12,7 +12,6 @@ from incrowd.collection.device import sending
 from incrowd.encoding.amounts import outside
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import IncrowdWarning
-from incrowd.presentation import correlations, postprocessed
 from incrowd.sampling import streaming
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_files
@@ -157,9 +156,9 @@ def test_correlations_of_amounts_are_those_of_rounded_amounts():
     assert abs(pair.estimate - exact * np.std(hours) / spread) < 5 * pair.standard_error
     assert exact - pair.estimate > 5 * pair.standard_error
     assert found.rounded == ("hours",)
-    assert any("closer to 0" in note for note in correlations.view(found).notes)
+    assert any("closer to 0" in note for note in found.view().notes)
     tables = incrowd.postprocess(plan, reports, tables=[["hours"], ["night"]])
-    assert sum("rounded" in note for note in postprocessed.view(tables, plan.survey).notes) == 1
+    assert sum("rounded" in note for note in tables.view().notes) == 1
 
 
 def test_an_amount_is_an_outcome_without_bias():

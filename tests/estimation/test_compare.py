@@ -13,13 +13,8 @@ import pytest
 import incrowd
 from incrowd.errors import TableError
 from incrowd.estimation.ratios import Comparison
-from incrowd.presentation.comparisons import (
-    independence_words,
-    interval_words,
-    notes,
-    row,
-    view,
-)
+from incrowd.estimation.wording import interval_words, notes, row
+from incrowd.presentation.data import json_ready
 from tests.conftest import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -122,7 +117,7 @@ def test_the_test_and_the_crosstab_come_first_and_no_end_is_impossible(tmp_path)
     first = text.index("independence"), text.index("smokes among each sex"), text.index("Cramer")
     assert list(first) == sorted(first)
     found = incrowd.compare(made, reports, "sex", "smokes")
-    told = view(found)
+    told = found.view()
     headings, lines = told.tables[0].headings, told.tables[0].lines
     assert headings == ("sex", "no", "yes") and [line[0] for line in lines] == ["f", "m", "x"]
     cells = [cell for line in lines for cell in line[1:]]
@@ -140,10 +135,10 @@ def bounded(figure):
 def test_options_that_nobody_chose_are_named_beside_the_test(health):
     made, _, reports = health
     found = incrowd.compare(made, reports, FIRST, SECOND).independence
-    assert found.left_out == () and "without" not in independence_words(found)
+    assert found.left_out == () and "without" not in found.sentence
     without = replace(found, left_out=("a = x",), degrees_of_freedom=1)
-    assert independence_words(without).endswith("; excluding a = x, which may be zero")
-    assert "on 1 degree of freedom" in independence_words(without)
+    assert without.sentence.endswith("; excluding a = x, which may be zero")
+    assert "on 1 degree of freedom" in without.sentence
 
 
 SMALL = """
@@ -213,14 +208,14 @@ def test_the_methods_of_the_intervals_are_named(health):
     found = incrowd.compare(made, reports, FIRST, SECOND)
     name = f"Cramer's V of {FIRST} and {SECOND}"
     words = f"intervals: by a score test, that of {name} by a test of its length"
-    assert words in view(found).notes
-    facts = json.loads(json.dumps(view(found).facts))
+    assert words in found.view().notes
+    facts = json.loads(json.dumps(json_ready(found)))
     assert facts["cramers_v"]["method"] == "length"
     assert facts["independence"]["method"] == ("score" if made.messages[0].cells else "Wald")
     assert {item["method"] for item in facts["odds_ratios"]} == {"score"}
     assert [each["group"] for each in facts["precision"]] == ["no", "yes"]
     assert all(0 < each["effective_people"] < each["people"] for each in facts["precision"])
-    assert view(found).tables[-1].headings[1:] == ("participants", "effective n", "design effect")
+    assert found.view().tables[-1].headings[1:] == ("participants", "effective n", "design effect")
     assert incrowd.compare(made, reports, FIRST, SECOND, noise_only=True).precision == ()
 
 

@@ -15,7 +15,6 @@ from incrowd.estimation.compare_shares import (
     shares_compared,
 )
 from incrowd.estimation.readings import table
-from incrowd.presentation.comparisons import whose
 from tests.oracles.cell_collections import CellCollections, noise_of
 
 SMOKES = {"id": "smokes", "type": "yesno"}
@@ -157,9 +156,9 @@ def test_shares_of_those_who_answered_are_those_of_the_people_who_did():
         assert result.answered == pytest.approx(answered, abs=2e-3)
         assert result.figure.estimate == pytest.approx(shares[0] - shares[1], abs=2e-3)
         assert result.figure.standard_error == pytest.approx(error, rel=0.02)
-        assert whose(result)[0].endswith("of the people")
+        assert result.view().lines[1].endswith("of the people")
         wrong = incrowd.compare_shares(plan, reports, *YES, of_those_who_answered=False)
-        assert wrong.answered is None and whose(wrong) == ()
+        assert wrong.answered is None and len(wrong.view().lines) == 1
         assert wrong.figure.low > 0.05
 
 

@@ -19,8 +19,8 @@ from incrowd.estimation.association import Length, cramers_v, standardized
 from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.delta_method import pick, product
 from incrowd.estimation.ratios import Quotient
+from incrowd.estimation.tables import chosen_level
 from incrowd.estimation.words import WordEstimates
-from incrowd.presentation.shown import chosen_level, present_rows, word_rows
 from incrowd.survey import Choice, Multi, YesNo
 from tests.conftest import slowly
 from tests.estimation.conftest import Setting, table_of_cells
@@ -348,6 +348,6 @@ def test_what_is_listed_has_wider_intervals_and_the_file_has_its_own():
         degrees_of_freedom=10,
     )
     half, single = (0.01 * student.isf(tail / 2, 10) for tail in (0.05 * 0.75, 0.05))
-    assert [row.word for row in present_rows(words)] == ["a", "b", "c"]
-    assert present_rows(words)[0].high == pytest.approx(0.4 + half)
-    assert word_rows(words)[0].high == pytest.approx(0.4 + single)
+    assert [row.word for row in words.present_rows] == ["a", "b", "c"]
+    assert words.present_rows[0].high == pytest.approx(0.4 + half)
+    assert words.rows[0].high == pytest.approx(0.4 + single)

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import incrowd
+from incrowd.estimation.displayed import quality
 from incrowd.plans.slots import slots, slots_of_messages
-from incrowd.presentation.shown import quality
 from tests.conftest import cells_survey
 from tests.oracles.releases import stated_release
 

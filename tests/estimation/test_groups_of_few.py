@@ -34,7 +34,6 @@ from incrowd.estimation.ratios import (
     precision_of,
 )
 from incrowd.estimation.tables import TableEstimate
-from incrowd.presentation.comparisons import comparison_notes
 from incrowd.survey import Choice
 from tests.estimation.conftest import Setting
 
@@ -249,7 +248,7 @@ def test_zero_in_the_interval_of_v_beside_a_small_p_value_is_explained():
     for table in tables([[0.28, 0.22], [0.22, 0.28]], 300, EPSILON_4, trials=15, seed=3):
         result = two_way(table, None, None)
         small, zero = result.independence.p_value <= 0.05, result.cramers_v.low <= 0
-        said = any("although p is at most 0.05" in note for note in comparison_notes(result))
+        said = any("although p is at most 0.05" in note for note in result.view().notes)
         assert said == (small and zero)
         kinds.add((small, zero))
     assert {(True, True), (True, False)} <= kinds

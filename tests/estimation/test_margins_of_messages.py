@@ -12,7 +12,7 @@ import pytest
 import incrowd
 from incrowd.cli.app import main
 from incrowd.errors import TableError
-from incrowd.presentation.page import page
+from incrowd.presentation.layouts import page
 
 MARGINS = {"sex": {"f": 0.5, "m": 0.5}}
 SURVEY = """

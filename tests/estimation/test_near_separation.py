@@ -23,8 +23,8 @@ from incrowd.estimation.regression import regress as fitting
 from incrowd.estimation.regression.formula import formula_of, model_of
 from incrowd.estimation.regression.regress import weighted_fit
 from incrowd.estimation.weighting.known_margins import known_margins
-from incrowd.presentation.regression_page import page
-from incrowd.presentation.regressions import notes, view
+from incrowd.presentation.data import json_ready
+from incrowd.presentation.layouts import page
 from tests.oracles.cell_collections import CellCollections
 
 QUESTIONS = (
@@ -79,7 +79,7 @@ def test_firths_fit_takes_the_place_of_one_that_most_surveys_refuse(monkeypatch,
     for found in printed(monkeypatch, OFTEN, 5, weighted=weighted):
         assert found.estimable and found.penalty == "firth" and found.method == "table"
         assert found.risk == "area=a with ill=yes" and found.refusal > 0.02
-        (warning,) = (note for note in notes(found) if note.startswith("close to separation"))
+        (warning,) = (note for note in found.notes() if note.startswith("close to separation"))
         chance = f"about {found.refusal:.0%} of surveys"
         chance = "nearly all surveys" if chance == "about 100% of surveys" else chance
         assert chance in warning and "Firth" in warning
@@ -89,16 +89,19 @@ def test_a_fit_with_enough_people_has_no_penalty(monkeypatch):
     """Wrong: Firth's fit everywhere."""
     for found in printed(monkeypatch, 0.15, 3):
         assert found.estimable and found.penalty is None and found.interval_method == "wald"
-        assert not any("close to separation" in note for note in notes(found))
+        assert not any("close to separation" in note for note in found.notes())
 
 
 def test_no_error_is_shown_beside_an_interval_with_an_open_end(monkeypatch):
     """Wrong: an error of .6 beside "below 3.5"."""
     open_ends = 0
     for found in printed(monkeypatch, OFTEN, 4):
-        shown = view(found)
+        shown = found.view()
         for each, line, data in zip(
-            found.coefficients, shown.tables[0].lines, shown.facts["coefficients"], strict=True
+            found.coefficients,
+            shown.tables[0].lines,
+            json_ready(found)["coefficients"],
+            strict=True,
         ):
             closed = math.isfinite(each.low) and math.isfinite(each.high)
             assert bool(line[2]) == closed == (data["standard_error"] is not None)
@@ -121,16 +124,16 @@ def test_a_p_value_and_its_interval_agree(monkeypatch):
 
 def test_reviewers_see_the_method_and_the_effective_number_of_people(monkeypatch):
     (found,) = printed(monkeypatch, 0.15, 1, weighted=False)
-    shown = "\n".join(notes(found))
+    shown = "\n".join(found.notes())
     assert "Wald's test" in shown and "people (effective number): area=a 1," in shown
     assert "design effect of the coefficients" in shown
     assert "People (effective number): area “a” 1," in page(found)
-    assert view(found).facts["interval_method"] == "wald"
+    assert found.facts()["interval_method"] == "wald"
 
 
 def test_numbers_of_people_after_weighting_say_so(monkeypatch):
     (found,) = printed(monkeypatch, 0.15, 1)
-    assert "weighted number of people (effective number): area=a " in "\n".join(notes(found))
+    assert "weighted number of people (effective number): area=a " in "\n".join(found.notes())
 
 
 def test_the_effective_number_of_people_is_that_of_simulated_shares(monkeypatch):

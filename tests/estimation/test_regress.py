@@ -8,8 +8,8 @@ import pytest
 
 import incrowd
 from incrowd.errors import ReportsError
-from incrowd.presentation.regression_page import forest_plot, page
-from incrowd.presentation.regressions import notes, rows, title
+from incrowd.presentation.layouts import page
+from incrowd.presentation.regression_page import forest_plot
 
 AGES = ("young", "middle", "old")
 BETA = np.array([-0.5, 0.9, 0.3, 0.7])  # 1, smokes, middle, old
@@ -121,7 +121,7 @@ def test_a_number_is_explained_in_its_own_units():
     found = incrowd.regress(plan, reports, outcome="visits", on=["ill"])
     assert found.family == "linear" and found.outcome == "visits"
     said = "answers to visits count as 0 to <2 = 1, 2 to <6 = 4, 6 or more = 8: the middle of each"
-    assert any(text.startswith(said) and "the last assumed" in text for text in notes(found))
+    assert any(text.startswith(said) and "the last assumed" in text for text in found.notes())
     visits = np.array([float(v) for v in people()["visits"].to_pylist()])
     score = np.array([1.0, 4.0, 8.0])[np.digitize(visits, [2, 6])]
     ill = np.array(people()["ill"].to_pylist()) == "yes"
@@ -155,7 +155,7 @@ def test_too_few_people_are_refused():
         incrowd.regress(plan, few, **ASKED)
     found = incrowd.regress(plan, few, accept_smaller_crowd=True, **ASKED)
     assert not found.estimable and found.reason and not found.odds_ratios
-    assert "cannot be estimated" in notes(found)[0]
+    assert "cannot be estimated" in found.notes()[0]
 
 
 # --- what is shown ---------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_people_see_odds_ratios_and_machines_the_same_numbers():
     first = found.coefficients[1]
     ratio = found.odds_ratios[1]
     assert (ratio.ratio, ratio.low) == (np.exp(first.estimate), np.exp(first.low))
-    assert "log odds of ill=yes" in title(found) and len(rows(found)) == 4
+    assert "log odds of ill=yes" in found.title and len(found.rows()) == 4
     assert found.to_arrow().num_rows == 4 and "simulation" in found.to_arrow().column_names
     assert "odds ratio" in page(found) and "&lt;svg" in found._repr_html_()
     drawn = str(forest_plot(found))

@@ -10,8 +10,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import IncrowdWarning, ReportsError
-from incrowd.presentation.regression_page import page
-from incrowd.presentation.regressions import facts, notes
+from incrowd.presentation.layouts import page
 
 TOWNS = ("north", "south", "east", "west")
 SIZES = (5000, 4000, 300, 250)
@@ -121,12 +120,12 @@ def test_towns_that_nobody_was_released_of_have_no_coefficient(rule, asked):
 def test_what_became_of_such_towns_is_said_everywhere():
     plan, reports = collected(500, "merge")
     found = incrowd.regress(plan, reports, outcome="ill", on=BOTH)
-    said = " ".join(notes(found))
+    said = " ".join(found.notes())
     assert "no coefficient for town=east, town=west: no released stratum is known to have" in said
     assert "5.8% of the people are left out: they were released together with people who" in said
     assert "did not answer" not in said
-    assert facts(found)["absent"] == ["town=east", "town=west"]
-    assert facts(found)["merged"] == found.merged
+    assert found.facts()["absent"] == ["town=east", "town=west"]
+    assert found.facts()["merged"] == found.merged
     assert "No coefficient for town=east" in page(found)
 
 

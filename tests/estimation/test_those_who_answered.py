@@ -17,7 +17,7 @@ from incrowd.errors import TableError
 from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.crosstab import crosstab
 from incrowd.estimation.weighting.weighting import of_those_who_answered
-from incrowd.presentation import comparisons, correlations, crosstabs
+from incrowd.presentation.data import plain
 from incrowd.survey import Choice, YesNo
 from tests.conftest import local_plan, run, yes_no_question
 from tests.estimation.conftest import Setting
@@ -143,11 +143,12 @@ def test_every_output_says_to_whom_figures_refer(known, tmp_path):
         options = {"of_those_who_answered": not whole}
         two_way = incrowd.compare(plan, reports, "smokes", "sick", **options)
         crossed = crosstab(plan, reports, "smokes", "sick", **options)
-        for view in (comparisons.view(two_way), crosstabs.view(crossed)):
+        for result in (two_way, crossed):
+            view = result.view()
             assert (f"of those who answered both questions: {share}" in view.lines) is not whole
             assert any("counts as one of the answers" in line for line in view.lines) is whole
-            assert (view.facts["answered"] is None) is whole
-    notes = correlations.view(incrowd.correlate(plan, reports)).notes
+            assert (result.facts()["answered"] is None) is whole
+    notes = incrowd.correlate(plan, reports).view().notes
     assert "each correlation describes the people who answered both questions" in notes
     (tmp_path / "plan.json").write_text(plan.dumps())
     incrowd.save_reports(reports, tmp_path / "r.parquet")
@@ -163,9 +164,9 @@ def test_a_survey_without_optional_questions_says_nothing_about_answers():
     people = pa.table({"a": ["yes", "no"] * 500, "b": ["no"] * 500 + ["yes"] * 500})
     reports = incrowd.randomize(plan, people, simulation_seed=1)
     result = incrowd.compare(plan, reports, "a", "b")
-    assert result.answered is None and len(comparisons.view(result).lines) == 1
+    assert result.answered is None and len(result.view().lines) == 1
     whole = incrowd.compare(plan, reports, "a", "b", of_those_who_answered=False)
-    assert comparisons.view(whole).facts == comparisons.view(result).facts
+    assert plain(whole.facts()) == plain(result.facts())
 
 
 def test_hardly_anybody_who_answered_is_an_error_that_names_the_option():

@@ -18,8 +18,6 @@ from incrowd.estimation.amounts import of_a_sample, quantile
 from incrowd.estimation.crosstab import crosstab
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import release_shares
-from incrowd.presentation.amounts import amount_rows, note
-from incrowd.presentation.shown import changes, present_note
 from incrowd.reports.tally_files import load_tally
 from tests.conftest import grouped
 
@@ -110,7 +108,7 @@ def test_amounts_are_those_of_weighted_people(margins, answered):
     made = found.amounts["cost"]
     assert made.mean.estimate == pytest.approx(mean, abs=1e-3)
     assert made.total.estimate == pytest.approx(PEOPLE * each[gave] @ cost[gave], rel=1e-4)
-    said = note(made, changes(found.tables[0]))
+    said = made.note(found.tables[0].weighted_to)
     assert said.startswith("of those who answered, weighted to known margins of faculty")
     assert abs(mean - cost[gave].mean()) > 1
     asked, values = plan().survey.question("visits"), np.append(1.0, binned(each))
@@ -138,7 +136,7 @@ def test_totals_and_counts_are_of_the_people_whom_margins_state(people):
     for name in ("standard_error", "influence", "low", "high"):
         scaled = getattr(plain.total, name) * whole / PEOPLE
         assert getattr(made.total, name) == pytest.approx(scaled)
-    assert [row[0] for row in amount_rows(made)][1] == f"total of {whole:,.0f} people"
+    assert [row[0] for row in made.lines][1] == f"total of {whole:,.0f} people"
     crossed = crosstab(plan(), reports(), "faculty", "sex", margins=stated)
     assert crossed.people == pytest.approx(whole)
     assert crossed.counts[:-1, -1] == pytest.approx(whole * SHARES, rel=1e-6)
@@ -282,7 +280,7 @@ def test_words_are_weighted_as_well():
     assert found.estimate == pytest.approx(truth, abs=1e-3)
     assert found.present.tolist() == [True, True, True, False]
     assert found.others == pytest.approx(0, abs=1e-3)
-    assert "weighted to known margins of faculty" in present_note(found, 3)
+    assert "weighted to known margins of faculty" in found.present_note
     plain = estimate(tables=[["home"]], candidates={"home": CITIES}).words["home"]
     assert np.abs(found.estimate - plain.estimate).max() > 0.1
     known = [

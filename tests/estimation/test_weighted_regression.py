@@ -27,7 +27,6 @@ from incrowd.estimation.regression.formula import formula_of, model_of
 from incrowd.estimation.regression.regress import weighted_fit
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import TableChange, derived
-from incrowd.presentation.regressions import notes
 from incrowd.reports.tally import MessageTally, Tally, with_tables
 from tests.estimation.conftest import Setting, covered, nominal, numeric_gradient, with_pairs
 
@@ -309,4 +308,4 @@ def test_the_command_says_what_a_model_is_weighted_to(tmp_path, capsys):
     rows = pa.csv.read_csv(tmp_path / "o.csv").to_pylist()
     assert {row["weighted_to"] for row in rows} == {"town and sex"}
     words = f"standard errors are {data['error_ratio']:.2f} of those without weights"
-    assert f"weighted to known margins of town and sex; {words}" in notes(regress(8.0))
+    assert f"weighted to known margins of town and sex; {words}" in regress(8.0).notes()

@@ -14,6 +14,7 @@ from incrowd.studio.calls import Call, CallChoice, choice_of
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import ReportSource, plan_path, sources
 from incrowd.studio.work import Job
+from incrowd.views import Sheet, View
 from tests.messages.shared import command, file, plan_file, reports_file
 from tests.messages.studio_design import request
 
@@ -57,7 +58,9 @@ def asked(handler, job=None, **choices):
 
 
 def of_no_coefficients(_):
-    model = mock.Mock(spec=Regression, estimable=False, reason="nobody said yes")
+    model = mock.Mock(spec=Regression)
+    model.long_table.return_value = Sheet("coefficients", (), ())
+    model.view.return_value = View("", notes=("cannot be estimated: nobody said yes",))
     called = (None, None, SimpleNamespace(result=model))
     with mock.patch.object(results, "_called", lambda *_, **__: called):
         results._download(Cache(), None, query(format="csv"))

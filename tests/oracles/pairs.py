@@ -21,7 +21,7 @@ from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.collection.mixer.init import make_bundle
 from incrowd.errors import IncrowdError, PlanError, ProtocolError, UsageError
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received
 from incrowd.guarantees.certified import planned
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import against

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.presentation.regressions import notes, view
 
 QUESTIONS = [
     {"id": "ill", "type": "yesno"},
@@ -161,7 +160,7 @@ def test_where_too_few_are_asked_enough_are(family):
     asked = {"outcome": "ill", "on": ["smokes", "age"], "family": family}
     found = incrowd.forecast_regression(planned(crowd=20, epsilon=2.0), **asked)
     assert not found.estimable and found.enough > 20
-    assert f"{found.enough:,} people with this noise" in " ".join(notes(found))
+    assert f"{found.enough:,} people with this noise" in " ".join(found.notes())
     plan = planned(crowd=20, epsilon=2.0)
     for people, rare in ((found.enough, True), (math.floor(0.78 * found.enough), False)):
         survey = plan.survey.model_copy(update={"crowd": people})
@@ -191,10 +190,10 @@ def test_what_is_assumed_is_said():
     """Nobody who has said how rare answers are is told to say so."""
     assumed = incrowd.forecast_regression(planned(), outcome="ill", on=["age"])
     stated = incrowd.forecast_regression(planned(), **ON_AGE)
-    assert any("state how common answers are with shares" in note for note in notes(assumed))
-    assert any("shares of ill, age are as stated" in note for note in notes(stated))
-    assert not any("state how common" in note for note in notes(stated))
-    assert not any("equally common" in note for note in notes(replace(assumed, expected=False)))
+    assert any("state how common answers are with shares" in note for note in assumed.notes())
+    assert any("shares of ill, age are as stated" in note for note in stated.notes())
+    assert not any("state how common" in note for note in stated.notes())
+    assert not any("equally common" in note for note in replace(assumed, expected=False).notes())
 
 
 def test_a_forecast_tests_nothing():
@@ -240,20 +239,20 @@ def test_each_figure_of_a_forecast_is_the_less_favorable_one(family):
 
 
 def stated_shares_leave_nothing_to_assume(found):
-    return found.even is None and not any("equally common" in note for note in notes(found))
+    return found.even is None and not any("equally common" in note for note in found.notes())
 
 
 def test_a_refusal_above_one_in_five_is_the_first_line():
     """Wrong, as it was: no refusal in the forecast, and the correction near its end."""
     plan = planned(crowd=1200)
     found = incrowd.forecast_regression(plan, outcome="ill", on=["smokes", "age"])
-    shown = view(found)
+    shown = found.view()
     assert found.refusal > 0.2 and found.even.refusal < 0.05
     assert shown.legend[0].startswith(
         f"reports will not support this model in about {found.refusal:.0%}"
     )
     assert not set(shown.legend) & set(shown.notes)
-    always = view(replace(found, refusal=0.999)).legend[0]
+    always = replace(found, refusal=0.999).view().legend[0]
     assert always.startswith("reports will not support this model in nearly all surveys: too few")
-    seldom = view(incrowd.forecast_regression(planned(crowd=10**6), outcome="ill", on=["smokes"]))
-    assert not seldom.legend
+    seldom = incrowd.forecast_regression(planned(crowd=10**6), outcome="ill", on=["smokes"])
+    assert not seldom.view().legend

@@ -1,7 +1,9 @@
 """Plans of every kind, and their cards."""
 
+from dataclasses import dataclass
 from functools import cache
 
+from incrowd import views
 from incrowd.planner.plan import make_plan
 from incrowd.plans import Plan
 from incrowd.presentation.card import Card, certified_card
@@ -81,3 +83,34 @@ def texts(card: Card) -> str:
         if section.grid:
             parts += [text for row in (section.grid.head, *section.grid.rows) for text in row]
     return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class StatedResult(views.Result):
+    """A result that is stated in full."""
+
+    tables: tuple[views.Sheet, ...]
+    matrices: tuple[views.Square, ...] = ()
+    title: str = "A title"
+    notes: tuple[str, ...] = ()
+    use: str = ""
+    guarantee: None = None
+
+    def facts(self):
+        return {}
+
+    def long_table(self):
+        return self.tables[0]
+
+    def sheets(self):
+        return self.tables
+
+    def squares(self):
+        return self.matrices
+
+    def view(self):
+        return views.View(self.title, notes=self.notes)
+
+    @property
+    def in_r(self):
+        return self.use

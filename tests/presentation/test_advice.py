@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
+from incrowd.number_text import chance, short_percent, written_out
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.solving import with_budget
 from incrowd.presentation import advice
-from incrowd.presentation.number_text import chance, short_percent, written_out
 from incrowd.presentation.terminal_tables import open_table_lines
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "health.toml"

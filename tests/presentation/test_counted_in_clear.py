@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 import incrowd
+from incrowd.estimation.displayed import CLEAR, quality
 from incrowd.estimation.tables import OpenAxis, across, everybody
-from incrowd.presentation.page import page
-from incrowd.presentation.shown import CLEAR, quality, shown
+from incrowd.presentation.layouts import page
 from incrowd.presentation.terminal import _list
 
 SIZES = {"law": 40, "arts": 35, "music": 25}
@@ -51,7 +51,7 @@ def test_what_is_certain_is_shown_without_an_error():
     said = text_of(estimates)
     assert CLEAR in said and "std. error" not in said and " 0.00" not in said
     console = Console(width=200, file=io.StringIO())
-    console.print(_list(next(iter(shown(estimates)))))
+    console.print(_list(next(iter(estimates.displayed(estimates.plan)))))
     printed = " ".join(console.file.getvalue().split())
     assert CLEAR in printed and "40.00" in printed
     assert "std. error" not in printed and "interval" not in printed

@@ -21,23 +21,22 @@ from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.schema import Contribution
 from incrowd.errors import UsageError
+from incrowd.estimation.receipts import ROWS
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
+from incrowd.number_text import bound, digits, noise, percent, written_out
 from incrowd.planner.plan import make_plan
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import Assumption
-from incrowd.presentation.data import as_json, as_table
-from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
-from incrowd.presentation.page import page
+from incrowd.presentation.data import json_ready
+from incrowd.presentation.layouts import page
 from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.sentences import (
-    ROWS,
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
     warnings,
 )
-from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
 from incrowd.presentation.write import check_ending, save_estimates
 from incrowd.survey import Survey
@@ -112,7 +111,7 @@ def printed(estimates: Estimates, width: int = 120) -> str:
 
 class TestData:
     def test_json_has_the_agreed_keys(self, simulated: Estimates) -> None:
-        data = as_json(simulated)
+        data = json_ready(simulated)
         assert set(data) == {
             "simulation",
             "reports",
@@ -141,7 +140,7 @@ class TestData:
         assert json.loads(json.dumps(data, allow_nan=False)) == data
 
     def test_json_cells_equal_the_arrays(self, simulated: Estimates) -> None:
-        for index, table in enumerate(as_json(simulated)["tables"]):
+        for index, table in enumerate(json_ready(simulated)["tables"]):
             source = simulated.tables[index]
             assert table["questions"] == list(source.questions)
             assert (table["errors"], table["level"]) == (NOISE_AND_SAMPLING, 0.95)
@@ -153,18 +152,18 @@ class TestData:
 
     def test_each_answer_stands_with_its_own_value(self, simulated: Estimates) -> None:
         table = simulated.tables[3]
-        for cell in as_json(simulated)["tables"][3]["cells"]:
+        for cell in json_ready(simulated)["tables"][3]["cells"]:
             place = tuple(a.index(x) for a, x in zip(table.answers, cell["answer"], strict=True))
             assert cell["estimate"] == table.estimate[place]
 
     def test_real_reports_have_no_seed_and_no_truth(self, real: Estimates) -> None:
-        data = as_json(real)
+        data = json_ready(real)
         assert data["simulation_seed"] is None
         assert all("truth" not in cell for table in data["tables"] for cell in table["cells"])
-        assert "truth" not in as_table(real).column_names
+        assert "truth" not in real.to_arrow().column_names
 
     def test_the_long_table_has_a_row_for_each_cell(self, simulated: Estimates) -> None:
-        table = as_table(simulated)
+        table = simulated.to_arrow()
         assert table.column_names == [
             "questions",
             "answer",
@@ -189,7 +188,7 @@ class TestNumbers:
         ("error", "places"), [(0.234, 1), (0.0234, 1), (0.00234, 2), (1e-5, 4), (0, 2), (1e-12, 6)]
     )
     def test_two_digits_of_the_error(self, simulated: Estimates, error: float, places: int) -> None:
-        cell = next(shown(simulated)).cells[0]._replace(standard_error=error)
+        cell = next(simulated.displayed(simulated.plan)).cells[0]._replace(standard_error=error)
         assert digits([cell]) == places
 
     def test_percent(self) -> None:
@@ -358,7 +357,7 @@ class TestWrite:
     def test_csv_and_parquet_give_back_the_table(
         self, simulated: Estimates, tmp_path: Path
     ) -> None:
-        table = as_table(simulated)
+        table = simulated.to_arrow()
         save_estimates(simulated, tmp_path / "out.csv")
         save_estimates(simulated, tmp_path / "out.parquet")
         from_csv = pyarrow.csv.read_csv(tmp_path / "out.csv")
@@ -369,7 +368,7 @@ class TestWrite:
     def test_json_file_is_the_data(self, simulated: Estimates, tmp_path: Path) -> None:
         save_estimates(simulated, tmp_path / "out.json")
         text = (tmp_path / "out.json").read_text(encoding="utf-8")
-        assert json.loads(text) == as_json(simulated)
+        assert json.loads(text) == json_ready(simulated)
 
     @pytest.mark.parametrize("name", ["out.xls", "out", "csv"])
     def test_an_unknown_ending_names_those_allowed(

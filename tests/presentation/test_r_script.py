@@ -7,21 +7,28 @@ import shutil
 import subprocess
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from incrowd.presentation.figures import Figures, Sheet, Square
+import incrowd
+from incrowd.estimation.crosstab import Crosstab
+from incrowd.estimation.regression.results import Regression
+from incrowd.estimation.results import IN_R
 from incrowd.presentation.r_script import number, r_script, text, vector
+from incrowd.views import Sheet, Square
+from tests.conftest import local_plan, yes_no_question
+from tests.presentation.conftest import StatedResult
 
 NASTY = ['a "b" \\', "x\nsystem('id')", "größe 調査 \U0001f600", "#", "\x00\x07\ud800", "NA", "'"]
 RSCRIPT = shutil.which("Rscript")
 needs_r = pytest.mark.skipif(RSCRIPT is None, reason="Rscript is not installed")
 
 
-def script(kind="estimates", names=("a",), squares=(), title="A title"):
+def script(names=("a",), squares=(), title="A title"):
     rows = tuple((name, 0.1 + 0.2, None, math.inf) for name in NASTY)
     headings = ("answer", "estimate", "standard_error", "low")
     sheets = tuple(Sheet(name, headings, rows) for name in names)
-    return r_script(Figures(kind, title, ("A promise.",), sheets, tuple(squares), tuple(NASTY)))
+    return r_script(StatedResult(sheets, tuple(squares), title, tuple(NASTY)))
 
 
 def ran(folder, *lines):
@@ -60,10 +67,15 @@ def test_text_of_a_survey_is_only_in_strings_and_comments():
     assert lines[0] == "# a system('id')"
 
 
-def test_without_a_covariance_it_says_how_to_get_one():
-    assert "incrowd estimate -o FILE.R" in script()
-    square = Square("cov", ("x", "y"), np.eye(2))
-    assert "incrowd estimate -o FILE.R" not in script(squares=[square])
+@pytest.mark.parametrize("covariance", [False, True])
+def test_without_a_covariance_it_says_how_to_get_one(covariance):
+    plan = local_plan(yes_no_question("a"))
+    answers = pa.table({"a": ["yes", "no"] * 60})
+    reports = incrowd.randomize(plan, answers, simulation_seed=42)
+    options = {"accept_smaller_crowd": True, "covariance": covariance}
+    source = r_script(incrowd.estimate(plan, reports, **options))
+    assert ("incrowd estimate -o FILE.R" in source) is not covariance
+    assert ("incrowd$matrices[[1]]" in source) is covariance
 
 
 @needs_r
@@ -91,17 +103,18 @@ def test_r_reads_every_value(tmp_path):
 
 @needs_r
 @pytest.mark.parametrize(
-    ("kind", "sheet"),
-    [("estimates", "a"), ("regression", "coefficients"), ("crosstab", "crosstab")],
+    ("kind", "sheet", "headings", "use"),
+    [
+        ("estimates", "a", ("q", "estimate"), IN_R),
+        ("regression", "coefficients", ("term", "estimate"), Regression.in_r.fget(None)),
+        ("crosstab", "crosstab", ("q", "r", "count"), Crosstab.in_r.fget(None)),
+    ],
 )
-def test_the_lines_of_use_run(tmp_path, kind, sheet):
-    headings = {"estimates": ("q", "estimate"), "regression": ("term", "estimate")}.get(
-        kind, ("q", "r", "count")
-    )
+def test_the_lines_of_use_run(tmp_path, kind, sheet, headings, use):
     rows = tuple((*"xy"[: len(headings) - 1], value) for value in (0.25, 0.75))
     square = Square("covariance", ("x", "y"), np.array([[0.04, -0.01], [-0.01, 0.09]]))
     named = Sheet(sheet, headings, rows)
-    source = r_script(Figures(kind, "t", ("p",), (named,), (square,)))
+    source = r_script(StatedResult((named,), (square,), use=use))
     uses = re.search(r'source\("THIS_FILE.R"\)\n(.*?)\n#\n', source, re.DOTALL)[1]
     lines = [line.removeprefix("#   ") for line in uses.splitlines()]
     (tmp_path / "result.R").write_text(source, encoding="utf-8")

@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 import incrowd
-from incrowd.estimation.postprocess import BootstrapBias, Postprocessed
-from incrowd.presentation import postprocessed
+from incrowd.estimation.postprocess import BootstrapBias, PostprocessedTable
 from incrowd.presentation.terminal_tables import (
     alternatives_table,
     assumed_words,
@@ -128,17 +127,15 @@ def test_the_bias_stands_beside_if_it_is_known(known):
     survey = Survey.of(
         {"name": "s", "crowd": 100, "privacy": {"epsilon": 1.0}, "question": [ASKED]}
     )
-    item = Postprocessed(
+    item = PostprocessedTable(
         questions=("a",),
         answers=(("no", "yes"),),
         method="m",
         statement="s",
         estimate=np.array([0.5, 0.5]),
         raw=np.array([1.25, -0.25]),
-        guarantee=incrowd.plan(survey).guarantee,
         bias=bias,
     )
-    (numbers,) = postprocessed.view([item], survey).tables
-    text = printed(numbers_table(numbers))
+    text = printed(numbers_table(item.numbers(survey)))
     assert ("-50.00 (10.00)" in text) == known
     assert "-25.00%" in text and "125.00%" in text

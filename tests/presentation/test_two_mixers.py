@@ -13,13 +13,12 @@ from rich.console import Console
 import incrowd
 from incrowd.collection.claims import bundle_guarantee, organizations_of, sealed_by
 from incrowd.collection.device.promising import promised, terms
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received, receipt_sentences, unaccounted, without_receipt
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import EACH, MIXERS, against, coalitions, is_undone
-from incrowd.presentation import card, regressions, verified
-from incrowd.presentation.data import as_json, guarantee_facts
-from incrowd.presentation.page import page
-from incrowd.presentation.receipts import receipt_sentences, unaccounted, without_receipt
+from incrowd.presentation import card, verified
+from incrowd.presentation.data import guarantee_facts, json_ready
+from incrowd.presentation.layouts import page
 from incrowd.presentation.sentences import (
     against_sentence,
     guarantee_sentence,
@@ -308,10 +307,10 @@ def test_terminal_page_and_json_say_the_same(results, reports):
     console = Console(width=100_000, record=True, file=io.StringIO())
     console.print(terminal(estimates))
     facts = [
-        as_json(estimates)["guarantee"],
-        regressions.view(results["regress"]).facts["guarantee"],
-        verified.view(plan, incrowd.verify(plan, reports), ()).facts["guarantee"],
-        guarantee_facts(incrowd.postprocess(plan, reports, tables=[["ill"]])[0].guarantee),
+        json_ready(estimates)["guarantee"],
+        json_ready(results["regress"])["guarantee"],
+        verified.facts(plan, incrowd.verify(plan, reports), ())["guarantee"],
+        guarantee_facts(incrowd.postprocess(plan, reports, tables=[["ill"]]).guarantee),
     ]
     for text in (console.export_text(), page(estimates), *(each["sentence"] for each in facts)):
         assert SAID in " ".join(text.split())
@@ -405,11 +404,11 @@ class TestReceipts:
 
     def test_verify_lists_signatures_tokens_and_counts(self, reports):
         plan = PLANS["joint"]
-        shown = verified.view(plan, incrowd.verify(plan, reports, received=[RECEIPT]), [RECEIPT])
-        notes = " ".join(shown.notes)
+        shown = plan, incrowd.verify(plan, reports, received=[RECEIPT]), [RECEIPT]
+        notes = " ".join(verified.view(*shown).notes)
         for words in ("The signatures prove", "300, 200", "have a token of the inviter", "30 more"):
             assert words in notes
-        (receipt,) = shown.facts["receipts"]
+        (receipt,) = verified.facts(*shown)["receipts"]
         assert receipt["tokens"] == (300, 200) and receipt["used"] == 130
 
     def test_without_a_receipt_nobody_verified_the_mixers(self):

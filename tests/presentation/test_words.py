@@ -9,13 +9,11 @@ from rich.console import Console
 
 import incrowd
 from incrowd.cli import show_plans
-from incrowd.presentation import comparisons
 from incrowd.presentation.card import certified_card, html, markdown
 from incrowd.presentation.charts import MOST_LETTERS, shortened
-from incrowd.presentation.data import as_json
-from incrowd.presentation.page import page
+from incrowd.presentation.data import json_ready
+from incrowd.presentation.layouts import page
 from incrowd.presentation.plan_text import word_notes
-from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
 from tests.messages.shared import YESNO, survey
 from tests.presentation.conftest import texts
@@ -90,7 +88,7 @@ class TestEstimates:
         assert "Are you <limited>? (limit)" in said and "In part" in said
 
     def test_json_keeps_ids_and_answers(self, estimates):
-        table = as_json(estimates)["tables"][0]
+        table = json_ready(estimates)["tables"][0]
         assert table["questions"] == ["limit"]
         assert [cell["answer"] for cell in table["cells"]] == [["no"], ["yes"]]
         assert (table["text"], table["labels"]) == (
@@ -99,14 +97,14 @@ class TestEstimates:
         )
 
     def test_what_is_shown_has_the_figures_of_the_ids(self, estimates):
-        for item, table in zip(shown(estimates), estimates.tables, strict=True):
+        for item, table in zip(estimates.displayed(estimates.plan), estimates.tables, strict=True):
             assert [cell.estimate for cell in item.cells] == table.estimate.ravel().tolist()
             assert item.names == table.questions
 
     def test_a_comparison_names_questions_and_answers(self, plan, reports):
         found = incrowd.compare(plan, reports, "limit", "health")
         assert found.wording[0] == "limit: Are you <limited>? (Not at all or In part)"
-        assert comparisons.view(found).legend == found.wording
+        assert found.view().legend == found.wording
         assert "&lt;limited&gt;" in unescape(found._repr_html_())
 
 

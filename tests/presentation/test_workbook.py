@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.presentation.figures import Figures, Sheet, Square
 from incrowd.presentation.workbook import sheet_names, workbook
-from incrowd.presentation.write import as_text, document
+from incrowd.presentation.write import as_text
+from incrowd.views import Sheet, Square
 from tests.conftest import local_plan, yes_no_question
+from tests.presentation.conftest import StatedResult
 
 EVIL = ['=HYPERLINK("http://a.example")', "+1+1", "-2+3", "@SUM(A1)", "\t=1+1", "#N/A", "\x00\x1b["]
 
@@ -23,8 +24,7 @@ def opened(figures):
 
 
 def figures(*sheets, squares=()):
-    promise = ("A promise.", "=1+1")
-    return Figures("estimates", "A title", promise, sheets, tuple(squares))
+    return StatedResult(sheets, tuple(squares), notes=("A note.", "=1+1"))
 
 
 def test_figures_are_numbers_and_missing_ones_empty():
@@ -40,7 +40,7 @@ def test_figures_are_numbers_and_missing_ones_empty():
 def test_the_first_sheet_states_the_guarantee():
     book = opened(figures(Sheet("a", ("x",), ((1.0,),))))
     assert book.sheetnames == ["Guarantee", "a"]
-    assert [row[0] for row in book["Guarantee"].values] == ["A title", "A promise.", "=1+1"]
+    assert [row[0] for row in book["Guarantee"].values] == ["A title", "A note.", "=1+1"]
 
 
 @pytest.mark.parametrize("evil", EVIL)
@@ -91,7 +91,7 @@ def test_every_cell_of_an_estimate_is_in_its_sheet():
     answers = pa.table({"a b": ["yes", "no"] * 60, "kind": ["=1+1", "-2", "c"] * 40})
     reports = incrowd.randomize(plan, answers, simulation_seed=42)
     simulated = incrowd.estimate(plan, reports, accept_smaller_crowd=True)
-    book = openpyxl.load_workbook(io.BytesIO(workbook(document(simulated).figures())))
+    book = openpyxl.load_workbook(io.BytesIO(workbook(simulated)))
     for table in simulated.tables:
         name = " x ".join(table.questions)
         (page,) = [each for each in book if each.title == sheet_names([name])[0]]

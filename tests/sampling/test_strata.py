@@ -13,7 +13,7 @@ from scipy.special import bdtr, bdtrc, chdtrc
 import incrowd
 from incrowd.errors import AnswersError, IncrowdWarning, ReportsError
 from incrowd.estimation.readings import table as table_across
-from incrowd.presentation.page import page
+from incrowd.presentation.layouts import page
 from incrowd.reports.tally_files import as_text, of_text
 from incrowd.sampling import randomize as randomizing
 from tests.conftest import grouped, rewritten, slowly

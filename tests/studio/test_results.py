@@ -535,7 +535,7 @@ def test_every_offered_format_of_a_regression_without_coefficients_can_be_saved(
     assert offered == ["html", "xlsx", "json", "R"]
     assert [browser.get(html.unescape(each)).status_code for each in links] == [200] * 4
     refused = browser.get(address("/file", format="csv", **choice))
-    assert refused.status_code == 422 and "there are no coefficients" in refused.text
+    assert refused.status_code == 422 and "there are no figures: cannot" in refused.text
 
 
 WORDED = (

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.fft import irfft, rfft
@@ -176,6 +177,7 @@ class PrivacyCurve(Plotted):
 
     forward: LossLaw
     backward: LossLaw
+    drawn_by: ClassVar[str] = "incrowd.presentation.plots:of_curve"
 
     def __repr__(self) -> str:
         at = ", ".join(f"delta={self.delta(each):.3g} at epsilon {each:g}" for each in SHOWN)

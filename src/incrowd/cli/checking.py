@@ -61,7 +61,8 @@ def verify(
     holds, proof = verification.guarantee, None
     if proved:
         proof = _proof(claimed, holds, verification.tail)
-    show.result(verified.view(claimed, verification, received, proof), json)
+    shown = claimed, verification, received, proof
+    show.view(verified.view(*shown), verified.facts(*shown), verification.seed, json)
     if not verification.holds or (proof is not None and not _proves(proof, holds)):
         raise typer.Exit(1)
 

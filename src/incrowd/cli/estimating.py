@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from incrowd.estimation.compare import TwoWay
     from incrowd.estimation.compare_shares import ShareDifference
     from incrowd.estimation.crosstab import Crosstab
-    from incrowd.estimation.results import Received
+    from incrowd.estimation.receipts import Received
     from incrowd.reports.tally import TallyKind
 
 WordsOption = Annotated[
@@ -201,7 +201,7 @@ def estimate(
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_beside
     from incrowd.estimation.estimate import to_count
-    from incrowd.presentation.write import R_SCRIPT, document
+    from incrowd.presentation.write import R_SCRIPT
 
     check_outputs(outputs := output or [], plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
@@ -226,9 +226,9 @@ def estimate(
         covariance=covariance,
         received=receipts_beside(reports, checked_plan, counts.releases),
     )
-    saved(document(estimates), outputs)
+    saved(estimates, outputs)
     with beside(*outputs):
-        show.estimates(estimates, json)
+        show.result(estimates, json)
     for item, at_once in zip_longest(estimates, estimates.simultaneous):
         if item.covariance is None if covariance else simultaneous and at_once is None:
             say(f"{item.questions[0]} comes from cells: no joint confidence region is available")
@@ -286,8 +286,6 @@ def postprocess(
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
-    from incrowd.presentation import postprocessed
-    from incrowd.presentation.write import postprocessed_document
 
     check_outputs(outputs := output or [], plan, *reports)
     check_reports(*reports)
@@ -304,9 +302,9 @@ def postprocess(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    saved(postprocessed_document(shares, checked_plan.survey), outputs)
+    saved(shares, outputs)
     with beside(*outputs):
-        show.result(postprocessed.view(shares, checked_plan.survey), json)
+        show.result(shares, json)
     show.receipts(received, releases)
 
 
@@ -356,7 +354,6 @@ def compare(
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
     from incrowd.estimation.crosstab import crosstab as crossed
-    from incrowd.presentation import comparisons, crosstabs, write
 
     check_outputs(outputs := output or [], plan, reports, *([margins] if margins else []))
     check_reports(reports)
@@ -377,18 +374,15 @@ def compare(
             result = incrowd.compare_shares(
                 checked_plan, parts, *shares, positive=positive, **common
             )
-            view = comparisons.share_view(result)
         elif crosstab:
             result = crossed(checked_plan, parts, first, second, margins=weights, **common)
-            view = crosstabs.view(result)
         else:
             result = incrowd.compare(
                 checked_plan, parts, first, second, reference=reference, margins=weights, **common
             )
-            view = comparisons.view(result)
-    saved(write.document(result), outputs)
+    saved(result, outputs)
     with beside(*outputs):
-        show.result(view, json)
+        show.result(result, json)
     show.receipts(received, releases)
 
 

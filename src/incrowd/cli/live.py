@@ -35,10 +35,10 @@ from incrowd.collection.rehearsal import (
 )
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
+from incrowd.estimation.receipts import receipt_sentences
 from incrowd.files import write_text
 from incrowd.presentation import terminal
-from incrowd.presentation.data import as_json
-from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.presentation.data import json_ready
 from incrowd.views import with_and
 
 IN_NODE = 5  # one person in so many sends with the client in TypeScript, which takes longer
@@ -154,7 +154,7 @@ def live(
     compared = dataclasses.replace(estimates, truth=incrowd.truth(plan, chosen))
     incrowd.save_estimates(compared, output / "report.html")
     if json:
-        print_json(as_json(compared) | _facts(rehearsal, receipt_facts(receipts[0])))
+        print_json(json_ready(compared) | _facts(rehearsal, receipts[0].facts))
         return
     out.print(terminal.terminal(compared))
     for sentence in receipt_sentences(receipts[0]):

@@ -18,7 +18,7 @@ from incrowd.errors import UsageError
 if TYPE_CHECKING:
     from incrowd.collection.collector.collections import OpeningEngine as OnEngine
     from incrowd.collection.collector.on_spark import SealedRelease
-    from incrowd.estimation.results import Received
+    from incrowd.estimation.receipts import Received
     from incrowd.plans import Guarantee
     from incrowd.sampling.shuffle import Advance
 
@@ -126,14 +126,13 @@ def _show(
     """Show what was opened, its guarantee, and whether the key still exists."""
     from incrowd.cli import show
     from incrowd.presentation.data import guarantee_facts
-    from incrowd.presentation.receipts import receipt_facts
     from incrowd.presentation.sentences import guarantee_sentence
 
     if json:
         facts = {
             "output": str(output),
             "key_destroyed": destroyed,
-            "receipt": receipt_facts(receipt),
+            "receipt": receipt.facts,
         }
         print_json(facts | {"guarantee": guarantee and guarantee_facts(guarantee)})
         return

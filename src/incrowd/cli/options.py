@@ -21,7 +21,7 @@ from incrowd.methods import SIMULTANEOUS_METHODS, SimultaneousMethod
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import AnswersSource
-    from incrowd.presentation.write import Document
+    from incrowd.views import Result
 
 STANDARD_OUTPUT = 1
 
@@ -147,13 +147,13 @@ def check_outputs(outputs: Sequence[Path], *inputs: Path) -> None:
         keep(output, *inputs)
 
 
-def saved(document: Document, outputs: Sequence[Path]) -> None:
+def saved(result: Result, outputs: Sequence[Path]) -> None:
     """Write a result to each of the named files."""
     for output in outputs:
         from incrowd.presentation.write import save  # slow to load
 
-        save(document, output)
-        say(f"wrote {output}")
+        wrote = save(result, output)
+        say(f"wrote {output}" if wrote else f"did not write {output}: there are no figures")
 
 
 def beside(*outputs: Path | None) -> AbstractContextManager[object]:

@@ -269,9 +269,9 @@ def curve(
     """
     import numpy as np
 
+    from incrowd import number_text
     from incrowd.accountant.certificates import curves
     from incrowd.accountant.channels.bit_flip import BitFlip
-    from incrowd.presentation import number_text
     from incrowd.presentation.sentences import assumption_sentence
 
     if output.suffix.lower() not in (".html", ".csv"):
@@ -316,9 +316,9 @@ def _show(
     epsilon_of: Any = None,
 ) -> None:
     """Print one analysis as JSON, or all analyses side by side."""
+    from incrowd import number_text
     from incrowd.accountant.analyses import ANALYSES as REGISTERED
     from incrowd.accountant.certificates import assess
-    from incrowd.presentation import number_text
     from incrowd.presentation.sentences import assumption_sentence, worst_pair
     from incrowd.presentation.terminal_tables import table
 
@@ -350,9 +350,9 @@ def _row(
     analysis: str, requested: Assessment, sent: Contribution, epsilon_of: Any
 ) -> tuple[str, ...]:
     """One analysis as a row of the table, or the reason why it gives no figure."""
+    from incrowd import number_text
     from incrowd.accountant.analyses import analysis as registered
     from incrowd.accountant.certificates import assess
-    from incrowd.presentation import number_text
     from incrowd.presentation.sentences import figure_kind
 
     try:

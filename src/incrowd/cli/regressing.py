@@ -10,7 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is, questions_joined
-from incrowd.cli.console import all_parts, say, working
+from incrowd.cli.console import all_parts, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -154,7 +154,9 @@ def regress(
         parts = all_parts(files)
         with working("fitting the model"), naming(*files):
             regression = incrowd.regress(checked_plan, parts, **arguments)
-    _give(regression, outputs, json)
+    saved(regression, outputs)
+    with beside(*outputs):
+        show.result(regression, json)
     show.receipts(received, releases_in(files))
     if not regression.estimable:
         raise typer.Exit(1)
@@ -180,18 +182,6 @@ def _read(
         ),
         "merge": parsed_merges(plan.survey.questions, merge or []),
     }
-
-
-def _give(regression: incrowd.Regression, outputs: list[Path], json: bool) -> None:
-    """Write a regression to each of the named files, and show it."""
-    from incrowd.cli import show
-    from incrowd.presentation import regressions, write
-
-    for output in outputs:
-        wrote = write.save_regression(regression, output)
-        say(f"wrote {output}" if wrote else f"did not write {output}: there are no coefficients")
-    with beside(*outputs):
-        show.result(regressions.view(regression), json)
 
 
 def _check_files(
@@ -297,7 +287,6 @@ def correlate(
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
-    from incrowd.presentation import correlations, write
 
     check_outputs(outputs := output or [], plan, *reports)
     check_reports(*reports)
@@ -313,7 +302,7 @@ def correlate(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    saved(write.document(matrix), outputs)
+    saved(matrix, outputs)
     with beside(*outputs):
-        show.result(correlations.view(matrix), json)
+        show.result(matrix, json)
     show.receipts(received, releases_in(reports))

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
 from incrowd.errors import quantity
-from incrowd.estimation.results import Estimates, Received
+from incrowd.estimation.receipts import (
+    Received,
+    receipt_sentences,
+    unaccounted,
+    without_receipt,
+)
 from incrowd.plans import Plan
 from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.strata import left_out
 from incrowd.presentation import terminal
-from incrowd.presentation.data import as_json, of_the_only
-from incrowd.presentation.receipts import receipt_sentences, unaccounted, without_receipt
-from incrowd.presentation.terminal_tables import numbers_table
-from incrowd.presentation.view import View
+from incrowd.presentation.data import json_ready
 from incrowd.reports.tally import Tally
 from incrowd.sampling.streaming import WrittenReports
+from incrowd.views import Result, View, of_the_only
 
 
 def randomized(plan: Plan, written: WrittenReports, json: bool) -> None:
@@ -61,14 +65,6 @@ def counted(tally: Tally, output: Path, json: bool) -> None:
     say(f"wrote {output}")
 
 
-def estimates(tables: Estimates, json: bool) -> None:
-    """Show the estimated tables."""
-    if json:
-        print_json(as_json(tables))
-    else:
-        out.print(terminal.terminal(tables))
-
-
 def receipts(received: Sequence[Received], releases: Iterable[ClaimedRelease] = ()) -> None:
     """Show what the receipts say about reports collected over a network, in these releases."""
     for receipt in received:
@@ -78,19 +74,23 @@ def receipts(received: Sequence[Received], releases: Iterable[ClaimedRelease] = 
         say(text)
 
 
-def result(view: View, json: bool) -> None:
-    """Show a view at a terminal: figures on standard output, notes on standard error."""
-    if printed_as_json(json, dict(view.facts), view.seed):
-        return
-    for text in view.legend:
-        out.print(text, markup=False, highlight=False)
-    if view.promise:
-        say(view.promise)
-    for text in view.lines:
-        out.print(text, markup=False, highlight=False)
-    for table in view.tables:
-        out.print(numbers_table(table))
-        for text in table.notes:
-            say(text)
-    for text in view.notes:
-        say(text)
+def result(shown: Result, json: bool) -> None:
+    """Show a result at a terminal: figures on standard output, notes on standard error."""
+    if json:
+        print_json(json_ready(shown))
+    else:
+        _print(terminal.printed(shown))
+
+
+def view(shown: View, facts: dict[str, Any], seed: int | None, json: bool) -> None:
+    """Show a view at a terminal. facts: JSON-ready. seed: None for real reports."""
+    if not printed_as_json(json, facts, seed):
+        _print(terminal.of_view(shown))
+
+
+def _print(parts: Iterable[terminal.Printed]) -> None:
+    for part in parts:
+        if part.note:
+            say(str(part.text))
+        else:
+            out.print(part.text, markup=False, highlight=False)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.cli.console import out, print_json, say
 from incrowd.guarantees.rounds import spent
+from incrowd.number_text import finite
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.forecast import TableForecast, forecast
 from incrowd.planner.precision import least_effective_sample
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
-from incrowd.presentation import regressions
+from incrowd.plans.message import message_facts
 from incrowd.presentation.advice import (
     first_line,
     odds_seen,
@@ -23,10 +24,8 @@ from incrowd.presentation.advice import (
     shuffler_trade,
     without_cells,
 )
-from incrowd.presentation.data import guarantee_facts, message_facts, of_the_only
-from incrowd.presentation.number_text import finite
+from incrowd.presentation.data import guarantee_facts, plain
 from incrowd.presentation.plan_text import word_notes
-from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.sentences import (
     assumption_sentence,
     guarantee_sentence,
@@ -50,6 +49,7 @@ from incrowd.presentation.terminal_tables import (
     sent_each,
     spent_line,
 )
+from incrowd.views import of_the_only
 
 if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
@@ -71,7 +71,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         facts = plan_facts(plan) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
         more = {"tables": tables, "assumed": assumed_words(plan.survey)}
-        more["regressions"] = finite(list(map(expected_facts, models)))
+        more["regressions"] = plain([model.expected_facts() for model in models])
         more["alternatives"] = [
             finite(way._asdict()) | {"name": shown[0]}
             for way, shown in zip(others, ways, strict=True)
@@ -125,7 +125,7 @@ def _expectations(table: TableForecast) -> Expected:
 
 
 def _regression(model: Regression) -> None:
-    view = regressions.view(model)
+    view = model.view()
     for text in view.legend:
         say(text)
     for numbers in view.tables:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -64,22 +64,23 @@ def simulate(
       incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
     """
     from incrowd.cli import show
-    from incrowd.presentation import simulated
 
     check_answers(answers)
     loaded_survey = incrowd.Survey.load(survey)
     table = incrowd.load_answers(source(answers, format, encoding, sheet), loaded_survey)
-    options: dict[str, Any] = {
-        "trials": trials,
-        "fixed_people": fixed_people,
-        "simultaneous": simultaneous,
-        "weight_to": weight_to or [],
-        "of_those_who_answered": of_those_who_answered,
-    }
     with progress("simulating", trials) as advance:
-        result = incrowd.simulate(loaded_survey, table, **options, seed=seed, progress=advance)
-    del options["trials"], options["fixed_people"]
-    show.result(simulated.view(result, **options), json)
+        result = incrowd.simulate(
+            loaded_survey,
+            table,
+            trials=trials,
+            fixed_people=fixed_people,
+            simultaneous=simultaneous,
+            weight_to=weight_to or [],
+            of_those_who_answered=of_those_who_answered,
+            seed=seed,
+            progress=advance,
+        )
+    show.result(result, json)
 
 
 def demo(
@@ -132,7 +133,7 @@ def demo(
         network.live(survey, answers, many, output, json, seconds, 2 if mixers == 2 else 1)
         return
     make_folder(output)
-    show.estimates(_whole_path(survey, answers, output), json)
+    show.result(_whole_path(survey, answers, output), json)
 
 
 def _whole_path(survey: incrowd.Survey, answers: pa.Table, output: Path) -> incrowd.Estimates:

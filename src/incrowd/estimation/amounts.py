@@ -8,7 +8,7 @@ them in equal parts. All figures are linear in the result. Proof: docs/mathemati
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,9 +21,12 @@ from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import MessageReading, Readings, ReportPlaces, false_reports
 from incrowd.estimation.tables import LEVEL, TableEstimate
+from incrowd.number_text import written_out
 from incrowd.plans import Outline
 from incrowd.survey import WithEdges
+from incrowd.views import Value, with_and
 
+HEADINGS = ("", "estimate", "std. error", "95% interval")  # of the lines of `Amounts`
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -39,6 +42,16 @@ class Figure:
     low: float
     high: float
     influence: float
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """The estimate, error and interval, with two significant digits of the error."""
+        error = self.standard_error
+        places = max(1 - math.floor(math.log10(error)), 0) if 0 < error < math.inf else 2
+        between = " to ".join(f"{value:,.{places}f}" for value in (self.low, self.high))
+        if math.isnan(self.estimate):
+            return "none", "", between
+        return f"{self.estimate:,.{places}f}", f"{error:,.{places}f}", between
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,74 @@ class Amounts:
     total: Figure | None
     quantiles: tuple[Quantile, ...]
     total_of: float | None = None
+
+    @property
+    def named(self) -> Iterator[tuple[str, Figure]]:
+        """The mean and the total, if there are any, with their names."""
+        if self.mean:
+            yield "mean", self.mean
+        if self.total:
+            yield f"total of {self.total_of:,.0f} people", self.total
+
+    @property
+    def rows(self) -> Iterator[tuple[Value, ...]]:
+        """The figures and a name, estimate, error and interval of each; a quantile has two rows."""
+        for name, each in self.named:
+            yield name, each.estimate, each.standard_error, each.low, each.high
+        for between in self.quantiles:
+            name = f"quantile {between.share:g}, at"
+            yield f"{name} least", between.least, None, between.low, None
+            yield f"{name} most", between.most, None, None, between.high
+
+    @property
+    def lines(self) -> Iterator[tuple[str, str, str, str]]:
+        """A line for each figure: its name, the estimate, the standard error, the interval."""
+        for name, figure in self.named:
+            yield name, *figure.texts
+        for each in self.quantiles:
+            name = "median" if each.share == 0.5 else f"{100 * each.share:.12g}th percentile"
+            yield name, _between(each.least, each.most), "", _between(each.low, each.high)
+
+    def note(self, weighted_to: Sequence[str]) -> str:
+        """Describe the figures and their errors; only amounts, which have a mean, are rounded.
+
+        weighted_to: the names of the margins of their table.
+        """
+        errors = "noise, rounding and sampling" if self.mean else "noise and sampling"
+        weights = ""
+        if weighted_to:
+            weights = f", weighted to known margins of {with_and(weighted_to)}"
+        total = "; people who did not answer add nothing to the total" if self.total else ""
+        ranges = (
+            "; percentiles lie between these edges, however people are distributed between them"
+        )
+        return (
+            f"of those who answered{weights}; errors: {errors}{total}"
+            f"{ranges if self.quantiles else ''}{self._influence}"
+        )
+
+    @property
+    def _influence(self) -> str:
+        """How far one person's false reports can shift the mean and the total."""
+        if self.mean is None or self.total is None:
+            return ""
+        mean, total = self.mean.influence, self.total.influence
+        if not math.isfinite(mean):
+            return "; one person's false reports can shift the mean to any value"
+        return (
+            f"; one person's false reports can shift the mean by at most {written_out(mean)}, "
+            f"the total by at most {written_out(total)}"
+        )
+
+
+def _between(low: float, high: float) -> str:
+    """ "5 to 10", "10 or more" where the last range has no end, "less than 5", "anything"."""
+    least, most = (f"{end:,.12g}" if math.isfinite(end) else "" for end in (low, high))
+    if least and most:
+        return f"{least} to {most}"
+    if least:
+        return f"{least} or more"
+    return f"less than {most}" if most else "anything"
 
 
 @dataclass(frozen=True)

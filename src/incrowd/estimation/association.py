@@ -184,6 +184,19 @@ class IndependenceTest:
     left_out: tuple[str, ...] = ()
     method: str = "score"
 
+    @property
+    def sentence(self) -> str:
+        """The test in words, or why it is not estimable."""
+        if not self.estimable:
+            return f"independence: not estimable: {self.reason}"
+        degrees = self.degrees_of_freedom
+        unit = "degree" if degrees == 1 else "degrees"
+        chi = f"chi-square {self.statistic:.4g} on {degrees} {unit} of freedom"
+        without = ""
+        if self.left_out:
+            without = f"; excluding {', '.join(self.left_out)}, which may be zero"
+        return f"independence: {chi} ({self.method} test), p = {self.p_value:.3g}{without}"
+
 
 def independence_test(table: TableEstimate) -> IndependenceTest:
     """Test pi_ij - pi_i. pi_.j = 0 for all i, j with the covariance under independence.

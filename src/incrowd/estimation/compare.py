@@ -9,9 +9,9 @@ no limit. Measures of a whole table are in `association`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -32,23 +32,41 @@ from incrowd.estimation.ratios import (
     precision_of,
 )
 from incrowd.estimation.readings import check_tables, table
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.weighting.known_margins import GivenMargins, known_margins
-from incrowd.estimation.weighting.weighting import TableChange, counted_for, derived, substantive
+from incrowd.estimation.weighting.margins import weights_facts, weights_words
+from incrowd.estimation.weighting.weighting import (
+    TableChange,
+    counted_for,
+    derived,
+    substantive,
+)
 from incrowd.estimation.weighting.weighting import (
     of_those_who_answered as among_those_who_answered,
 )
+from incrowd.estimation.wording import (
+    IN_R,
+    comparison_sheet,
+    marks,
+    methods_words,
+    notes,
+    people_words,
+    percent_lines,
+    precision_tables,
+    row,
+)
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
-from incrowd.survey import NO_ANSWER
+from incrowd.survey import NO_ANSWER, Survey
 from incrowd.survey.merging import Merge
+from incrowd.views import IntervalPlot, Numbers, Sheet, View
 
 A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then second group
 
 
 @dataclass(frozen=True)
-class TwoWay(views.Notebook, views.Tabular):
+class TwoWay(views.Result):
     """How two questions are related; every figure has its error, or the reason why it has none.
 
     independence: a test that is valid under the noise. cramers_v: None where answers overlap.
@@ -99,6 +117,102 @@ class TwoWay(views.Notebook, views.Tabular):
         yield from (("share", figure) for figure in self.shares)
         yield from (("difference", figure) for figure in self.differences)
         yield from (("odds_ratio", figure) for figure in self.odds_ratios)
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that use the figures."""
+        return IN_R
+
+    def facts(self) -> dict[str, Any]:
+        """Return all figures. JSON has no infinity: it is null, and `unbounded` names the sides
+        without a limit."""
+        facts = {**vars(self)}
+        weights = weights_facts(facts.pop("weighted_to"), facts.pop("error_ratio"))
+        if not self.wording:
+            del facts["wording"]
+        return facts | weights
+
+    def long_table(self) -> Sheet:
+        """Return a row for each figure: its kind, and the fields of `Comparison`."""
+        return comparison_sheet(self.kinds())
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the figures, and the test of independence."""
+        names = ("statistic", "degrees_of_freedom", "p_value")
+        tested = tuple(getattr(self.independence, name) for name in names)
+        return self.long_table(), Sheet("independence", names, (tested,))
+
+    def view(self) -> View:
+        """Return the test of independence, the crosstab and the comparisons."""
+        first, second = self.questions
+        title = f"{second} by {first}, 95% intervals"
+        mark, kinds = marks(self.figures), [each for each in self.kinds() if each[0] != "share"]
+        figures = tuple(row(item, kind, mark(item)) for kind, item in kinds)
+        return View(
+            title=title,
+            legend=self.wording,
+            lines=(
+                *people_words((*self.groups, *self.answers), self.answered),
+                self.independence.sentence,
+            ),
+            tables=(
+                self._shares_table(mark),
+                Numbers(title, ("figure", "estimate", "95% interval"), figures),
+                *precision_tables(first, self.precision),
+            ),
+            notes=tuple(self._notes()),
+        )
+
+    def _shares_table(self, mark: Callable[[Comparison], str]) -> Numbers:
+        """The shares of answers within each group, with their intervals."""
+        (first, second), number = self.questions, len(self.answers)
+        rows = zip(self.shares, (row(item, "share") for item in self.shares), strict=True)
+        cells = [f"{estimate} ({interval}){mark(item)}" for item, (_, estimate, interval) in rows]
+        lines = tuple(
+            (group, *cells[place * number : (place + 1) * number])
+            for place, group in enumerate(self.groups)
+        )
+        return Numbers(f"{second} among each {first}, 95% intervals", (first, *self.answers), lines)
+
+    def _notes(self) -> Iterator[str]:
+        """The weights, if any, the methods, and the notes on the figures."""
+        if weights := weights_words(self.weighted_to, self.error_ratio):
+            yield weights
+        yield methods_words(self.figures)
+        length, test = self.cramers_v, self.independence
+        rejected = test.estimable and test.p_value <= 0.05
+        if length and length.estimable and length.low <= 0 and rejected:
+            yield (
+                "the interval of Cramer's V includes zero although p is at most 0.05, because each "
+                "of its ends is tested at 2.5%; to judge independence, use p"
+            )
+        yield from notes(self.figures)
+
+    def plots(self) -> Sequence[IntervalPlot]:
+        """Return the shares within each group, and the differences to the reference group."""
+        first, second = self.questions
+        plots = [
+            IntervalPlot(
+                f"{second} among each {first}, 95% intervals",
+                "percent of the group",
+                percent_lines(self.groups, self.answers, self.shares),
+            )
+        ]
+        if self.differences:
+            # Every difference names the reference group last.
+            names = (f" {named({first: group})}" for group in self.groups)
+            ends = zip(self.groups, names, strict=True)
+            last = self.differences[0].name
+            reference = max((group for group, end in ends if last.endswith(end)), key=len)
+            others = [group for group in self.groups if group != reference]
+            lines = percent_lines(self.answers, others, self.differences)
+            title = f"{second}: difference to {first}={reference}, 95% intervals"
+            plots.append(IntervalPlot(title, "percentage points", lines))
+        return plots
+
+    def worded(self, survey: Survey) -> Self:
+        """Return the same figures with a survey's wording of the questions."""
+        return replace(self, wording=survey.legend(*self.questions))
 
 
 def compare(

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd import views
 from incrowd.errors import InWords, TableError, UsageError, likely
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.delta_method import named, pick
@@ -24,7 +25,7 @@ from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
 from incrowd.estimation.ratios import Comparison
 from incrowd.estimation.readings import check_tables, readings, table
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import (
     HALF_WIDTH,
     LEVEL,
@@ -33,12 +34,15 @@ from incrowd.estimation.tables import (
     TableEstimate,
 )
 from incrowd.estimation.weighting.margins import check_clear
+from incrowd.estimation.wording import IN_R, POINTS, comparison_sheet, methods_words, row
+from incrowd.number_text import percent
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER, Survey
 from incrowd.survey.merging import Merge
 from incrowd.survey.question import QuestionIds
+from incrowd.views import Sheet, View
 
 UNKNOWN = (
     "no message holds all of these questions, so that it is not known how many people are in both "
@@ -52,7 +56,7 @@ SelectedAnswers = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class ShareDifference:
+class ShareDifference(views.Result):
     """One share minus another, with its standard error and interval, and the guarantee.
 
     first, second: the answers that define each share, by question. answered: for each share, the
@@ -66,6 +70,30 @@ class ShareDifference:
     guarantee: Guarantee
     seed: int | None = None
     answered: tuple[float, float] | None = None
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that use the figure."""
+        return IN_R
+
+    def facts(self) -> dict[str, Any]:
+        """Return the shares, and the figure with its interval."""
+        return {**vars(self)}
+
+    def long_table(self) -> Sheet:
+        """Return one row, as `TwoWay` has it."""
+        return comparison_sheet([("difference", self.figure)])
+
+    def view(self) -> View:
+        """Return the difference in one line, and to whom the shares refer."""
+        name, estimate, interval = row(self.figure, "difference")
+        lines = [f"{name}: {estimate}, 95% interval {interval}"]
+        if self.answered:
+            first, second = (f"{percent(each, 1)}%" for each in self.answered)
+            whose = "each share is of those who answered its questions"
+            lines.append(f"{whose}: {first} and {second} of the people")
+        notes = filter(None, (self.figure.reason, methods_words([self.figure]), POINTS))
+        return View(title=name, lines=tuple(lines), notes=tuple(notes))
 
 
 def compare_shares(

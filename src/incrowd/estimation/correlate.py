@@ -6,9 +6,10 @@ Proof: docs/estimates.md#correlations.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from incrowd.errors import UsageError, likely, quantity
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import check_tables, table
-from incrowd.estimation.results import Received
-from incrowd.estimation.tables import LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.estimation.receipts import Received
+from incrowd.estimation.tables import FIGURES, LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey import AnyQuestion, Survey
+from incrowd.views import IntervalPlot, LabeledInterval, Line, Numbers, Sheet, Square, View
 
 NOT_HELD = "no message holds both questions"
 NO_SPREAD = "the answers to one of the questions cannot be distinguished from identical ones"
@@ -41,9 +43,18 @@ class Correlation:
     high: float
     reason: str = ""
 
+    @property
+    def line(self) -> Line:
+        """The pair, its correlation, error and interval, or the reason why there is none."""
+        names = " × ".join(self.questions)
+        if self.reason:
+            return names, "-", "-", self.reason
+        between = f"{self.low:.3f} to {self.high:.3f}"
+        return names, f"{self.estimate:.3f}", f"{self.standard_error:.3f}", between
+
 
 @dataclass(frozen=True)
-class Correlations(views.Notebook, views.Tabular):
+class Correlations(views.Result):
     """The correlations of all pairs of some questions.
 
     pairs: in the order of the questions. people: the number of people. errors: whether they are of
@@ -82,6 +93,83 @@ class Correlations(views.Notebook, views.Tabular):
         impossible for correlations of answers."""
         matrix = self.matrix
         return float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else math.nan
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that use the figures."""
+        return """
+            R <- incrowd$matrices$correlations
+            eigen(R)$values                           # below 0: see the notes
+            """
+
+    def facts(self) -> dict[str, Any]:
+        """Return the matrices and all pairs; missing values are null."""
+        least = self.smallest_eigenvalue
+        return {
+            "questions": self.questions,
+            "people": self.people,
+            "answered": self.answered,
+            "rounded": self.rounded,
+            "correlations": self.matrix,
+            "standard_errors": self.standard_errors,
+            "pairs": self.pairs,
+            "smallest_eigenvalue": least,
+            "positive_definite": None if math.isnan(least) else least > 0,
+            "errors": self.errors,
+            "guarantee": self.guarantee,
+        }
+
+    def long_table(self) -> Sheet:
+        """Return a row for each pair."""
+        names = (*FIGURES, "reason")
+        rows = ((*pair.questions, *(getattr(pair, name) for name in names)) for pair in self.pairs)
+        return Sheet("pairs", ("first", "second", *names), tuple(rows))
+
+    def squares(self) -> Sequence[Square]:
+        """Return the matrices of correlations and standard errors."""
+        return (
+            Square("correlations", self.questions, self.matrix),
+            Square("standard_errors", self.questions, self.standard_errors),
+        )
+
+    def view(self) -> View:
+        """Return all pairs, with a note if they do not form a correlation matrix."""
+        questions = quantity(len(self.questions), "questions")
+        title = f"correlations of {questions}, {quantity(self.people, 'people')}"
+        headings = ("questions", "correlation", "error", "95% interval")
+        numbers = Numbers(title, headings, tuple(pair.line for pair in self.pairs))
+        return View(title=title, tables=(numbers,), notes=tuple(self._notes()))
+
+    def _notes(self) -> Iterator[str]:
+        yield f"standard errors: {self.errors}"
+        if self.answered:
+            yield "each correlation describes the people who answered both questions"
+        if self.rounded:
+            yield (
+                f"amounts were rounded at random to edges ({', '.join(self.rounded)}): their "
+                "correlations are those of the rounded amounts, closer to 0 than those of the "
+                "amounts"
+            )
+        least = self.smallest_eigenvalue
+        if math.isnan(least):
+            yield "some correlations are missing, so they do not form a matrix"
+        elif least <= 0:
+            yield (
+                "the matrix of these correlations is not positive definite (smallest eigenvalue "
+                f"{least:.3g}): the errors of single correlations allow this; methods that need a "
+                "valid correlation matrix, such as factor analysis, need the nearest valid one, or "
+                "more reports"
+            )
+
+    def plots(self) -> Sequence[IntervalPlot]:
+        """Return the estimable correlations, by their first questions."""
+        groups: dict[str, list[LabeledInterval]] = {}
+        for pair in self.pairs:
+            if math.isfinite(pair.estimate):
+                line = LabeledInterval(pair.questions[1], pair.estimate, pair.low, pair.high)
+                groups.setdefault(pair.questions[0], []).append(line)
+        title = "Correlations, 95% intervals"
+        return (IntervalPlot(title, "correlation", list(groups.items())),)
 
     def _square(self, values: Sequence[float], diagonal: float) -> np.ndarray:
         size = len(self.questions)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,15 +14,28 @@ from incrowd import views
 from incrowd.estimation.compare import conditional_share, joint_table
 from incrowd.estimation.estimate import Reports
 from incrowd.estimation.ratios import Comparison, GroupPrecision, precision_of
-from incrowd.estimation.results import Received
-from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.receipts import Received
+from incrowd.estimation.tables import FIGURES, TableEstimate
 from incrowd.estimation.weighting.known_margins import GivenMargins
+from incrowd.estimation.weighting.margins import weights_facts, weights_words
+from incrowd.estimation.wording import people_words, percent_lines, precision_tables
+from incrowd.number_text import percent, places_of
 from incrowd.plans import Guarantee, Plan
+from incrowd.survey import Survey
 from incrowd.survey.merging import Merge
+from incrowd.views import IntervalPlot, Line, Numbers, Sheet, Value, View
+
+ANY = "any answer"
+ENDLESS = "-"  # a figure without an estimate, or the error of an interval without an end
+HEADINGS = (
+    *("count", "count_error", "share", "share_error"),
+    *("of_row", "of_row_error", "of_row_low", "of_row_high"),
+    *("of_column", "of_column_error", "of_column_low", "of_column_high"),
+)
 
 
 @dataclass(frozen=True)
-class Crosstab:
+class Crosstab(views.Result):
     """A crosstab of two questions; the first one's answers are the rows.
 
     table: proportions of the people who answered both questions or, if requested, of all people;
@@ -54,6 +70,119 @@ class Crosstab:
     def people(self) -> float:
         """The number of people in the crosstab; estimated if not all answered."""
         return float(self.counts.flat[-1])
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that use the figures."""
+        return """
+            t <- incrowd$sheets$crosstab
+            xtabs(count ~ t[[1]] + t[[2]], t)
+            """
+
+    def facts(self) -> dict[str, Any]:
+        """Return all figures; the last row and column are "any answer"."""
+        return {
+            "questions": self.questions,
+            "rows": self.rows,
+            "columns": self.columns,
+            "people": self.people,
+            "answered": self.answered,
+            "counts": self.counts,
+            "count_errors": self.count_errors,
+            "shares": self.table.estimate,
+            "share_errors": self.table.standard_error,
+            "of_rows": self.of_rows,
+            "of_columns": self.of_columns,
+            "precision": self.precision,
+            "errors": self.table.errors,
+            "guarantee": self.guarantee,
+            **({"wording": self.wording} if self.wording else {}),
+            **weights_facts(self.weighted_to, self.error_ratio),
+        }
+
+    def long_table(self) -> Sheet:
+        """Return a row for each cell and margin: both answers, and the figures under `HEADINGS`.
+
+        Shares are proportions; a margin has no shares of rows and columns, None.
+        """
+        rows, width = [], len(self.columns) + 1
+        names = product((*self.rows, ANY), (*self.columns, ANY))
+        grids = self.counts, self.count_errors, self.table.estimate, self.table.standard_error
+        whole = zip(*(grid.ravel().tolist() for grid in grids), strict=True)
+        for place, (answers, figures) in enumerate(zip(names, whole, strict=True)):
+            row, column = divmod(place, width)
+            within: tuple[Value, ...] = (None,) * 8
+            if row < len(self.rows) and column < len(self.columns):
+                cell = row * len(self.columns) + column
+                pair = self.of_rows[cell], self.of_columns[cell]
+                within = tuple(getattr(each, name) for each in pair for name in FIGURES)
+            rows.append((*answers, *figures, *within))
+        return Sheet("crosstab", (*self.questions, *HEADINGS), tuple(rows))
+
+    def view(self) -> View:
+        """Return counts, then percentages of the people, of rows and of columns.
+
+        Every figure is followed by its standard error in parentheses.
+        """
+        first, second = self.questions
+        return View(
+            title=f"{first} × {second}",
+            legend=self.wording,
+            lines=people_words((*self.rows, *self.columns), self.answered),
+            tables=(*self._tables(), *precision_tables(first, self.precision)),
+            notes=tuple(self._notes()),
+        )
+
+    def _tables(self) -> Iterator[Numbers]:
+        first, second = self.questions
+        heading, lines = (first, *self.columns, ANY), (*self.rows, ANY)
+        counts = zip(self.counts.flat, self.count_errors.flat, strict=True)
+        counted = [f"{count:,.0f} ({error:,.0f})" for count, error in counts]
+        yield _numbers("Estimated number of people", heading, lines, counted)
+        whose = "all people" if self.answered is None else "those who answered both questions"
+        errors = self.table.standard_error
+        shares = _percentages([*zip(self.table.estimate.flat, errors.flat, strict=True)])
+        yield _numbers(f"Percent of {whose}", heading, lines, shares)
+        for title, figures in (
+            (f"Percent of each row: {second} among each {first}", self.of_rows),
+            (f"Percent of each column: {first} among each {second}", self.of_columns),
+        ):
+            within = _percentages([(each.estimate, each.standard_error) for each in figures])
+            yield _numbers(title, heading[:-1], lines[:-1], within)
+
+    def _notes(self) -> Iterator[str]:
+        yield f"in parentheses: standard errors; errors: {self.table.errors}"
+        if weights := weights_words(self.weighted_to, self.error_ratio):
+            yield weights
+        figures = (*self.of_rows, *self.of_columns)
+        yield from dict.fromkeys(each.reason for each in figures if each.reason)
+
+    def plots(self) -> Sequence[IntervalPlot]:
+        """Return the shares of each row."""
+        first, second = self.questions
+        title = f"{second} among each {first}, 95% intervals"
+        lines = percent_lines(self.rows, self.columns, self.of_rows)
+        return (IntervalPlot(title, "percent of the row", lines),)
+
+    def worded(self, survey: Survey) -> Self:
+        """Return the same figures with a survey's wording of the questions."""
+        return replace(self, wording=survey.legend(*self.questions))
+
+
+def _percentages(pairs: Sequence[tuple[float, float]]) -> list[str]:
+    """Proportions with their standard errors, as percentages."""
+    places = places_of(error for _, error in pairs if math.isfinite(error))
+    shown = (
+        [percent(each, places) if math.isfinite(each) else ENDLESS for each in pair]
+        for pair in pairs
+    )
+    return [f"{share} ({error})" for share, error in shown]
+
+
+def _numbers(title: str, headings: Line, names: Line, cells: Sequence[str]) -> Numbers:
+    width = len(headings) - 1
+    lines = [(name, *cells[n * width : (n + 1) * width]) for n, name in enumerate(names)]
+    return Numbers(title, headings, tuple(lines))
 
 
 def crosstab(

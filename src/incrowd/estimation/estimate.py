@@ -20,7 +20,8 @@ from incrowd.estimation.readings import (
     sharpest,
     table,
 )
-from incrowd.estimation.results import Arrived, Estimates, NotMade, Received, StratumEstimates
+from incrowd.estimation.receipts import Received
+from incrowd.estimation.results import Arrived, Estimates, NotMade, StratumEstimates
 from incrowd.estimation.simultaneous import (
     SimultaneousIntervals,
     check_method,

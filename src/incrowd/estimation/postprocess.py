@@ -8,16 +8,17 @@ on the data at hand is estimated by a parametric bootstrap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, product
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy
 
-from incrowd.errors import InWords, TableError, UsageError
+from incrowd import views
+from incrowd.errors import InWords, TableError, UsageError, quantity
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.decoders import (
     by_axis,
@@ -27,18 +28,20 @@ from incrowd.estimation.decoders import (
     inverse_matrix,
     merging,
 )
+from incrowd.estimation.displayed import JOINT, titled
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
 from incrowd.estimation.readings import MessageReading, check_tables, readings, table
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import TableEstimate
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.methods import POSTPROCESSING_METHODS, PostprocessingMethod
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.tally import TallyKind
-from incrowd.survey import AnyQuestion
+from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.merging import Merge
+from incrowd.views import Numbers, Sheet, View
 
 TOLERANCE = 1e-3  # log-likelihood units: far below the 1.92 of a 95% likelihood interval
 MOST_STEPS = 5_000
@@ -68,7 +71,7 @@ class BootstrapBias:
 
 
 @dataclass(frozen=True)
-class Postprocessed:
+class PostprocessedTable:
     """Shares of one table after a named, biased adjustment of its unbiased estimate.
 
     method, statement: what was done, and in which direction it is biased. estimate, raw: arrays of
@@ -82,11 +85,108 @@ class Postprocessed:
     statement: str
     estimate: np.ndarray
     raw: np.ndarray
-    guarantee: Guarantee
     log_likelihood: tuple[float, ...] = ()
     warning: str = ""
     bias: BootstrapBias | None = None
+
+    @property
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The figures of each cell: post-processed (biased) and unbiased, both proportions, and the
+        bias if it was estimated."""
+        columns = {"post_processed": self.estimate, "unbiased": self.raw}
+        if self.bias:
+            columns |= {"bias": self.bias.bias, "bias_error": self.bias.standard_error}
+        rows = zip(*(each.ravel().tolist() for each in columns.values()), strict=True)
+        yield from (dict(zip(columns, row, strict=True)) for row in rows)
+
+    @property
+    def sheet(self) -> Sheet:
+        """A row for each cell, with a column for each question."""
+        pairs = zip(product(*self.answers), self.records, strict=True)
+        records = [dict(zip(self.questions, cell, strict=True)) | row for cell, row in pairs]
+        return Sheet.of_records(" x ".join(self.questions), records)
+
+    def numbers(self, survey: Survey) -> Numbers:
+        """The table for people, with its bias if that was estimated."""
+        heading = titled([survey.text_of(id) for id in self.questions], self.questions)
+        lines = []
+        for cell, row in zip(product(*self.answers), self.records, strict=True):
+            labels = map(survey.label_of, self.questions, cell)
+            line = [" | ".join(labels), f"{row['post_processed']:.2%}", f"{row['unbiased']:.2%}"]
+            if self.bias:
+                line.append(f"{100 * row['bias']:+.2f} ({100 * row['bias_error']:.2f})")
+            lines.append(tuple(line))
+        of_bias = ("bias in pp (std. error)",) if self.bias else ()
+        headings = ("answer", "post-processed", "unbiased", *of_bias)
+        notes = [self.warning, self.bias.statement if self.bias else ""]
+        if self.log_likelihood:
+            steps, last = len(self.log_likelihood) - 1, self.log_likelihood[-1]
+            notes.insert(0, f"EM: {steps:,} steps, log-likelihood {last:,.3f}")
+        title = f"{heading}: {self.method}"
+        return Numbers(title, headings, tuple(lines), notes=tuple(filter(None, notes)))
+
+
+@dataclass(frozen=True)
+class Postprocessed(views.Result):
+    """The tables that one method post-processed. It iterates over them."""
+
+    plan: Plan
+    tables: tuple[PostprocessedTable, ...]
+    guarantee: Guarantee
     seed: int | None = None
+
+    def __repr__(self) -> str:
+        tables = quantity(len(self.tables), "tables")
+        return f"Postprocessed({self.tables[0].method}, {tables}{views.simulated(self.seed)})"
+
+    def __iter__(self) -> Iterator[PostprocessedTable]:
+        """The tables."""
+        return iter(self.tables)
+
+    def __getitem__(self, place: int) -> PostprocessedTable:
+        """A table by its place."""
+        return self.tables[place]
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that use the figures."""
+        return """
+            incrowd$sheets[[1]]                       # biased: compare with the column unbiased
+            """
+
+    def facts(self) -> dict[str, Any]:
+        """Return all tables, each with the guarantee."""
+        more = {"guarantee": self.guarantee, "seed": self.seed}
+        return {"tables": [vars(table) | more for table in self.tables]}
+
+    def long_table(self) -> Sheet:
+        """Return a row for each cell of each table, its questions and answers joined by " | "."""
+        records = [
+            {"questions": JOINT.join(table.questions), "answer": JOINT.join(cell)}
+            | {"method": table.method}
+            | row
+            for table in self.tables
+            for cell, row in zip(product(*table.answers), table.records, strict=True)
+        ]
+        return Sheet.of_records("post-processed", records)
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a sheet for each table: the biased shares beside the unbiased ones."""
+        return [table.sheet for table in self.tables]
+
+    def view(self) -> View:
+        """Return all tables, with the direction of their bias."""
+        first, survey = self.tables[0], self.plan.survey
+        ids = dict.fromkeys(id for table in self.tables for id in table.questions)
+        return View(
+            title=first.method,
+            tables=tuple(table.numbers(survey) for table in self.tables),
+            notes=(first.statement, *survey.rounding_lines(ids)),
+        )
+
+    def worded(self, survey: Survey) -> Self:
+        """Return the same tables with the wording of a survey."""
+        return replace(self, plan=self.plan.model_copy(update={"survey": survey}))
 
 
 def postprocess(
@@ -99,7 +199,7 @@ def postprocess(
     merge: Merge | None = None,
     accept_smaller_crowd: bool = False,
     received: Sequence[Received] = (),
-) -> tuple[Postprocessed, ...]:
+) -> Postprocessed:
     """Adjust the unbiased estimates of some tables by a named method. All methods are biased.
 
     method: "simplex" (the nearest shares that are not negative and sum to one), "likelihood"
@@ -130,9 +230,8 @@ def postprocess(
     counted = count(plan, reports, tables=wanted, kind=kind)
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     if method == "consistent":
-        return _consistent(
-            [table(plan, counted, ids, covariance=True) for ids in wanted], guarantee, counted.seed
-        )
+        joint = [table(plan, counted, ids, covariance=True) for ids in wanted]
+        return Postprocessed(plan, _consistent(joint), guarantee, counted.seed)
     results = []
     for ids in wanted:
         questions = [plan.survey.question(id) for id in ids]
@@ -142,28 +241,26 @@ def postprocess(
         else:
             fitting = _of_patterns(questions, reading, method, bootstrap)
         results.append(
-            Postprocessed(
+            PostprocessedTable(
                 questions=ids,
                 answers=tuple(question.answers for question in questions),
                 method=fitting.fit.method,
                 statement=fitting.fit.statement,
                 estimate=fitting.merged(fitting.fit.estimate),
                 raw=fitting.merged(fitting.raw),
-                guarantee=guarantee,
                 log_likelihood=tuple(fitting.fit.log_likelihood),
                 warning=fitting.fit.warning,
                 bias=fitting.bias,
-                seed=counted.seed,
             )
         )
-    return tuple(results)
+    return Postprocessed(plan, tuple(results), guarantee, counted.seed)
 
 
 class _Fitting(NamedTuple):
     """The fit to a table, with the answers of its cells. raw: the unbiased shares. merged: from
     shares of these answers to shares of merged ones. bias: of the merged shares."""
 
-    fit: PostprocessedTable
+    fit: AdjustedShares
     raw: np.ndarray
     merged: ArrayFunction
     bias: BootstrapBias | None
@@ -196,7 +293,7 @@ def _of_patterns(
     def unbiased(counts: np.ndarray) -> np.ndarray:
         return along_axes(inverses, counts / counts.sum())
 
-    def fit(counts: np.ndarray) -> PostprocessedTable:
+    def fit(counts: np.ndarray) -> AdjustedShares:
         if method == "simplex":
             return project_to_simplex(unbiased(counts))
         return maximize_likelihood(counts, channels)
@@ -246,7 +343,7 @@ def _of_cells(questions: Sequence[AnyQuestion], reading: CellsReading, draws: in
 
 
 @dataclass(frozen=True)
-class PostprocessedTable:
+class AdjustedShares:
     """Shares that are not negative and sum to one. Biased, as `statement` says.
 
     Of EM: log_likelihood: after each step, natural logarithms, without the multinomial coefficient;
@@ -263,7 +360,7 @@ class PostprocessedTable:
     warning: str = ""
 
 
-def project_to_simplex(estimate: np.ndarray) -> PostprocessedTable:
+def project_to_simplex(estimate: np.ndarray) -> AdjustedShares:
     """The nearest point, in Euclidean distance, whose entries are nonnegative and sum to one.
 
     estimate: the unbiased shares of a table whose cells exclude each other (no `multi` question,
@@ -280,12 +377,12 @@ def project_to_simplex(estimate: np.ndarray) -> PostprocessedTable:
         "Post-processed, biased: the unbiased estimate was moved to the nearest shares that are "
         f"not negative and sum to one. {BIASED}"
     )
-    return PostprocessedTable(
+    return AdjustedShares(
         np.maximum(estimate - excess[last], 0), "projection to the simplex", statement
     )
 
 
-def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> PostprocessedTable:
+def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> AdjustedShares:
     """The nearest nonnegative shares that sum to one, where distance is measured by the noise of
     the table; under normal noise with that covariance they are the likeliest ones.
 
@@ -306,7 +403,7 @@ def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> Postproc
         "not negative and sum to one, measured by the known noise of its cells. "
         f"{BIASED}"
     )
-    return PostprocessedTable(nearer, "constrained least squares", statement)
+    return AdjustedShares(nearer, "constrained least squares", statement)
 
 
 def maximize_likelihood(
@@ -314,7 +411,7 @@ def maximize_likelihood(
     channels: Sequence[np.ndarray],
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
-) -> PostprocessedTable:
+) -> AdjustedShares:
     """The shares of answers under which a histogram of reports is likeliest, by EM.
 
     histogram: how many reports show each joint pattern, one axis for each question. channels: for
@@ -348,7 +445,7 @@ def maximize_likelihood(
         "reports are likeliest. Small cells come out too high on average; the intervals of the "
         "unbiased estimate do not belong to these figures."
     )
-    return PostprocessedTable(
+    return AdjustedShares(
         shares,
         "nonnegative maximum likelihood (EM)",
         statement,
@@ -585,20 +682,16 @@ def _margin(table: TableEstimate, shared: Sequence[str]) -> np.ndarray:
     return np.asarray((np.arange(math.prod(sizes))[:, None] == cells) * 1.0)
 
 
-def _consistent(
-    tables: Sequence[TableEstimate], guarantee: Guarantee, seed: int | None
-) -> tuple[Postprocessed, ...]:
+def _consistent(tables: Sequence[TableEstimate]) -> tuple[PostprocessedTable, ...]:
     result = make_consistent(tables)
     return tuple(
-        Postprocessed(
+        PostprocessedTable(
             questions=table.questions,
             answers=table.answers,
             method=result.method,
             statement=result.statement,
             estimate=estimate,
             raw=table.estimate,
-            guarantee=guarantee,
-            seed=seed,
         )
         for table, estimate in zip(tables, result.estimates, strict=True)
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy
 
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
@@ -43,6 +46,58 @@ class TableQuality:
         """Theoretical divided by empirical variance, summed over cells."""
         empirical = float((self.empirical_standard_error**2).sum())
         return float((self.theoretical_error**2).sum()) / empirical if empirical > 0 else 1.0
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Figures of the whole table. Standard errors are root mean squares over the cells."""
+        limit = self._limit
+        return {
+            "coverage": float(self.coverage.mean()),
+            "worst_coverage": float(self.coverage.min()),
+            "joint_coverage": self.joint_coverage,
+            "simultaneous_coverage": self.simultaneous_coverage,
+            "max_abs_bias": float(np.abs(self.bias).max()),
+            "bias_limit": float(limit.max()),
+            "unbiased": bool((np.abs(self.bias) <= limit).all()),
+            "mean_standard_error": _rms(self.mean_standard_error),
+            "empirical_standard_error": _rms(self.empirical_standard_error),
+            "theoretical_standard_error": _rms(self.theoretical_error),
+            "efficiency": self.efficiency,
+        }
+
+    @property
+    def _limit(self) -> np.ndarray:
+        """The bias of each cell that is significant (5% false alarms per table)."""
+        reach = float(scipy.special.ndtri(1 - 0.025 / self.bias.size))
+        return np.asarray(reach * self.bias_error)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The figures of the table, and those of every cell."""
+        spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
+        names = ("coverage", "bias", "bias_error", *spreads)
+        cells = {name: getattr(self, name).ravel() for name in names}
+        return {"questions": self.questions} | self.figures | {"cells": cells}
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """The figures as text, in percent except the last."""
+        figures, at_once = self.figures, self.simultaneous_coverage
+        joint = self.joint_coverage if at_once is None else at_once
+        for share in (figures["coverage"], figures["worst_coverage"], joint):
+            yield f"{100 * share:.1f}"
+        errors = ("mean", "empirical", "theoretical")
+        for name in ("max_abs_bias", "bias_limit", *(f"{each}_standard_error" for each in errors)):
+            yield _or_dash(100 * figures[name], ".3g")
+        yield _or_dash(self.efficiency, ".2f")
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _or_dash(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)
 
 
 def quality(

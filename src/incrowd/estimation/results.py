@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from incrowd import views
 from incrowd.errors import Problem, TableError, quantity
 from incrowd.estimation.amounts import Amounts
+from incrowd.estimation.displayed import (
+    JOINT,
+    MOST_LISTED,
+    Shown,
+    as_read,
+    at_once,
+    changes,
+    quality,
+    titled,
+    visible,
+    with_cells,
+)
+from incrowd.estimation.receipts import (
+    UPLOADS,
+    Received,
+    persons_sentence,
+    receipt_sentences,
+    unaccounted,
+    without_receipt,
+)
 from incrowd.estimation.simultaneous import SimultaneousIntervals
-from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.tables import FIGURES, TableEstimate
 from incrowd.estimation.words import WordEstimates
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import ClaimedRelease
+from incrowd.plans.message import message_facts
 from incrowd.plans.strata import label, left_out
+from incrowd.survey import Survey
+from incrowd.views import Sheet, Square, Value, View, of_the_only
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EVERYBODY = "all"  # the name of all strata together
+MOST_NAMES = 8  # strata named in one line
+
+
+class Fact(NamedTuple):
+    """A fact about estimates to show above their tables. doubt: whether it is a warning."""
+
+    name: str
+    lines: tuple[str, ...]
+    doubt: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,46 +66,6 @@ class Arrived:
     accepted: int
     rejected: int
     people: int
-
-
-@dataclass(frozen=True)
-class Received:
-    """The receipt of a release. It is shown to readers; the guarantee follows from what the
-    collections themselves state, and from `contradicted`.
-
-    release: SHA-256 of the signed header. bundle: short form of its digest. strata: of the release.
-    people, reports: as signed by the shuffler, or by the first and the second mixer; reports are
-    sealed, and include dummies. issued, used: number of invitations, and of those that were used;
-    None without invitations, or before the inviter stated them. tokens: the reports with a valid
-    token of each message, as signed by the second mixer; empty if some message had too few, so that
-    the stratum has no reports; None with one shuffler. rejected: sealed reports by kind.
-    opened_people: the largest number of people from whom the reports can come. crowded: messages
-    with more reports than people times places: number, reports, and that product. places: sealed
-    reports of one person. tail: upper bound on the probability that a person's reports did not fit
-    and were drawn again. colluding: the stated number of people who may collude. local_only:
-    whether one party both mixed and opened the reports. contradicted: whether the shuffler also
-    signed another release of the same stratum. mixers, thinned: as in
-    `incrowd.plans.claims.Claims`.
-    """
-
-    release: str
-    bundle: str
-    strata: tuple[str, ...]
-    people: int
-    issued: int | None
-    reports: int
-    rejected: Mapping[str, int]
-    opened_people: int
-    crowded: tuple[tuple[int, int, int], ...]
-    places: int
-    tail: float
-    colluding: int
-    local_only: bool
-    contradicted: bool = False
-    mixers: Literal[1, 2] = 1
-    thinned: bool = False
-    used: int | None = None
-    tokens: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,109 @@ class NotMade:
         return f"{', '.join(self.questions)}: {self.reason}"
 
 
+class _SomePeople:
+    """The figures of some people, and their forms."""
+
+    tables: tuple[TableEstimate, ...]
+    words: Mapping[str, WordEstimates]
+    amounts: Mapping[str, Amounts]
+    simultaneous: tuple[SimultaneousIntervals | None, ...]
+    not_made: tuple[NotMade, ...]
+    truth: tuple[np.ndarray, ...] | None = None
+
+    def amounts_of(self, ids: Sequence[str]) -> Amounts | None:
+        """The figures that belong to a table, if it is of one question with numbers."""
+        return self.amounts.get(ids[0]) if len(ids) == 1 else None
+
+    def complete(self, plan: Plan) -> Iterator[Shown]:
+        """Every table with all its cells."""
+        randomized = {question.id for question in plan.survey.randomized}
+        truths = self.truth or (None,) * len(self.tables)
+        for table, truth in zip(self.tables, truths, strict=True):
+            alone = plan.by_cells_alone(randomized & {*table.questions})
+            # Of so many cells, most show only noise.
+            yield with_cells(table, truth, long=alone and table.estimate.size > MOST_LISTED)
+
+    def displayed(self, plan: Plan) -> Iterator[Shown]:
+        """Every table with the cells to display, in the wording of the survey."""
+        together = self.simultaneous or (None,) * len(self.tables)
+        for item, intervals in zip(self.complete(plan), together, strict=True):
+            chosen = visible(item) if item.cells[0].above_noise is not None else item
+            shown = chosen if intervals is None else at_once(chosen, intervals)
+            yield as_read(shown, plan.survey)
+
+    def table_facts(self, plan: Plan) -> dict[str, Any]:
+        """Tables and words as JSON-ready data, and the tables that could not be made."""
+        missing = [{"questions": each.questions, "reason": each.reason} for each in self.not_made]
+        together = self.simultaneous or (None,) * len(self.tables)
+        return {
+            "tables": [
+                self._facts_of(plan.survey, item, intervals)
+                for item, intervals in zip(self.complete(plan), together, strict=True)
+            ],
+            "words": [_word_facts(id, words) for id, words in self.words.items()],
+            **({"not_made": missing} if missing else {}),
+        }
+
+    def _facts_of(
+        self, survey: Survey, item: Shown, intervals: SimultaneousIntervals | None
+    ) -> dict[str, Any]:
+        table, read = item.table, as_read(item, survey).table
+        facts: dict[str, Any] = {
+            "questions": table.questions,
+            "errors": table.errors,
+            "level": table.level,
+            "people": int(table.people),
+            "as_good_as": table.effective_sample_size,
+            "influence_of_a_malicious_sender": table.influence,
+            "cells": [cell.facts for cell in item.cells],
+            **changes(table),
+        }
+        if table.error_ratio is not None:
+            facts["error_ratio"] = table.error_ratio
+        if read.questions != table.questions:
+            facts["text"] = read.questions
+        if read.answers != table.answers:
+            facts["labels"] = read.answers
+        if figures := self.amounts_of(table.questions):
+            facts |= {name: each for name, each in asdict(figures).items() if each is not None}
+        if intervals is not None:
+            facts["simultaneous"] = {
+                "method": intervals.method,
+                "multiplier": intervals.multiplier,
+                "low": intervals.low.ravel(),
+                "high": intervals.high.ravel(),
+            }
+        if table.covariance is not None:
+            facts["covariance"] = table.covariance
+        return facts
+
+    def records(self, plan: Plan) -> Iterator[dict[str, Any]]:
+        """A record for each cell of each table, and for each word."""
+        for item in self.complete(plan):
+            questions, more = JOINT.join(item.table.questions), changes(item.table)
+            for cell in item.cells:
+                truth = {} if cell.truth is None else {"truth": cell.truth}
+                yield _record(questions, JOINT.join(cell.answer), cell) | truth | more
+        for id, words in self.words.items():
+            yield from (_record(id, row.word, row) | changes(words) for row in words.rows)
+
+
+def _record(questions: str, answer: str, figures: Any) -> dict[str, Any]:
+    numbers = {name: getattr(figures, name) for name in FIGURES}
+    below = {"below_zero": figures.estimate < 0}
+    return {"questions": questions, "answer": answer} | numbers | below
+
+
+def _word_facts(id: str, words: WordEstimates) -> dict[str, Any]:
+    names = ("family_error", "others", "others_error", "errors", "share_statement")
+    facts = {name: getattr(words, name) for name in names}
+    rows = [row._asdict() for row in words.rows]
+    return {"question": id} | facts | {"words": rows} | changes(words)
+
+
 @dataclass(frozen=True)
-class StratumEstimates:
+class StratumEstimates(_SomePeople):
     """The estimates of one released stratum, or of several that were released as one.
 
     names: of the strata. people: their number. The other fields are as in `Estimates`, for these
@@ -116,7 +216,7 @@ class StratumEstimates:
 
 
 @dataclass(frozen=True)
-class Estimates(views.Notebook, views.Tabular):
+class Estimates(_SomePeople, views.Result):
     """Estimated tables of one plan.
 
     arrived: the reports of each message. guarantee: recomputed for the smallest number of people of
@@ -144,6 +244,8 @@ class Estimates(views.Notebook, views.Tabular):
     received: tuple[Received, ...] = ()
     strata: tuple[StratumEstimates, ...] = ()
     not_made: tuple[NotMade, ...] = ()
+
+    layout: ClassVar[str] = "estimates"
 
     def __repr__(self) -> str:
         tables = quantity(len(self.tables), "tables")
@@ -202,3 +304,186 @@ class Estimates(views.Notebook, views.Tabular):
     def left_out(self) -> tuple[str, ...]:
         """The strata that were not released because they have too few people or none."""
         return left_out(self.plan.survey, (stratum.names for stratum in self.strata))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the estimates as JSON-ready data.
+
+        estimate, standard_error, low, high and truth are raw proportions of the people: neither
+        clipped nor projected. noise is the flip probability of a bit. If there is one message,
+        noise and copies are repeated outside of `messages`. truth is present only if it is
+        available.
+        """
+        messages = [
+            message_facts(message)
+            | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
+            for message, came in zip(self.plan.messages, self.arrived, strict=True)
+        ]
+        facts = {
+            "reports": self.reports,
+            "rejected": self.rejected,
+            "crowd": self.crowd,
+            "persons": self.persons,
+            "plan": self.plan.digest,
+            **of_the_only(messages, "noise", "copies"),
+            "messages": messages,
+            "guarantee": self.guarantee,
+            **self.table_facts(self.plan),
+        }
+        if self.strata:
+            facts["people"] = self.people
+            facts["strata"] = [
+                {"strata": each.names, "people": each.people} | each.table_facts(self.plan)
+                for each in self.strata
+            ]
+            facts["not_released"] = self.left_out
+        if self.releases:
+            releases = sorted(self.releases, key=lambda each: each.id)
+            facts["releases"] = [each.model_dump(mode="json") for each in releases]
+        if self.received:
+            facts["receipts"] = [each.facts for each in self.received]
+        return facts
+
+    def long_table(self) -> Sheet:
+        """Return a row for each cell of each table.
+
+        Columns: questions and answer (the ids and the answers, joined by " | "), estimate,
+        standard_error, low, high (proportions of the people), below_zero, truth if available,
+        weighted_to and shares_of (those who answered) if requested, and simulation, a warning, if
+        the reports are simulated. With open questions the first column is stratum: "all" for all
+        released strata together, then each stratum, with proportions of its people.
+        """
+        rows = list(self.records(self.plan))
+        if self.strata:
+            rows = [{"stratum": EVERYBODY} | row for row in rows]
+        for each in self.strata:
+            rows += [{"stratum": each.name} | row for row in each.records(self.plan)]
+        return Sheet.of_records("estimates", rows)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the long table. Everything else (crowd, guarantee, seed, plan) is JSON in the
+        schema's metadata under "incrowd"; Parquet keeps it, CSV cannot."""
+        about = views.presented("incrowd.presentation.data:json_ready", self)
+        more = {name: about[name] for name in about if name not in ("tables", "words", "strata")}
+        return super().to_arrow().replace_schema_metadata({"incrowd": json.dumps(more)})
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a sheet for each table, with a column for each question; words, means and totals,
+        strata."""
+        sheets = [_table_sheet(item) for item in self.complete(self.plan)]
+        for id, words in self.words.items():
+            rows = [tuple(getattr(row, name) for name in WORD_HEADINGS) for row in words.rows]
+            sheets.append(Sheet(f"words {id}", WORD_HEADINGS, tuple(rows)))
+        if self.amounts:
+            figures = [(id, *row) for id, each in self.amounts.items() for row in each.rows]
+            sheets.append(Sheet("numbers", ("question", "figure", *FIGURES), tuple(figures)))
+        for stratum in self.strata:
+            for table in stratum.tables:
+                sheet = table.long_table()
+                sheets.append(sheet._replace(name=f"{stratum.name}: {sheet.name}"))
+        return sheets
+
+    def squares(self) -> Sequence[Square]:
+        """Return the covariance of each table, if it was computed."""
+        return [
+            Square(
+                f"cov {' x '.join(table.questions)}",
+                tuple(map(JOINT.join, product(*table.answers))),
+                table.covariance,
+            )
+            for table in self.tables
+            if table.covariance is not None
+        ]
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that use the tables, and the covariances if they were computed."""
+        return IN_R if self.squares() else IN_R_ALONE
+
+    def view(self) -> View:
+        """Return what the figures mean: the people, the reports, the noise, and each table. The
+        tables themselves have a layout of their own."""
+        facts = [
+            f"{fact.name}: {line}"
+            for fact in self.about("in the sheets named after them")
+            for line in fact.lines
+        ]
+        for table in self.tables:
+            ids = table.questions
+            asked = titled([self.plan.survey.text_of(id) for id in ids], ids)
+            errors = table.errors if table.standard_error.any() else "none"
+            whose = f"shares of {table.whose}{table.rounding}; errors: {errors}"
+            facts.append(f"{' x '.join(ids)}: {asked}; {whose}; {quality(table)}")
+        shares = "Shares are proportions, neither truncated nor projected; 95% intervals."
+        return View(self.plan.survey.name, notes=(shares, *facts))
+
+    def about(self, where: str) -> Iterator[Fact]:
+        """Yield the people, the reports, the noise, the receipts, and the tables left out.
+
+        where: where to find the tables of each stratum.
+        """
+        survey, smallest = self.plan.survey, " in the smallest stratum" * bool(self.strata)
+        people = f"{quantity(self.crowd, 'people')}{smallest}"
+        yield Fact("Crowd", (f"{people}; {survey.crowd:,} planned",))
+        if strata := tuple(self._strata_lines(where)):
+            yield Fact("Strata", strata)
+        rejected = f"; {self.rejected:,} rejected" if self.rejected else ""
+        yield Fact("Reports", (f"{self.reports:,}{rejected}",))
+        yield Fact("Noise", self.plan.message_texts)
+        for received in self.received:
+            yield Fact("Receipt", tuple(receipt_sentences(received)))
+        if hints := tuple(unaccounted(self.received)):
+            yield Fact("Receipt", hints, doubt=True)
+        if missing := tuple(without_receipt(self.releases, self.received)):
+            yield Fact("Receipt", missing, doubt=True)
+        if self.not_made:
+            yield Fact("Left out", tuple(each.sentence for each in self.not_made))
+        persons = persons_sentence(self.persons, survey.rows_per_person)
+        yield Fact("People", (UPLOADS if self.releases else persons,))
+
+    def _strata_lines(self, where: str) -> Iterator[str]:
+        """The released strata with their people, and those left out; none without strata."""
+        if not self.strata:
+            return
+        for stratum in self.strata:
+            together = " together" if len(stratum.names) > 1 else ""
+            yield f"{listed(stratum.names)}: {quantity(stratum.people, 'people')}{together}"
+        if self.left_out:
+            yield f"not in these reports, with too few people or none: {listed(self.left_out)}"
+        each = f"; for each stratum separately: {where}" if self.strata[0].tables else ""
+        yield f"the tables cover the people of all released strata together{each}"
+
+    def worded(self, survey: Survey) -> Self:
+        """Return the same estimates with the wording of a survey."""
+        return replace(self, plan=self.plan.model_copy(update={"survey": survey}))
+
+
+WORD_HEADINGS = ("word", *FIGURES, "present")
+_TABLE_IN_R = """
+    t <- incrowd$sheets[[1]]                  # answers, estimate, standard_error, low, high
+    xtabs(estimate ~ ., t[setdiff(names(t), c("standard_error", "low", "high"))])
+    """
+IN_R_ALONE = f"{_TABLE_IN_R}For covariances, write this file with: incrowd estimate -o FILE.R"
+IN_R = f"""{_TABLE_IN_R}# The difference of the first two cells, with its standard error:
+    w <- c(1, -1, rep(0, nrow(t) - 2))
+    V <- incrowd$matrices[[1]]                # the covariance, cells in the order of the rows
+    c(difference = sum(w * t$estimate), error = sqrt(drop(t(w) %*% V %*% w)))
+    # Together with other surveys, with the package metafor:
+    # metafor::rma.mv(yi = c(t$estimate, others), V = metafor::bldiag(V, V_of_others))
+    """
+
+
+def _table_sheet(item: Shown) -> Sheet:
+    """A row for each cell: an answer to each question, and its figures; the truth if known."""
+    sheet = item.table.long_table()
+    if not item.has_truth:
+        return sheet
+    rows: list[tuple[Value, ...]] = [
+        (*row, cell.truth) for row, cell in zip(sheet.rows, item.cells, strict=True)
+    ]
+    return Sheet(sheet.name, (*sheet.headings, "truth"), tuple(rows))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of strata; if there are many, the first ones."""
+    shown = ", ".join(names[:MOST_NAMES])
+    return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"

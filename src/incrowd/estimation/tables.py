@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy
@@ -26,9 +26,7 @@ from incrowd import views
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.decoders import Decoder, by_axis, least_noise
 from incrowd.kernels.axes import transform as along_axes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from incrowd.views import Sheet
 
 LEVEL = 0.95
 HALF_WIDTH = NormalDist().inv_cdf((1 + LEVEL) / 2)  # of an interval, in standard errors
@@ -37,6 +35,8 @@ NOISE_ONLY = "noise alone"
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
 MOST_COUNTS = 1 << 24  # 128 MiB
 ROUNDOFF = 1e-12  # of the largest variance
+FIGURES = ("estimate", "standard_error", "low", "high")
+SELECTED = "; their intervals are wider, to account for the selection"
 
 Ends = tuple[np.ndarray, np.ndarray]
 
@@ -109,21 +109,20 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
     answered: bool = False
     error_ratio: float | None = None
     rounded: tuple[str, ...] = ()
+    layout: ClassVar[str] = "table"
+    drawn_by: ClassVar[str] = "incrowd.presentation.plots:of_table"
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.estimate.shape))
         errors = f"people={self.people:,.0f}, errors={self.errors!r}"
         return f"TableEstimate({' × '.join(self.questions)}, {shape} cells, {errors})"
 
-    def to_arrow(self) -> pa.Table:
-        """A row for each cell: the answer to each question, and proportions of the people."""
-        import pyarrow as pa  # slow to load, and not needed for plans
-
-        given = list(zip(*product(*self.answers), strict=True))
-        figures = ("estimate", "standard_error", "low", "high")
-        columns = [pa.array(each) for each in given]
-        columns += [pa.array(getattr(self, name).ravel()) for name in figures]
-        return pa.Table.from_arrays(columns, names=[*self.questions, *figures])
+    def long_table(self) -> Sheet:
+        """Return a row for each cell: an answer to each question, and proportions of people."""
+        columns: list[Sequence[Any]] = list(zip(*product(*self.answers), strict=True))
+        columns += [getattr(self, name).ravel().tolist() for name in FIGURES]
+        rows = tuple(zip(*columns, strict=True))
+        return Sheet(" x ".join(self.questions), (*self.questions, *FIGURES), rows)
 
     @property
     def standard_error(self) -> np.ndarray:
@@ -294,6 +293,18 @@ def reach(multiplier: float, errors: np.ndarray, step: np.ndarray | float) -> np
     """
     few = np.where(errors > 0, multiplier * np.asarray(step), 0.0)
     return np.asarray(multiplier * np.hypot(errors, few))
+
+
+def chosen_level(level: float, chosen: int, of: int) -> float:
+    """The confidence level of each interval when only some of the figures are listed.
+
+    Of many answers, only those that rise above the noise are listed. They are selected for being
+    large, so their 95% intervals would miss far more often than one in twenty. With R of K listed,
+    each gets the level 1 - 5% R / K: then at most one in twenty of the listed intervals misses, on
+    average (the false coverage rate, Benjamini and Yekutieli 2005). If all are listed, the level
+    stays the same.
+    """
+    return 1 - (1 - level) * max(chosen, 1) / of
 
 
 def score_ends(

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -32,7 +32,9 @@ import scipy
 
 from incrowd import views
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.tables import LEVEL, Ends, Intervals
+from incrowd.estimation.tables import LEVEL, SELECTED, Ends, Intervals, chosen_level
+from incrowd.estimation.weighting.margins import weights_words
+from incrowd.views import Sheet
 
 # The law of a sum of one value from each block, with uniformly drawn bits: words at random.
 #
@@ -99,6 +101,18 @@ CHUNK_NUMBERS = 1 << 21
 DEPENDENT = 1e-10  # relative; an eigenvalue below it is roundoff
 
 
+class WordRow(NamedTuple):
+    """One candidate word: proportions of the people, and whether it is present."""
+
+    word: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    share: float
+    present: bool
+
+
 @dataclass(frozen=True)
 class WordEstimates(Intervals, views.Notebook, views.Tabular):
     """The estimated shares of candidate words among the people; arrays of shape (candidates,).
@@ -134,6 +148,7 @@ class WordEstimates(Intervals, views.Notebook, views.Tabular):
     answered: ClassVar[bool] = False  # words have no "no answer" to leave out
     whose: ClassVar[str] = "people"
     rounding: ClassVar[str] = ""
+    layout: ClassVar[str] = "words"
 
     def __repr__(self) -> str:
         present = f"{int(self.present.sum()):,} present"
@@ -144,6 +159,34 @@ class WordEstimates(Intervals, views.Notebook, views.Tabular):
         multiplier = float(scipy.special.stdtrit(self.degrees_of_freedom, (1 + self.level) / 2))
         half = multiplier * self.standard_error
         return np.asarray(self.estimate - half), np.asarray(self.estimate + half)
+
+    @property
+    def rows(self) -> list[WordRow]:
+        """All candidate words, the largest estimate first."""
+        columns = (self.estimate, self.standard_error, self.low, self.high, self.share)
+        values = zip(*(column.tolist() for column in (*columns, self.present)), strict=True)
+        rows = [WordRow(word, *row) for word, row in zip(self.candidates, values, strict=True)]
+        return sorted(rows, key=lambda row: -row.estimate)
+
+    @property
+    def present_rows(self) -> list[WordRow]:
+        """The words that are present, the largest estimate first, with intervals for display."""
+        level = chosen_level(self.level, int(self.present.sum()), len(self.candidates))
+        return [row for row in replace(self, level=level).rows if row.present]
+
+    @property
+    def present_note(self) -> str:
+        """How many words are present, with the chance of a false one."""
+        number = int(self.present.sum())
+        weights = f"; {weights_words(self.weighted_to, None)}" if self.weighted_to else ""
+        return (
+            f"{number:,} of {len(self.candidates):,} words are present ({self.family_error:.0%} "
+            f"chance of any false one){SELECTED if number else ''}{weights}"
+        )
+
+    def long_table(self) -> Sheet:
+        """Return a row for each candidate: the fields of `WordRow`."""
+        return Sheet("words", WordRow._fields, tuple(self.rows))
 
 
 def estimate_words(

@@ -17,7 +17,7 @@ from incrowd.reports.locking import rewrite
 
 if TYPE_CHECKING:
     from incrowd.estimation.estimate import Reports
-    from incrowd.estimation.results import Received
+    from incrowd.estimation.receipts import Received
     from incrowd.reports.tally import Tally
 
 

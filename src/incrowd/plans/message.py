@@ -23,6 +23,7 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.registry import channel_of
 from incrowd.accountant.schema import Domain
 from incrowd.errors import IncrowdError, InWords, PrivacyError, Problem
+from incrowd.number_text import noise
 from incrowd.survey import AnyQuestion, Group
 from incrowd.survey.crossings import (
     Crossing,
@@ -109,6 +110,12 @@ class BaseMessage(BaseModel):
         """The number of bits in one record of the questions."""
         return sum(question.bits for question in self.questions)
 
+    @property
+    def reused(self) -> str:
+        """What to add if the planner's flips are drawn once instead of in every round."""
+        once = any(question.asked_memoized for question in self.questions)
+        return ", drawn once and reused" if once else ""
+
 
 class JointReport(BaseMessage):
     """The answers to some questions travel together, as the bits of one report."""
@@ -125,6 +132,17 @@ class JointReport(BaseMessage):
     def reports_each(self) -> float:
         """How many reports a person sends."""
         return float(self.copies)
+
+    @property
+    def text(self) -> str:
+        """The noise and the copies, in words."""
+        times = "" if self.copies == 1 else f", {self.copies:,} reports from each person"
+        fixed = [f"{q.id} by {q.randomizer.kind}" for q in self.questions if q.randomizer]
+        if self.noise is None:
+            return f"{', '.join(fixed)}{times}"
+        others = f", but {', '.join(fixed)}" if fixed else ""
+        chance = f"{noise(self.noise.q)}{self.reused}"
+        return f"each bit was flipped with probability {chance}{others}{times}"
 
     @property
     def parts(self) -> DomainChannels:
@@ -206,6 +224,15 @@ class CellsMessage(BaseMessage):
         return self.crossing.most + self.record_bits * self.noise.q
 
     @property
+    def text(self) -> str:
+        """The noise, in words, and what is sent."""
+        bit = "pair of answers" if self.parities else "cell"
+        on_each = f"{noise(self.noise.q, 3)} on each {bit}{self.reused}"
+        if self.parities:
+            return f"{on_each}; each pair of which exactly one is given is a separate report"
+        return f"{on_each}; each cell that is set is a separate report"
+
+    @property
     def parts(self) -> DomainChannels:
         """The record in one report, and its noise: each bit is a separate collection."""
         return [(FREE_BIT, self.noise)]
@@ -231,6 +258,31 @@ class CellsMessage(BaseMessage):
 
 
 Message = JointReport | CellsMessage
+
+
+def message_facts(message: Message) -> dict[str, Any]:
+    """Return a message as JSON-ready data. noise: the flip probability of a bit.
+
+    The epsilons of a randomizer are of one bit, or of the answer if a channel sends whole answers.
+    """
+    randomizers = {}
+    for question in message.questions:
+        if question.randomizer:
+            channel = message.channels[question.id]
+            each = question.randomizer.model_dump() | {"epsilon_of_one_report": channel.epsilon}
+            if channel.permanent_epsilon is not None:
+                each["epsilon_of_all_reports"] = channel.permanent_epsilon
+            randomizers[question.id] = each
+    return {
+        "questions": list(message.ids),
+        "bits": message.bits,
+        "noise": None if message.noise is None else message.noise.q,
+        "noise_numerator": message.noise_numerator,
+        "copies": message.copies,
+        "cells": message.cells,
+        "parities": message.parities,
+        "randomizers": randomizers,
+    }
 
 
 UNKNOWN_QUESTION = "a message names an unknown question, or a question twice"

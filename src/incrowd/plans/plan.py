@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -236,6 +236,13 @@ class Outline(FileModel):
         sent = [message for message in self.messages if message.cells]
         return bool(pairs) and all(any(m.holds(pair) for m in sent) for pair in pairs)
 
+    @property
+    def message_texts(self) -> tuple[str, ...]:
+        """A line on each message; its questions come first if there are several messages."""
+        if len(self.messages) == 1:
+            return (self.messages[0].text,)
+        return tuple(f"{', '.join(each.ids)}: {each.text}" for each in self.messages)
+
 
 AnyOutline = TypeVar("AnyOutline", bound=Outline)
 
@@ -246,6 +253,7 @@ class Plan(views.Notebook, Outline):
     earlier: earlier rounds with the same people; the guarantee covers them as well.
     """
 
+    layout: ClassVar[str] = "plan"
     format: Literal["incrowd plan 1"] = FORMAT
     guarantee: Guarantee
     earlier: tuple[EarlierPlan, ...] = ()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.errors import quantity
+from incrowd.estimation.regression.results import SELDOM
 from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.number_text import short_percent, written_out
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
-from incrowd.presentation.number_text import short_percent, written_out
-from incrowd.presentation.regressions import SELDOM, often_refused
 from incrowd.survey import Survey
 from incrowd.views import with_and
 
@@ -107,7 +107,7 @@ def _between(low: float, high: float) -> str:
 def _detected(model: Regression) -> str:
     """State what the least precise coefficient of a regression detects."""
     of = f"regression of {model.outcome}"
-    if often_refused(model):
+    if model.often_refused():
         return f"{of}: not supported by the reports in {model.refusal:.0%} of surveys"
     if not model.estimable:
         return f"{of}: cannot be estimated"
@@ -199,7 +199,7 @@ def shuffler_trade(plan: Plan, effective: float, limited: Sequence[Way]) -> Iter
 def refusals(expected: Sequence[Regression]) -> Iterator[str]:
     """State how often reports will not support a regression, if that is above one in five."""
     for model in expected:
-        if often_refused(model):
+        if model.often_refused():
             yield _refused(model)
 
 
@@ -219,7 +219,7 @@ def odds_seen(plan: Plan, expected: Sequence[Regression]) -> Iterator[str]:
     """
     crowd, each = plan.survey.crowd, " in each stratum" if plan.survey.open else ""
     for model in expected:
-        refusal, often = model.refusal or 0.0, often_refused(model)
+        refusal, often = model.refusal or 0.0, model.often_refused()
         if refusal > SELDOM and not often:
             yield _refused(model)
         if model.family != "logistic" or not model.estimable or often:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.codes import WorstPair
 from incrowd.errors import PlanError
+from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.message import message_facts
 from incrowd.presentation import sentences
-from incrowd.presentation.data import guarantee_facts, message_facts
+from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.example import examples
-from incrowd.presentation.number_text import bound
 from incrowd.presentation.plan_text import (
     PlanRow,
     asked,

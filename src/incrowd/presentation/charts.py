@@ -17,11 +17,12 @@ import vl_convert
 from markupsafe import Markup, escape
 from rich.cells import cell_len
 
+from incrowd.estimation.displayed import Shown
 from incrowd.files import replaced, write_text
+from incrowd.number_text import bound, short_percent
 from incrowd.plans import Plan
-from incrowd.presentation.number_text import bound, short_percent
 from incrowd.presentation.shell import INK, LINE, MUTED, rendered
-from incrowd.presentation.shown import Shown
+from incrowd.views import LabeledInterval
 
 # The fonts of the style sheet are as wide as this one, with which Vega measures labels.
 FONT = "sans-serif"
@@ -138,17 +139,8 @@ def inline(svg: str, label: str) -> Markup:
     )
 
 
-class ChartInterval(NamedTuple):
-    """An estimate and its interval, whose ends may be infinite, with a label at the side."""
-
-    answer: str
-    estimate: float
-    low: float
-    high: float
-
-
 def intervals_svg(
-    groups: Sequence[tuple[str, Sequence[ChartInterval]]], across: str, size: Size, label: str
+    groups: Sequence[tuple[str, Sequence[LabeledInterval]]], across: str, size: Size, label: str
 ) -> Markup:
     """Groups of intervals with a heading each, on a common linear axis, as an <svg> element.
 
@@ -160,7 +152,7 @@ def intervals_svg(
     room = 0.03 * (high - low) or 0.01
     domain = [low - room, high + room]
     values = [
-        {"group": number, "answer": line.answer, **_within(line, domain)}
+        {"group": number, "answer": line.label, **_within(line, domain)}
         for number, (_, each) in enumerate(groups)
         for line in each
         if math.isfinite(line.estimate)
@@ -182,7 +174,7 @@ def intervals_svg(
     )
 
 
-def _within(line: ChartInterval, domain: Sequence[float]) -> dict[str, float]:
+def _within(line: LabeledInterval, domain: Sequence[float]) -> dict[str, float]:
     low, high = domain
     ends = {"estimate": line.estimate, "low": line.low, "high": line.high}
     return {name: min(max(end, low), high) for name, end in ends.items()}

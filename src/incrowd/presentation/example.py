@@ -11,8 +11,8 @@ import numpy as np
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.schema import Domain
 from incrowd.encoding.bloom import places
+from incrowd.number_text import factor
 from incrowd.plans import CellsMessage, Plan
-from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, takes_words
 from incrowd.survey.crossings import Block, cell_answers
 

@@ -6,25 +6,17 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
 from typing import Any
 
+from incrowd.estimation import receipts
+from incrowd.estimation.amounts import HEADINGS as AMOUNT_HEADINGS
+from incrowd.estimation.displayed import Cell, Shown, quality
 from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.words import WordEstimates
-from incrowd.presentation import amounts, receipts, sentences
+from incrowd.number_text import digits, percent
+from incrowd.presentation import sentences
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.presentation.number_text import digits, percent
+from incrowd.presentation.pictures import Picture
 from incrowd.presentation.receipts import simulation_warning
-from incrowd.presentation.shell import rendered
-from incrowd.presentation.shown import (
-    Cell,
-    Shown,
-    about,
-    changes,
-    present_note,
-    present_rows,
-    quality,
-    shown,
-    shown_of,
-)
 
 # In cells: they keep the page below 2 MB, and drawing below a minute.
 _MOST_CHARTED = 800
@@ -32,37 +24,40 @@ _MOST_LISTED = 2500
 _FIGURES = ("estimate", "std. error", "low", "high")
 
 
-def page(estimates: Estimates) -> str:
-    """A self-contained HTML page: the guarantee, every table as a chart and as numbers, a guide.
+def parts(estimates: Estimates) -> dict[str, Any]:
+    """What the template shows of estimates, with charts as <svg> elements.
 
     The numbers of each stratum are folded. The page is smaller than 2 MB unless labels are longer
     than sentences: if there are many or large tables, the last ones are not drawn or not even
     listed, and the page says so.
     """
-    return rendered("estimates.html", title=estimates.plan.survey.name, **parts(estimates))
-
-
-def parts(estimates: Estimates) -> dict[str, Any]:
-    """What a template shows of estimates: the parts of the page, with charts as <svg> elements."""
-    items, survey, seed = list(shown(estimates)), estimates.plan.survey, estimates.seed
+    plan, seed = estimates.plan, estimates.seed
+    items, survey = list(estimates.displayed(plan)), plan.survey
     before = accumulate(map(_weight, items), initial=0)
+    tables = [
+        _table(item, used) | _amounts(item, estimates)
+        for item, used in zip(items, before, strict=False)
+    ]
     return dict(
+        title=survey.name,
         simulated="" if seed is None else simulation_warning(seed),
         estimates=estimates,
         sentences=sentences,
         receipts=receipts,
         about=[  # the guide explains who counts as a person
-            fact for fact in about(estimates, "at the end of this page") if fact.name != "People"
+            fact for fact in estimates.about("at the end of this page") if fact.name != "People"
         ],
         of_strata=list(_of_strata(estimates, _MOST_LISTED - sum(map(_weight, items)))),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,
         percent=_percent,
-        tables=[
-            _table(item, used) | _amounts(item, estimates)
-            for item, used in zip(items, before, strict=False)
+        tables=tables,
+        pictures=[
+            Picture(" × ".join(each["of"].questions), *each["charts"])
+            for each in tables
+            if each["charts"]
         ],
-        amount_headings=amounts.HEADINGS,
+        amount_headings=AMOUNT_HEADINGS,
         words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].level if estimates.tables else 0.95,
         at_once=any(item.together for item in items),
@@ -76,7 +71,7 @@ def parts(estimates: Estimates) -> dict[str, Any]:
 def _of_strata(estimates: Estimates, left: int) -> Iterator[dict[str, Any]]:
     """The numbers of each stratum; none once the page is full."""
     for stratum in estimates.strata:
-        items = list(shown_of(estimates, stratum))
+        items = list(stratum.displayed(estimates.plan))
         left -= sum(map(_weight, items))
         tables = [_table(item, _MOST_CHARTED) | _amounts(item, stratum) for item in items]
         yield {"of": stratum, "tables": tables if left >= 0 else []}
@@ -114,11 +109,10 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
 
 def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, Any]:
     """Mean, total and quantiles if a table is of numbers, with a note."""
-    figures = amounts.amounts_of(item.names, estimates.amounts)
+    figures = estimates.amounts_of(item.names)
     if figures is None:
         return {"amounts": ()}
-    note = amounts.note(figures, changes(item.table))
-    return {"amounts": list(amounts.amount_rows(figures)), "amount_note": note}
+    return {"amounts": list(figures.lines), "amount_note": figures.note(item.table.weighted_to)}
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:
@@ -129,11 +123,11 @@ def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cel
 
 def _words(question: str, words: WordEstimates) -> dict[str, Any]:
     """The words that are present, the most frequent first."""
-    rows = present_rows(words)[:_MOST_LISTED]
+    rows = words.present_rows[:_MOST_LISTED]
     return {
         "question": question,
         "of": words,
-        "note": present_note(words, len(rows)),
+        "note": words.present_note,
         "lines": rows,
     }
 

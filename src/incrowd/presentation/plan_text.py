@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.schema import Domain, Part
 from incrowd.guarantees.parties import Service
+from incrowd.number_text import factor
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
-from incrowd.presentation.number_text import factor, noise
 from incrowd.presentation.sentences import (
     Organizations,
     TransportFacts,
@@ -19,6 +20,7 @@ from incrowd.presentation.sentences import (
     assumption_text,
     local_figures,
     mixed_twice,
+    promise_lines,
     recorded_sentence,
     without_shuffler,
 )
@@ -73,42 +75,6 @@ def sent(plan: Plan) -> Iterator[PlanRow]:
         yield f"{each}{', '.join(ids)}", *how
 
 
-def message_texts(plan: Plan) -> tuple[str, ...]:
-    """A line for each message; its questions come first if there are several messages."""
-    several = len(plan.messages) > 1
-    return tuple(
-        f"{', '.join(m.ids)}: {message_text(m)}" if several else message_text(m)
-        for m in plan.messages
-    )
-
-
-def message_text(message: Message) -> str:
-    """The noise and the copies of one message."""
-    times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
-    if message.cells:
-        bit = "pair of answers" if message.parities else "cell"
-        on_each = f"{noise(message.noise.q, 3)} on each {bit}{_reused(message)}"
-        if message.parities:
-            return f"{on_each}; each pair of which exactly one is given is a separate report"
-        return f"{on_each}; each cell that is set is a separate report"
-    fixed = [
-        f"{question.id} by {question.randomizer.kind}"
-        for question in message.questions
-        if question.randomizer
-    ]
-    if message.noise is None:
-        return f"{', '.join(fixed)}{times}"
-    others = f", but {', '.join(fixed)}" if fixed else ""
-    chance = f"{noise(message.noise.q)}{_reused(message)}"
-    return f"each bit was flipped with probability {chance}{others}{times}"
-
-
-def _reused(message: Message) -> str:
-    """Say so if the planner's flips are drawn once instead of in every round."""
-    once = any(question.asked_memoized for question in message.questions)
-    return ", drawn once and reused" if once else ""
-
-
 def _reports(message: Message) -> str:
     if message.cells:
         about, cells = f"{message.reports_each:,.1f}", message.record_bits
@@ -122,7 +88,7 @@ def _reports(message: Message) -> str:
 
 def _noise(message: Message) -> str:
     """The planner's noise, then that of the questions with a randomizer in the survey."""
-    texts = [] if message.noise is None else [message.noise.sentence + _reused(message)]
+    texts = [] if message.noise is None else [message.noise.sentence + message.reused]
     channels = message.channels
     for question in message.questions:
         if question.randomizer:
@@ -326,3 +292,42 @@ def _earlier(plan: Plan) -> str:
         for asked in plan.earlier
     )
     return f"Covered, together with this one: {'; '.join(rounds)}."
+
+
+# --- pages of notebooks -----------------------------------------------------------------------
+
+
+def survey_parts(survey: Survey) -> dict[str, Any]:
+    """The questions of a survey, its crowd, and the guarantee and tables it requests."""
+    privacy = survey.privacy
+    delta = f", delta {privacy.delta:g}" if privacy.delta else ""
+    wanted = list(map(str, survey.regressions))
+    facts = {
+        "Crowd": [_size(survey)],
+        "Wanted guarantee": [f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}"],
+        "Questions": [_question(survey, question) for question in survey.questions],
+        "Wanted tables": [" × ".join(ids) for ids in survey.wanted],
+        **({"Wanted regressions": wanted} if wanted else {}),
+    }
+    return {"title": survey.name, "facts": facts}
+
+
+def _question(survey: Survey, question: AnyQuestion) -> str:
+    words = wording(survey, question.id)
+    return f"{question.id}: {words}{' – ' if words else ''}{survey.answers_of(question.id)}"
+
+
+def plan_parts(plan: Plan) -> dict[str, Any]:
+    """The guarantee of a plan and its noise."""
+    facts = {
+        "Guarantee": promise_lines(plan.guarantee),
+        "Crowd": [_size(plan.survey)],
+        "Noise": plan.message_texts,
+        "Plan, SHA-256": [plan.digest],
+    }
+    return {"title": plan.survey.name, "facts": facts}
+
+
+def _size(survey: Survey) -> str:
+    each = " in each released stratum" if survey.open else ""
+    return f"{survey.crowd:,} people{each}, {survey.colluding:,} of whom may collude"

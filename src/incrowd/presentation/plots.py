@@ -8,9 +8,9 @@ import altair
 import numpy as np
 
 from incrowd.accountant.composition import PrivacyCurve
+from incrowd.estimation.displayed import with_cells
 from incrowd.estimation.tables import TableEstimate
 from incrowd.presentation.charts import WIDE, chart_spec, curve_parts, specification
-from incrowd.presentation.shown import alone
 
 POINTS = 120
 LEAST_DELTA = 1e-12  # where a curve ends: below it there is little but rounding
@@ -18,7 +18,7 @@ LEAST_DELTA = 1e-12  # where a curve ends: below it there is little but rounding
 
 def of_table(table: TableEstimate) -> altair.TopLevelMixin:
     """A point and an interval for each cell, as on the page of estimates."""
-    return altair.Chart.from_dict(chart_spec(alone(table), WIDE))
+    return altair.Chart.from_dict(chart_spec(with_cells(table), WIDE))
 
 
 def of_curve(curve: PrivacyCurve) -> altair.TopLevelMixin:

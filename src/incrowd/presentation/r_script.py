@@ -11,77 +11,40 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from incrowd.characters import cleaned
-from incrowd.presentation.figures import Figures, Sheet, Square, Value
+from incrowd.presentation.receipts import all_notes, promised
+from incrowd.views import Result, Sheet, Square, Value
 
 NAME = "incrowd"  # of the list that the script assigns
 WIDTH = 98
 _ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_USES = {
-    "estimates": """
-        t <- incrowd$sheets[[1]]                  # answers, estimate, standard_error, low, high
-        xtabs(estimate ~ ., t[setdiff(names(t), c("standard_error", "low", "high"))])
-        # The difference of the first two cells, with its standard error:
-        w <- c(1, -1, rep(0, nrow(t) - 2))
-        V <- incrowd$matrices[[1]]                # the covariance, cells in the order of the rows
-        c(difference = sum(w * t$estimate), error = sqrt(drop(t(w) %*% V %*% w)))
-        # Together with other surveys, with the package metafor:
-        # metafor::rma.mv(yi = c(t$estimate, others), V = metafor::bldiag(V, V_of_others))
-        """,
-    "regression": """
-        b <- setNames(incrowd$sheets$coefficients$estimate, incrowd$sheets$coefficients$term)
-        V <- incrowd$matrices$covariance
-        cbind(estimate = b, error = sqrt(diag(V)), z = b / sqrt(diag(V)))
-        # A Wald test that all coefficients but the intercept are zero:
-        k <- length(b) - 1
-        pchisq(drop(b[-1] %*% solve(V[-1, -1], b[-1])), k, lower.tail = FALSE)
-        # Together with other surveys, with the package mixmeta:
-        # mixmeta::mixmeta(rbind(b, b_other), list(V, V_other))
-        """,
-    "comparison": """
-        subset(incrowd$sheets$figures, kind == "difference")
-        # Together with other surveys, with the package metafor (log scale for odds ratios):
-        # metafor::rma(yi = estimates, sei = errors)
-        """,
-    "crosstab": """
-        t <- incrowd$sheets$crosstab
-        xtabs(count ~ t[[1]] + t[[2]], t)
-        """,
-    "correlations": """
-        R <- incrowd$matrices$correlations
-        eigen(R)$values                           # below 0: see the notes
-        """,
-    "postprocessed": """
-        incrowd$sheets[[1]]                       # biased: compare with the column unbiased
-        """,
-}
 
 
-def r_script(figures: Figures) -> str:
+def r_script(result: Result) -> str:
     """The text of an .R file that assigns the list `incrowd`.
 
     `incrowd$sheets` has a data frame for each table, with shares as proportions; `incrowd$matrices`
     the covariances. Rows and columns of a covariance are in the order of the rows of its table.
     """
-    uses = textwrap.dedent(_USES[figures.kind]).strip().splitlines()
-    if figures.kind == "estimates" and not figures.squares:
-        uses = [*uses[:2], "For covariances, write this file with: incrowd estimate -o FILE.R"]
-    sheets = _named([each.name for each in figures.sheets], map(_frame, figures.sheets))
-    matrices = _named([each.name for each in figures.squares], map(_matrix, figures.squares))
+    view, uses = result.view(), textwrap.dedent(result.in_r).strip().splitlines()
+    promise, notes = promised(result), all_notes(view)
+    every, squares = result.sheets(), result.squares()
+    sheets = _named([each.name for each in every], map(_frame, every))
+    matrices = _named([each.name for each in squares], map(_matrix, squares))
     lines = [
-        *_comment([figures.title]),
+        *_comment([view.title]),
         "#",
-        *_comment(figures.promise),
+        *_comment(promise),
         "#",
         "# How to use it (base R is enough):",
         '#   source("THIS_FILE.R")',
         *(f"#   {use}" for use in uses),
         "#",
-        *_comment(figures.notes),
+        *_comment(notes),
         "",
         f"{NAME} <- list(",
-        f"  title = {text(figures.title)},",
-        f"  guarantee = {vector(figures.promise)},",
-        f"  notes = {vector(figures.notes)},",
+        f"  title = {text(view.title)},",
+        f"  guarantee = {vector(promise)},",
+        f"  notes = {vector(notes)},",
         f"  sheets = {sheets},",
         f"  matrices = {matrices}",
         ")",

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from rich.cells import cell_len
 
-from incrowd.estimation.regression.results import Coefficient, Regression
+from incrowd.estimation.regression.results import Coefficient, Regression, odds_between
 from incrowd.estimation.regression.variables import SLOPE
-from incrowd.presentation import regressions, sentences
+from incrowd.number_text import times
+from incrowd.presentation import sentences
+from incrowd.presentation.pictures import Picture
 from incrowd.presentation.receipts import simulation_warning
-from incrowd.presentation.regressions import times
-from incrowd.presentation.shell import rendered
 from incrowd.survey import Survey
 from incrowd.survey.formulas import OTHERS
 
@@ -99,7 +99,7 @@ def forest_plot(model: Regression, width: int = 560, most_labels: int = 200) -> 
     headings = [_heading(model, group, plot // (LETTERS + 1)) for group in shown]  # in bold
     return drawn(
         "forest.json",
-        f"{regressions.title(model)}, drawn",
+        f"{model.title}, drawn",
         values=values,
         headings=f"{json.dumps(headings)}[datum.value]",
         labels=labels,
@@ -134,36 +134,35 @@ def _domain(ends: Sequence[float], log: bool) -> list[float]:
     return [min(low, 0.0) - room, max(high, 0.0) + room]
 
 
-def page(model: Regression) -> str:
-    """A self-contained page."""
-    return rendered("regression.html", title=model.plan.survey.name, **parts(model))
-
-
 def parts(model: Regression) -> dict[str, Any]:
     """What a template shows of a regression: the parts of the page, with the forest plot as <svg>
     elements."""
     drawn = model.estimable and not model.expected
     headings, rows = _figures(model)
-    first = list(regressions.first_lines(model))
+    first = list(model.first_lines())
     sizes = ((560, 200), (346, 130))  # as charts of tables: wide, narrow
+    what = f"{_odds_of(model)}{model.title}"
+    charts = [forest_plot(model, *size) for size in sizes] if drawn else []
     return dict(
+        title=model.plan.survey.name,
         model=model,
         sentences=sentences,
         simulated="" if model.seed is None else simulation_warning(model.seed),
         outcome=_outcome(model),
-        what=f"{_odds_of(model)}{regressions.title(model)}",
-        charts=[forest_plot(model, *size) for size in sizes] if drawn else [],
+        what=what,
+        charts=charts,
+        pictures=[Picture(what, *charts)] if charts else [],
         headings=headings,
         rows=rows,
         groups=groups(model),
         first=first,
         intercept="mean" if model.family == "linear" else "odds",
         notes=[
-            *(text for text in regressions.table_notes(model) if text not in first),
-            *regressions.people_notes(model, _names(model)),
+            *(text for text in model.table_notes() if text not in first),
+            *model.people_notes(_names(model)),
         ],
         reading=list(reading(model)) if drawn else [],
-        way=regressions.way(model),
+        way=model.way,
     )
 
 
@@ -181,8 +180,8 @@ def _odds_of(model: Regression) -> str:
 
 def _figures(model: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
     """Headings and rows; of odds first the ratios, which people read."""
-    names = regressions.headings(model)[1:]
-    lines = [[text.replace("-", "−") for text in row[1:]] for row in regressions.rows(model)]
+    names = model.headings()[1:]
+    lines = [[text.replace("-", "−") for text in row[1:]] for row in model.rows()]
     if model.family == "linear" or model.expected:
         return names, lines
     headings = ("odds ratio", "95% interval", "p", "log odds", "error")
@@ -222,7 +221,7 @@ def _ratio(model: Regression, place: int, who: str, against: str) -> str:
         "without it. An odds "
         f"ratio of {times(each.ratio)} at {who} means that these odds are "
         f"{times(each.ratio)} times those {against}; by the interval, "
-        f"{regressions.odds_between(each.low, each.high)} times. A ratio of 1 means no "
+        f"{odds_between(each.low, each.high)} times. A ratio of 1 means no "
         "difference."
     )
 

@@ -22,33 +22,10 @@ from incrowd.guarantees.parties import (
     coalitions,
     is_undone,
 )
+from incrowd.number_text import bound, chance, factor, written_out
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import Assumption, Mixing, Reduction
-from incrowd.presentation.number_text import bound, chance, factor, written_out
 from incrowd.views import with_and
-
-ROWS = (
-    "Each row of the answers was treated as one person. Anyone with several rows is less protected "
-    "than stated, and the intervals do not account for rows that belong to the same person."
-)
-IDS = (
-    "Each id in the answers was treated as one person: rows with the same id gave one set of "
-    "reports, and ids with conflicting rows gave none. The ids were never sent."
-)
-
-
-def persons_sentence(persons: str, rows_per_person: int) -> str:
-    """State what was treated as one person."""
-    if persons == "ids":
-        return IDS
-    if rows_per_person > 1:
-        return (
-            f"Up to {rows_per_person} rows of the answers may belong to one person: the promise "
-            "covers all of them together. The intervals do not account for rows that belong to the "
-            "same person."
-        )
-    return ROWS
-
 
 _REDUCED: dict[Reduction, str] = {
     "one-party": "one party both mixes and opens the reports",
@@ -70,6 +47,16 @@ _REDUCED: dict[Reduction, str] = {
         "made without a seed"
     ),
 }
+
+
+def promise_lines(guarantee: Guarantee) -> tuple[str, ...]:
+    """A guarantee with what it assumes: heading, sentence, symbols, and warnings."""
+    return (
+        guarantee_heading(guarantee),
+        guarantee_sentence(guarantee),
+        guarantee_symbols(guarantee),
+        *(f"Warning: {text}." for text in warnings(guarantee)),
+    )
 
 
 def guarantee_heading(guarantee: Guarantee) -> str:

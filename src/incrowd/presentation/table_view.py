@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from incrowd.estimation.displayed import MOST_LISTED, quality, with_cells
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.words import WordEstimates
-from incrowd.presentation.number_text import percent, places_of
-from incrowd.presentation.shown import MOST_LISTED, alone, present_note, present_rows, quality
-from incrowd.presentation.view import Numbers, View
+from incrowd.number_text import percent, places_of
+from incrowd.presentation.view import of_view
+from incrowd.views import Numbers, View
 
 
-def table_view(table: TableEstimate) -> View:
+def table_parts(table: TableEstimate) -> dict[str, Any]:
     """A row for each cell: the answers, the percentage, its error, and its interval.
 
     Of a table with very many cells, the largest are listed.
     """
-    item, names = alone(table), tuple(table.questions)
+    item, names = with_cells(table), tuple(table.questions)
     cells = sorted(item.cells, key=lambda cell: -cell.estimate)[:MOST_LISTED]
     listed = item.cells if len(cells) == len(item.cells) else tuple(cells)
     places = places_of(cell.standard_error for cell in listed)
@@ -28,12 +31,12 @@ def table_view(table: TableEstimate) -> View:
     notes = (*([left] if len(listed) < len(item.cells) else []), quality(table))
     numbers = Numbers(" × ".join(names), headings, lines)
     people = f"{table.people:,.0f} people; errors: {table.errors}"
-    return View(" × ".join(names), {}, lines=(people,), tables=(numbers,), notes=notes)
+    return of_view(View(" × ".join(names), tables=(numbers,), notes=notes), people)
 
 
-def words_view(words: WordEstimates) -> View:
+def words_parts(words: WordEstimates) -> dict[str, Any]:
     """A row for each word that is present: its percentage, its error, and its interval."""
-    rows = present_rows(words)
+    rows = words.present_rows
     places = places_of(row.standard_error for row in rows)
     lines = tuple(
         (row.word, *(percent(each, places) for each in row[1:3]), interval)
@@ -42,4 +45,4 @@ def words_view(words: WordEstimates) -> View:
     )
     headings = ("word", "% of people", "standard error", f"{words.level:.0%} interval")
     numbers = Numbers("words", headings, lines)
-    return View("words", {}, tables=(numbers,), notes=(present_note(words, len(rows)),))
+    return of_view(View("words", tables=(numbers,), notes=(words.present_note,)))

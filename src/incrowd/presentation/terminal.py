@@ -1,9 +1,10 @@
-"""Estimates for people at a terminal."""
+"""Results for people at a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -12,28 +13,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.estimation.results import Estimates
-from incrowd.estimation.words import WordEstimates
+from incrowd.estimation.amounts import HEADINGS
+from incrowd.estimation.displayed import Cell, Shown, quality, titled
+from incrowd.estimation.results import Estimates, Fact
+from incrowd.estimation.words import WordEstimates, WordRow
+from incrowd.number_text import digits, percent
+from incrowd.plans import Guarantee
 from incrowd.presentation import sentences
-from incrowd.presentation.amounts import HEADINGS, amount_rows, amounts_of, note
-from incrowd.presentation.number_text import digits, percent
-from incrowd.presentation.receipts import (
-    simulation_warning,
-)
-from incrowd.presentation.shown import (
-    Cell,
-    Fact,
-    Shown,
-    WordRow,
-    about,
-    changes,
-    present_note,
-    present_rows,
-    quality,
-    shown,
-    titled,
-)
-from incrowd.presentation.terminal_tables import LIGHT, table
+from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.terminal_tables import LIGHT, numbers_table, table
+from incrowd.views import Result, View
 
 BELOW_ZERO = "below 0"
 _MEASURING_WIDTH = 10_000
@@ -41,25 +30,59 @@ _UNBROKEN = 12
 MOST_LINES = 200
 
 
+class Printed(NamedTuple):
+    """Something to print. note: whether on standard error, beside the figures."""
+
+    text: RenderableType
+    note: bool = False
+
+
+def printed(result: Result) -> Iterator[Printed]:
+    """Yield a result as a terminal shows it."""
+    if result.layout in TERMINALS:
+        yield Printed(TERMINALS[result.layout](result))
+        return
+    if result.seed is not None:
+        yield Printed(Text(simulation_warning(result.seed), style="bold yellow"))
+    yield from of_view(result.view(), result.guarantee)
+
+
+def of_view(view: View, guarantee: Guarantee | None = None) -> Iterator[Printed]:
+    """Yield the parts of a view; notes are on standard error."""
+    yield from map(Printed, map(Text, view.legend))
+    if guarantee:
+        yield Printed(sentences.guarantee_sentence(guarantee), note=True)
+    yield from map(Printed, map(Text, view.lines))
+    for numbers in view.tables:
+        yield Printed(numbers_table(numbers))
+        yield from (Printed(text, note=True) for text in numbers.notes)
+    yield from (Printed(text, note=True) for text in view.notes)
+
+
 def terminal(estimates: Estimates) -> Group:
     """Everything a person needs to read the estimates: a header, then one table for each table.
 
     A two-way table is a grid if it fits the width of the console, else a list.
     """
-    tables = [part for item in shown(estimates) for part in _parts(item, estimates)]
+    displayed = estimates.displayed(estimates.plan)
+    tables = [part for item in displayed for part in _parts(item, estimates)]
     text_of = estimates.plan.survey.text_of
     lists = [_words(titled([text_of(id)], [id]), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
     return Group(*_header(estimates), *padded)
 
 
+TERMINALS: Mapping[str, Callable[[Any], RenderableType]] = {"estimates": terminal}
+
+
 def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
     """A table; for a question with numbers, also its mean, total and quantiles."""
     yield _fitting(item)
-    if figures := amounts_of(item.names, estimates.amounts):
+    if figures := estimates.amounts_of(item.names):
         name = titled(item.table.questions, item.names)
-        spread = _table(f"{name}: in numbers", note(figures, changes(item.table)), *HEADINGS)
-        for row in amount_rows(figures):
+        note = figures.note(item.table.weighted_to)
+        spread = _table(f"{name}: in numbers", note, *HEADINGS)
+        for row in figures.lines:
             spread.add_row(*map(Text, row))
         yield spread
 
@@ -76,7 +99,7 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_row(sentences.guarantee_heading(guarantee), sentence)
     facts.add_row("", Text(sentences.guarantee_symbols(guarantee), style="dim"))
     doubts = Fact("Warning", tuple(sentences.warnings(guarantee)), doubt=True)
-    for fact in (doubts, *about(estimates, "-o PAGE.html, .csv or .json")):
+    for fact in (doubts, *estimates.about("-o PAGE.html, .csv or .json")):
         for number, text in enumerate(fact.lines):
             style = "yellow" if fact.doubt else ""
             facts.add_row("" if number else fact.name, Text(text, style=style))
@@ -112,9 +135,9 @@ def _table(title: str, caption: str, *names: str) -> Table:
 
 def _words(title: str, words: WordEstimates) -> Table:
     """The words that are present, the most frequent first."""
-    rows = present_rows(words)
+    rows = words.present_rows
     others = f"{percent(words.others, 2)}, std. error {percent(words.others_error, 2)}"
-    caption = f"% of people; {present_note(words, len(rows))}; other words: {others}"
+    caption = f"% of people; {words.present_note}; other words: {others}"
     shown = _table(title, caption, "word", "estimate", "std. error", "95% interval")
     for row in rows:
         shown.add_row(Text(row.word), *_figures(row, 2))

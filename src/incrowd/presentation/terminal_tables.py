@@ -8,14 +8,14 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from incrowd import number_text
 from incrowd.errors import quantity
+from incrowd.number_text import bound, short_percent
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent
-from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way, error_ratio
-from incrowd.presentation.number_text import bound, short_percent
-from incrowd.presentation.view import Numbers
 from incrowd.survey import Survey
+from incrowd.views import Numbers
 
 # Questions, standard errors if answers are even and if they are uneven, detectable share, effective
 # samples if they are even and uneven.

@@ -7,21 +7,36 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from incrowd import number_text
 from incrowd.accountant.analyses import analysis
 from incrowd.errors import quantity
+from incrowd.estimation.receipts import receipt_sentences, unaccounted
+from incrowd.estimation.results import listed
 from incrowd.plans import Guarantee, Plan
-from incrowd.presentation import number_text
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.receipts import receipt_facts, receipt_sentences, unaccounted
 from incrowd.presentation.sentences import guarantee_sentence
-from incrowd.presentation.shown import listed
-from incrowd.presentation.view import View
-from incrowd.views import with_and
+from incrowd.views import View, with_and
 
 if TYPE_CHECKING:
     from incrowd.accountant.proved import Enclosure
-    from incrowd.estimation.results import Received
+    from incrowd.estimation.receipts import Received
     from incrowd.verification import Verification
+
+
+def facts(
+    plan: Plan,
+    verification: Verification,
+    received: Sequence[Received],
+    proof: Enclosure | str | None = None,
+) -> dict[str, Any]:
+    """A verification as JSON-ready data: the plan, the reports, and their receipts.
+
+    proof: the enclosure of the delta of what holds, or why there is none; None if nobody asked for
+    it.
+    """
+    receipts = {"receipts": [each.facts for each in received]} if received else {}
+    proved = {} if proof is None else {"proved": proof_facts(proof)}
+    return _verification_facts(plan, verification) | receipts | proved
 
 
 def view(
@@ -30,18 +45,11 @@ def view(
     received: Sequence[Received],
     proof: Enclosure | str | None = None,
 ) -> View:
-    """The view of a verification: the plan, the reports, and their receipts.
-
-    proof: the enclosure of the delta of what holds, or why there is none; None if nobody asked for
-    it.
-    """
-    receipts = {"receipts": list(map(receipt_facts, received))} if received else {}
-    facts = _verification_facts(plan, verification) | receipts
-    notes = tuple(_notes(plan, verification, received))
+    """The view of a verification. Arguments: as for `facts`."""
+    notes = [*_notes(plan, verification, received)]
     if proof is not None:
-        facts["proved"] = proof_facts(proof)
-        notes = (*notes, proof_sentence(proof, verification.guarantee))
-    return View("verification", facts, verification.seed, notes=notes)
+        notes.append(proof_sentence(proof, verification.guarantee))
+    return View("verification", notes=tuple(notes))
 
 
 def proof_facts(proof: Enclosure | str) -> dict[str, Any]:

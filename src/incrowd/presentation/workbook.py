@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.characters import visible
 from incrowd.errors import UsageError, needing
-from incrowd.presentation.figures import Figures, Sheet, Value
+from incrowd.presentation.receipts import all_notes, promised
+from incrowd.views import Result, Sheet, Value
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -30,7 +31,7 @@ _MOMENT = (2000, 1, 1, 0, 0, 0)  # of every file in the archive
 _CHANGED = re.compile(rb"<dcterms:(created|modified)[^>]*>[^<]*</dcterms:\1>")
 
 
-def workbook(figures: Figures) -> bytes:
+def workbook(result: Result) -> bytes:
     """The bytes of an .xlsx file. Figures are numbers; a missing one is an empty cell.
 
     Raises UsageError if openpyxl is not installed.
@@ -40,11 +41,12 @@ def workbook(figures: Figures) -> bytes:
     book = Workbook()
     about = book.active
     about.title = GUARANTEE
-    for row, text in enumerate((figures.title, *figures.promise, *figures.notes), 1):
+    view = result.view()
+    for row, text in enumerate((view.title, *promised(result), *all_notes(view)), 1):
         _write(about, row, 1, text)
         _wrap(about, row, bold=row == 1)
     about.column_dimensions["A"].width = 2 * WIDEST
-    sheets = list(_sheets(figures))
+    sheets = list(_sheets(result))
     names = sheet_names([sheet.name for sheet in sheets])
     for sheet, name in zip(sheets, names, strict=True):
         _fill(book.create_sheet(name), sheet)
@@ -53,10 +55,10 @@ def workbook(figures: Figures) -> bytes:
     return _reproducible(content.getvalue())
 
 
-def _sheets(figures: Figures) -> Iterator[Sheet]:
+def _sheets(result: Result) -> Iterator[Sheet]:
     """All sheets; a matrix has its labels in the first row and column."""
-    yield from figures.sheets
-    for square in figures.squares:
+    yield from result.sheets()
+    for square in result.squares():
         lines = zip(square.labels, square.values.tolist(), strict=True)
         yield Sheet(square.name, ("", *square.labels), tuple((name, *row) for name, row in lines))
 
@@ -93,8 +95,8 @@ def _fill(page: Worksheet, sheet: Sheet) -> None:
 
 
 def _write(page: Worksheet, row: int, column: int, value: Value) -> None:
-    """Write a number as a number, and text as text, whatever it begins with."""
-    if value is None or value == "":
+    """Write a number as a number, and text as text, whatever it begins with; nothing for nan."""
+    if value is None or value == "" or value != value:
         return
     cell: Any = page.cell(row, column)
     if isinstance(value, float) and not math.isfinite(value):

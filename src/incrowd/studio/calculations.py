@@ -20,7 +20,6 @@ from incrowd.estimation.estimate import count, estimate, to_count
 from incrowd.estimation.postprocess import postprocess
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
-from incrowd.presentation.write import Document, Result, document, postprocessed_document
 from incrowd.reports.consistency import check_possible
 from incrowd.reports.folder import load_reports
 from incrowd.reports.tally_files import ENDING as TALLY
@@ -123,14 +122,6 @@ def _value(value: Any) -> Any:
 def _check_certificate(text: str, path: Path) -> None:
     """Once for each plan. Raises PlanError."""
     check_certificate(Plan.loads(text), str(path))
-
-
-def document_of(result: Any, plan: Plan) -> Document:
-    """The forms of a result. plan: of the reports."""
-    if isinstance(result, tuple):
-        return postprocessed_document(result, plan.survey)
-    one: Result = result
-    return document(one)
 
 
 class Cache:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
 
-from incrowd.estimation.regression.results import Regression
-from incrowd.estimation.results import Estimates
-from incrowd.presentation.pictures import Picture, pictures
+from incrowd.presentation.write import has_content
 from incrowd.studio.language import Phrase, phrase
+from incrowd.views import Result
 
 FORMATS: Mapping[str, Phrase] = {
     "html": phrase("Page to hand over"),
@@ -31,27 +29,12 @@ _TYPES = {
 }
 
 
-def formats_of(result: Any) -> Mapping[str, Phrase]:
-    """The formats that a result has: a regression without coefficients has no table of them."""
-    if isinstance(result, Regression) and not result.estimable:
-        return {format: label for format, label in FORMATS.items() if format != "csv"}
-    return FORMATS
+def formats_of(result: Result) -> Mapping[str, Phrase]:
+    """The formats that a result has: without figures there is no list of them."""
+    return {format: label for format, label in FORMATS.items() if has_content(result, f".{format}")}
 
 
 def attachment(body: bytes, ending: str, name: str) -> Response:
     """A response that is saved as a file."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
     return Response(body, media_type=_TYPES[ending], headers=headers)
-
-
-def pictures_of(result: Any, parts: Mapping[str, Any]) -> tuple[Picture, ...]:
-    """The pictures of a result, in the order in which its template shows them.
-
-    parts: of the template; those of tables and regressions have their charts.
-    """
-    if isinstance(result, Estimates):
-        drawn = [table for table in parts["tables"] if table["charts"]]
-        return tuple(Picture(" × ".join(each["of"].questions), *each["charts"]) for each in drawn)
-    if isinstance(result, Regression):
-        return (Picture(parts["what"], *parts["charts"]),) if parts["charts"] else ()
-    return pictures(result)

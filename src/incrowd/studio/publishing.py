@@ -15,10 +15,10 @@ from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.protocol.bundle import least_reserve
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.number_text import bound
 from incrowd.plans import Plan
 from incrowd.plans.plan import is_promised
 from incrowd.plans.strata import strata
-from incrowd.presentation.number_text import bound
 from incrowd.presentation.sentences import against_sentence, promise_sentence
 from incrowd.studio.certifying import certified
 from incrowd.studio.evidence import (

@@ -36,7 +36,6 @@ from incrowd.files import PRIVATE_FOLDER, write_text
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
-from incrowd.presentation.shown import complete
 from incrowd.presentation.write import save_estimates
 from incrowd.reports.folder import stream_reports
 from incrowd.reports.locking import locked
@@ -193,7 +192,7 @@ def _summarize(
                 for cell in item.cells
             ],
         }
-        for item in complete(estimates)
+        for item in estimates.complete(estimates.plan)
     ]
     facts |= {
         "people": rehearsed.crowd.people,

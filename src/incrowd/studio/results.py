@@ -21,21 +21,18 @@ from starlette.routing import BaseRoute
 
 from incrowd.encoding.margins import load_margins
 from incrowd.errors import MISSING, IncrowdError, InWords, TableError, UsageError
-from incrowd.estimation.compare import TwoWay
-from incrowd.estimation.crosstab import Crosstab
 from incrowd.estimation.readings import check_tables
-from incrowd.estimation.regression.results import Regression
-from incrowd.estimation.results import Estimates
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
-from incrowd.presentation import sentences
+from incrowd.presentation import layouts, sentences
 from incrowd.presentation.pictures import Picture
-from incrowd.presentation.write import Document, content
+from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.write import content
 from incrowd.reports.folder import ENDING
 from incrowd.reports.tally_files import ENDING as TALLY
-from incrowd.studio.calculations import Cache, CalculationOrder, computed, document_of
+from incrowd.studio.calculations import Cache, CalculationOrder, computed
 from incrowd.studio.calls import Call, CallChoice, choice_of
-from incrowd.studio.exports import FORMATS, attachment, formats_of, pictures_of
+from incrowd.studio.exports import FORMATS, attachment, formats_of
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, chosen_file, language_of, lines, render, route
 from incrowd.studio.projects import Project
@@ -57,6 +54,7 @@ from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import Formula
 from incrowd.survey.merging import parsed_merges
 from incrowd.survey.words import in_language
+from incrowd.views import Result
 
 LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
 MOST_UPLOADED = 64 << 20  # bytes
@@ -96,10 +94,9 @@ class ResultFiles(NamedTuple):
 
 
 class ShownResult(NamedTuple):
-    """A result, how it is written, and its pictures. parts: of the template that shows it."""
+    """A result and its pictures. parts: of the template that shows it."""
 
-    result: Any
-    document: Document
+    result: Result
     template: str
     parts: dict[str, Any]
     pictures: tuple[Picture, ...]
@@ -239,26 +236,16 @@ def _outcome(
     return cache.computed(key, lambda: _drawn(plan, result, language))  # type: ignore[no-any-return]
 
 
-def _drawn(plan: Plan, result: Any, language: str) -> ShownResult:
+def _drawn(plan: Plan, result: Result, language: str) -> ShownResult:
     """A result on the page, in the wording of its language; its files are those of the command."""
-    from incrowd.presentation import page, regression_page  # drawing is slow to import
+    from incrowd.presentation.pictures import pictures  # drawing is slow to import
 
-    seen, shown = worded(plan, language), result
-    if isinstance(result, Estimates | Regression):
-        shown = replace(result, plan=worded(result.plan, language))
-    elif isinstance(result, TwoWay | Crosstab):
-        shown = replace(result, wording=seen.survey.legend(*result.questions))
-    if isinstance(shown, Estimates):
-        parts, template = page.parts(shown), "results_tables.html"
-    elif isinstance(shown, Regression):
-        parts, template = regression_page.parts(shown), "results_regression.html"
-    else:
-        parts, template = {"view": document_of(shown, seen).view}, "results_view.html"
-    guarantee = result[0].guarantee if isinstance(result, tuple) else result.guarantee
-    parts |= {"promise": guarantee, "simulated": _simulated(result), "survey": seen.survey}
-    return ShownResult(
-        result, document_of(result, plan), template, parts, pictures_of(shown, parts)
-    )
+    survey = worded(plan, language).survey
+    shown = result.worded(survey)
+    template, parts = f"results_{result.layout}.html", layouts.parts(shown)
+    parts |= {"promise": result.guarantee, "survey": survey}
+    parts["simulated"] = "" if result.seed is None else simulation_warning(result.seed)
+    return ShownResult(result, template, parts, tuple(parts.get("pictures") or pictures(shown)))
 
 
 def worded(plan: Plan, language: str) -> Plan:
@@ -279,13 +266,6 @@ def worded(plan: Plan, language: str) -> Plan:
         for each in survey.questions
     )
     return plan.model_copy(update={"survey": survey.model_copy(update={"questions": questions})})
-
-
-def _simulated(result: Any) -> str:
-    from incrowd.presentation.receipts import simulation_warning
-
-    seed = result[0].seed if isinstance(result, tuple) else result.seed
-    return "" if seed is None else simulation_warning(seed)
 
 
 # --- what can be chosen -----------------------------------------------------------------------
@@ -443,9 +423,9 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
         raise UsageError.of("format", ending or MISSING, f"use one of {', '.join(FORMATS)}")
     project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
     if ending not in formats_of(outcome.result):
-        allowed = f"use another format; there are no coefficients: {outcome.result.reason}"
+        allowed = f"use another format; there are no figures: {outcome.result.view().notes[0]}"
         raise UsageError.of("format", ending, allowed)
-    body = content(outcome.document, f".{ending.lower()}")
+    body = content(outcome.result, f".{ending.lower()}")
     return attachment(body, ending, f"{project.name}-{choice.view}.{ending}")
 
 

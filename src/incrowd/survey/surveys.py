@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import ValidationError, model_validator
 
@@ -24,6 +24,8 @@ SHOWN = 8  # questions, in one line
 
 class Survey(views.Notebook, WrittenSurvey):
     """A survey whose parts are consistent. For its fields see `WrittenSurvey`."""
+
+    layout: ClassVar[str] = "survey"
 
     @model_validator(mode="after")
     def _consistent(self) -> Survey:

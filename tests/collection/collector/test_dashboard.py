@@ -18,7 +18,7 @@ from incrowd.collection.settings import CollectorSettings, load_settings
 from incrowd.errors import UsageError
 from incrowd.estimation.estimate import estimate
 from incrowd.guarantees.certified import guarantee_for
-from incrowd.presentation.page import page
+from incrowd.presentation.layouts import page
 from tests.collection.collector.conftest import (
     INVITED,
     OPEN,

@@ -21,9 +21,9 @@ from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ProtocolError, ReportsError
+from incrowd.estimation.receipts import receipt_sentences
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.slots import tail
-from incrowd.presentation.receipts import receipt_sentences
 from tests.collection.collector.conftest import (
     INVITED,
     OPEN,

@@ -25,10 +25,10 @@ from incrowd.collection.protocol.mixing import AnyRelease
 from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ProtocolError
 from incrowd.estimation.estimate import count, estimate
+from incrowd.estimation.receipts import cheating_sentence
 from incrowd.plans.digests import read_json
 from incrowd.plans.strata import releases
-from incrowd.presentation.page import page
-from incrowd.presentation.receipts import cheating_sentence
+from incrowd.presentation.layouts import page
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence, guarantee_symbols
 from incrowd.reports.folder import stream_reports
 

@@ -20,7 +20,7 @@ from incrowd.collection.protocol.mixing import AnyRelease, Invitations, MixedRel
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
-from incrowd.estimation.results import Received
+from incrowd.estimation.receipts import Received
 from incrowd.files import write_bytes
 from incrowd.plans import Plan
 from incrowd.plans.claims import ClaimedRelease

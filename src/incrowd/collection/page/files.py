@@ -22,10 +22,10 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import IncrowdError, UsageError, unreadable
 from incrowd.files import replaced
 from incrowd.guarantees.collected import guarantee_of
+from incrowd.number_text import bound, factor
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
 from incrowd.plans.plan import check_promised
-from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.shell import rendered
 from incrowd.survey.words import checked_tag
 

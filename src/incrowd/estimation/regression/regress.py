@@ -22,6 +22,7 @@ from incrowd.estimation.readings import (
     readings,
     sources,
 )
+from incrowd.estimation.receipts import Received
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
 from incrowd.estimation.regression.evidence import StratumEvidence
 from incrowd.estimation.regression.fitting import (
@@ -39,7 +40,6 @@ from incrowd.estimation.regression.model import Levels, Model, ModelTerm, too_la
 from incrowd.estimation.regression.pairs import MessageRows, pairs_of_stratum
 from incrowd.estimation.regression.results import ModelFit, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
-from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.weighting.known_margins import GivenMargins, KnownMargin, known_margins
 from incrowd.estimation.weighting.weighting import TableChange, counted_for, weighted_levels

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy
 
 from incrowd import views
+from incrowd.errors import quantity
+from incrowd.estimation.ratios import Unbounded
 from incrowd.estimation.regression.model import Model
-from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.tables import FIGURES, HALF_WIDTH, LEVEL
+from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.methods import Family, Penalty, RegressionMethod
+from incrowd.number_text import times
 from incrowd.plans import Guarantee, Plan
+from incrowd.survey import Survey
+from incrowd.survey.question import MERGED
+from incrowd.views import Numbers, Sheet, Square, View, with_and
 
 MOST = 700.0  # of which e^x is still a number
 
@@ -43,6 +50,12 @@ class Coefficient:
     def bounded(self) -> bool:
         """Whether the interval has both ends."""
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def unbounded(self) -> Unbounded:
+        """The sides on which the interval has no end, in the words of comparisons."""
+        above, below = math.isinf(self.high), math.isinf(self.low)
+        return "everywhere" if above and below else "above" if above else "below" if below else "no"
 
 
 @dataclass(frozen=True)
@@ -106,7 +119,7 @@ class EvenForecast:
 
 
 @dataclass(frozen=True)
-class Regression(views.Notebook, views.Tabular):
+class Regression(views.Result):
     """A model that was fitted to reports, or a forecast of one.
 
     outcome: the variable that is explained; for a logistic model, the one whose log odds are.
@@ -192,6 +205,400 @@ class Regression(views.Notebook, views.Tabular):
             return ()
         ends = [(each.estimate, each.low, each.high) for each in self.coefficients]
         return tuple(Odds(*map(_exp, each)) for each in ends)
+
+    layout: ClassVar[str] = "regression"
+
+    @property
+    def in_r(self) -> str:
+        """Lines of R that test the coefficients, and combine them with those of other surveys."""
+        return """
+            b <- setNames(incrowd$sheets$coefficients$estimate, incrowd$sheets$coefficients$term)
+            V <- incrowd$matrices$covariance
+            cbind(estimate = b, error = sqrt(diag(V)), z = b / sqrt(diag(V)))
+            # A Wald test that all coefficients but the intercept are zero:
+            k <- length(b) - 1
+            pchisq(drop(b[-1] %*% solve(V[-1, -1], b[-1])), k, lower.tail = FALSE)
+            # Together with other surveys, with the package mixmeta:
+            # mixmeta::mixmeta(rbind(b, b_other), list(V, V_other))
+            """
+
+    def facts(self) -> dict[str, Any]:
+        """Return the coefficients with odds ratios, the covariance, and how they were estimated.
+
+        JSON has no infinity: it is null, and `unbounded` names the sides without a limit.
+        """
+        coefficients = [
+            asdict(each)
+            | {"unbounded": each.unbounded}
+            | ({} if each.bounded else {"standard_error": None})
+            for each in self.coefficients
+        ]
+        for each, odds in zip(coefficients, self.odds_ratios, strict=False):
+            each["odds_ratio"] = odds
+        names = ("method", "errors", "assumption", "left_out", "merged", "absent")
+        return {
+            "family": self.family,
+            "outcome": self.outcome,
+            "people": self.people,
+            "coefficients": coefficients,
+            "covariance": self.covariance,
+            "estimable": self.estimable,
+            "reason": self.reason,
+            "references": self.references,
+            **{name: getattr(self, name) for name in names},
+            "scores": dict(self.scores),
+            "slopes": {id: dict(scores) for id, scores in self.slopes},
+            "merged_answers": self._merged(),
+            "penalty": self.penalty,
+            "interval_method": self.interval_method,
+            "groups": self.groups,
+            "refusal": self.refusal,
+            "risk": self.risk,
+            "ways_out": self.ways_out,
+            "expected": self.expected,
+            **(self._expectation() if self.expected else {}),
+            "guarantee": self.guarantee,
+            **weights_facts(self.weighted_to, self.error_ratio),
+        }
+
+    def _expectation(self) -> dict[str, Any]:
+        """The assumptions, how often reports will not support the model, and what would work."""
+        return {
+            "shares": self.shares,
+            "refusal": self.refusal,
+            "ways_out": self.ways_out,
+            "if_even": self.even,
+            "enough": self.enough,
+        }
+
+    def expected_facts(self) -> dict[str, Any]:
+        """A plan's forecast of a regression as JSON-ready data: expected errors and assumptions."""
+        sizes = zip(self.coefficients, self.detectable(), strict=True)
+        every = self.facts()
+        names = ("outcome", "family", "people", "references", "method", "penalty", "estimable")
+        coefficients = [
+            {"term": each.term, "standard_error": each.standard_error}
+            | ({} if size is None else {"detectable": size})
+            for each, size in sizes
+        ]
+        reason = {} if self.estimable else {"reason": self.reason}
+        more = {"coefficients": coefficients} | self._expectation() | reason
+        return {name: every[name] for name in names} | more
+
+    def _merged(self) -> dict[str, dict[str, list[str]]]:
+        """The merged answers, by question and by the name they are merged under."""
+        ids = dict.fromkeys(id for term in self.terms for id, _ in term)
+        ids |= {self.outcome_level[0]: None}
+        merged = {id: self.plan.survey.question(id).merged for id in ids}
+        return {
+            id: {name: list(answers) for name, answers in each}
+            for id, each in merged.items()
+            if each
+        }
+
+    def long_table(self) -> Sheet:
+        """Return a row for each coefficient."""
+        names = ("term", *FIGURES, "p_value", "design_effect")
+        weighted = {"weighted_to": with_and(self.weighted_to)} if self.weighted_to else {}
+        records = [
+            {name: getattr(each, name) for name in names}
+            | ({} if each.bounded else {"standard_error": None})
+            | weighted
+            for each in self.coefficients
+        ]
+        return Sheet.of_records("coefficients", records)
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the coefficients, for a logistic model with odds ratios."""
+        if not self.estimable:
+            return ()
+        sheet = self.long_table()
+        if not self.odds_ratios:
+            return (sheet,)
+        pairs = zip(sheet.rows, self.odds_ratios, strict=True)
+        rows = tuple((*row, odds.ratio, odds.low, odds.high) for row, odds in pairs)
+        return (Sheet(sheet.name, (*sheet.headings, "odds_ratio", "odds_low", "odds_high"), rows),)
+
+    def squares(self) -> Sequence[Square]:
+        """Return the covariance of the coefficients."""
+        terms = tuple(each.term for each in self.coefficients)
+        return (Square("covariance", terms, self.covariance),) if self.estimable else ()
+
+    def worded(self, survey: Survey) -> Self:
+        """Return the same model with the wording of a survey."""
+        return replace(self, plan=self.plan.model_copy(update={"survey": survey}))
+
+    def view(self) -> View:
+        """Return the coefficients, if the model is estimable, and notes."""
+        numbers = Numbers(self.title, self.headings(), tuple(self.rows()), spaces=2)
+        above = [self.title] if self.expected and not self.estimable else []
+        legend = tuple(self.first_lines())
+        return View(
+            title=self.title,
+            legend=legend,
+            tables=(numbers,) if self.estimable else (),
+            notes=(*above, *(text for text in self.notes() if text not in legend)),
+        )
+
+    def often_refused(self) -> bool:
+        """Whether a forecast is first of all that reports will not support the model."""
+        return self.expected and (self.refusal or 0.0) > OFTEN
+
+    def first_lines(self) -> Iterator[str]:
+        """State above a forecast that reports will often not support the model."""
+        if self.often_refused():
+            yield from self._refusals()
+
+    @property
+    def title(self) -> str:
+        """The title of the table of coefficients."""
+        people = quantity(self.people, "people")
+        what = "log odds" if self.family == "logistic" else "linear model"
+        if self.expected:
+            return f"{what} of {self.outcome}: expected errors with {people}"
+        return f"{what} of {self.outcome}, {people}, 95% intervals"
+
+    @property
+    def way(self) -> str:
+        """The method of estimation, in words."""
+        return PENALTIES[self.penalty] if self.penalty else WAYS[self.method]
+
+    def headings(self) -> tuple[str, ...]:
+        """The headings of the table of coefficients."""
+        if self.expected:
+            return ("term", "error", f"detectable {EFFECT[self.family]}")
+        odds = ("odds ratio", "95% interval") if self.family == "logistic" else ()
+        return ("term", "estimate", "error", "95% interval", *odds, "p")
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row for each coefficient."""
+        if self.expected:
+            sizes = ("" if size is None else f"{size:.3g}" for size in self.detectable())
+            return [
+                (coefficient.term, f"{coefficient.standard_error:.3g}", size)
+                for coefficient, size in zip(self.coefficients, sizes, strict=True)
+            ]
+        odds: list[tuple[str, ...]] = [
+            (times(each.ratio), odds_between(each.low, each.high)) for each in self.odds_ratios
+        ]
+        return [
+            (
+                each.term,
+                _text(each.estimate),
+                _text(each.standard_error) if each.bounded else "",
+                _interval(each.low, each.high, -math.inf, _text),
+                *ratio,
+                p_text(each.p_value),
+            )
+            for each, ratio in zip(
+                self.coefficients, odds or [()] * len(self.coefficients), strict=True
+            )
+        ]
+
+    def detectable(self) -> list[float | None]:
+        """The smallest effect of each coefficient that is detected in half of all surveys.
+
+        An effect is an odds ratio or a difference of the outcome; it is detected if its 95%
+        interval excludes no effect. None for the intercept, which is compared with nothing.
+        """
+        errors = [each.standard_error for each in self.coefficients]
+        reached = [HALF_WIDTH * error for error in errors[1:]]
+        odds = self.family == "logistic"
+        return [None, *(math.exp(min(size, MOST)) if odds else size for size in reached)][
+            : len(errors)
+        ]
+
+    def notes(self) -> list[str]:
+        """The notes below the table at a terminal: comparisons first, the method last."""
+        if not self.estimable:
+            return self.table_notes()
+        method = [] if self.expected else [self.way]
+        compared = [f"compared with {', '.join(self.references)}"] if self.references else []
+        return [*compared, *self.table_notes(), *self.people_notes(), *method]
+
+    def table_notes(self) -> list[str]:
+        """The notes below a table that names the reference answers itself."""
+        if not self.estimable:
+            return [f"cannot be estimated: {self.reason}", *self._refusals(), *self._assumed()]
+        texts = [f"standard errors: {self.errors}", *filter(None, [self.assumption])]
+        if not self.expected:
+            texts.append(INTERVALS[self.interval_method])
+        if any(is_open(each.low, each.high) for each in self.coefficients) and not self.expected:
+            texts.append(OPEN)
+        if self.weighted_to:
+            texts.append(weights_words(self.weighted_to, self.error_ratio))
+        if self.expected:
+            refused = (self.refusal or 0.0) > SELDOM
+            of = "the surveys that support the model" if refused else "all surveys"
+            explained = (
+                f"detectable {EFFECT[self.family]}: detected in half of {of} (5% false alarms)"
+            )
+            return [*self._refusals(), *texts, *self._scores(), *self._assumed(), explained]
+        return [*self._instead(), *texts, *self._scores(), *self._left_out()]
+
+    def _instead(self) -> Iterator[str]:
+        """Explain a penalty that nobody requested, and list models that need none."""
+        if not (self.penalty and self.risk):
+            return
+        yield (
+            f"close to separation: few people {self.risk} are visible through the noise; judging "
+            f"by these reports, {_of_surveys(self.refusal or 0.0)} like this one would not support "
+            f"the model without a penalty, and in the others {CLOSER}, so these are the "
+            "coefficients of Firth's penalized likelihood"
+        )
+        if self.ways_out:
+            yield f"what works here without a penalty: {'; or '.join(self.ways_out)}"
+
+    def people_notes(self, names: Mapping[str, str] | None = None) -> Iterator[str]:
+        """List the people in each group, and how many would be as precise without noise.
+
+        names: those of groups to show, by the term.
+        """
+        if self.expected:
+            return
+        sizes = [
+            f"{(names or {}).get(each.term, each.term)} "
+            f"{max(each.people, 0):,.0f} ({each.effective:,.0f})"
+            for each in self.groups
+            if each.effective is not None
+        ]
+        effects = [
+            each.design_effect for each in self.coefficients if each.design_effect is not None
+        ]
+        if sizes:
+            people = "weighted number of people" if self.weighted_to else "people"
+            yield f"{people} (effective number): {', '.join(sizes)}"
+        if effects:
+            ends = dict.fromkeys(f"{end(effects):.3g}" for end in (min, max))
+            yield f"design effect of the coefficients: {' to '.join(ends)}"
+
+    def _refusals(self) -> Iterator[str]:
+        """State how often reports will not support the model, unless rare, and what would work."""
+        if not self.expected or self.refusal is None or self.refusal <= SELDOM:
+            return
+        why = f": too few people {self.risk} will be visible through the noise" if self.risk else ""
+        others = f"; in the others {CLOSER}" if self.risk else ""
+        chance = _of_surveys(self.refusal)
+        then = "" if self.penalty else "; Firth's penalized likelihood then takes its place"
+        yield f"reports will not support this model in {chance}{why}{others}{then}"
+        people = [f"{self.enough:,} people with this noise"] if self.enough else []
+        if ways := [*self.ways_out, *people]:
+            yield f"what would work: {'; or '.join(ways)}"
+
+    def _scores(self) -> Iterator[str]:
+        """List the scores of answers that are not numbers, and the answers that are merged."""
+        for id, scored in self.slopes:
+            each = ", ".join(f"{answer} = {score:g}" for answer, score in scored)
+            yield f"answers to {id} count as {each}; the slope is for an increase of one"
+        for id in dict.fromkeys(id for term in self.terms for id, _ in term):
+            for name, answers in self.plan.survey.question(id).merged:
+                if name != MERGED.join(answers):
+                    yield f"{id}={name} is {MERGED.join(answers)}"
+        if not self.scores:
+            return
+        each = ", ".join(f"{answer} = {score:g}" for answer, score in self.scores)
+        question = self.plan.survey.question(self.outcome_level[0])
+        scores = tuple(score for _, score in self.scores)
+        middles = question.of_numbers and not question.rounded and scores == question.values
+        how = ": the middle of each bin, the last assumed to be as wide as the one before"
+        yield f"answers to {question.id} count as {each}{how if middles else ''}"
+
+    def _left_out(self) -> Iterator[str]:
+        """Name the levels and people that the model leaves out, with the reasons."""
+        if self.absent:
+            levels = ", ".join(self.absent)
+            yield f"no coefficient for {levels}: no released stratum is known to have this answer"
+        reasons = {
+            "were released together with people who gave other answers": self.merged,
+            "did not answer": self.left_out - self.merged,
+        }
+        for why, share in reasons.items():
+            if share >= SEEN:
+                yield f"{share:.1%} of the people are left out: they {why}"
+
+    def _assumed(self) -> list[str]:
+        """State what the expected errors assume."""
+        if not self.expected:
+            return []
+        independent = "all questions are assumed to be independent"
+        stated = f"the shares of {', '.join(self.shares)} are as stated; " if self.shares else ""
+        if self.even is None:
+            return [f"{stated}{independent}"]
+        which = "other answers" if self.shares else "answers"
+        return [
+            f"{stated}{which} are assumed to be {LESS_FAVORABLE}; {independent}; state how common "
+            "answers are with shares",
+            _if_even(self.even),
+        ]
+
+
+WAYS = {
+    "table": "unbiased estimating equations, from the table of all questions",
+    "pairs": "unbiased estimating equations, from pairs of questions",
+    "likelihood": "maximum likelihood: consistent, not unbiased",
+}
+PENALTIES: dict[Penalty, str] = {
+    "firth": "Firth's penalized likelihood, from the table of all questions, with the intervals of "
+    "a score test",
+}
+OPEN = "where an interval has only one end, or none (anything), the reports give no other limit"
+EFFECT = {"logistic": "odds ratio", "linear": "difference"}
+CLOSER = "the estimated odds of these people are too close to even on average"
+SELDOM = 0.05  # share of surveys not supporting a model, up to which it is not mentioned
+OFTEN = 0.2  # share of surveys not supporting a model, above which that is said first
+SEEN = 0.0005  # the smallest share of people that rounds to a tenth of a percent
+LEAST_P = 0.0005  # rounds to 0.001
+LESS_FAVORABLE = (
+    "equally common or uneven (one yes in ten; otherwise each answer half as common as the one "
+    "before), whichever makes a figure less favorable"
+)
+INTERVALS = {
+    "wald": "95% intervals and p-values: Wald's test (normal, on the scale of the coefficients)",
+    "score": "95% intervals and p-values: score test",
+}
+
+
+def p_text(p: float | None) -> str:
+    """A p-value with three decimals, or "<0.001"; "" if there is none."""
+    if p is None:
+        return ""
+    return "<0.001" if p < LEAST_P else f"{p:.3f}"
+
+
+def _text(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def odds_between(low: float, high: float) -> str:
+    """An interval of odds ratios; its lower end may be 0 and its upper end infinite."""
+    return _interval(low, high, 0.0, times)
+
+
+def _interval(low: float, high: float, least: float, text: Callable[[float], str]) -> str:
+    """ "1.4 to 3.3"; "above 1.4", "below 3.3" or "anything" where an end is open."""
+    if high == math.inf:
+        return "anything" if low <= least else f"above {text(low)}"
+    return f"below {text(high)}" if low <= least else f"{text(low)} to {text(high)}"
+
+
+def is_open(low: float, high: float) -> bool:
+    """Whether the interval of a coefficient lacks an end."""
+    return math.isinf(low) or math.isinf(high)
+
+
+def _of_surveys(chance: float) -> str:
+    """How many surveys, in words; never all of them, as some others are described."""
+    return f"about {chance:.0%} of surveys" if chance < 0.995 else "nearly all surveys"
+
+
+def _if_even(even: EvenForecast) -> str:
+    """State the favorable case."""
+    error = even.largest_error
+    errors = "the model could not be estimated" if error is None else f"errors of up to {error:.3g}"
+    return (
+        f"if they were equally common: {errors}, and no support for the model in about "
+        f"{even.refusal:.0%} of surveys"
+    )
 
 
 def _exp(value: float) -> float:

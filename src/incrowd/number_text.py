@@ -88,6 +88,11 @@ def noise(q: float, significant: int = 4) -> str:
     return rounded_down(q, significant)
 
 
+def times(ratio: float) -> str:
+    """A number with three significant digits, or all digits before the decimal point."""
+    return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
+
+
 def finite(value: Any) -> Any:
     """Make a value JSON-ready: null for nan and infinity, and plain numbers instead of numpy's."""
     value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -1,0 +1,170 @@
+"""Tables and words prepared for display: their cells, the wording of the survey, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from incrowd.accountant.channels.base import rounded_up
+from incrowd.estimation.simultaneous import SimultaneousIntervals
+from incrowd.estimation.tables import SELECTED, TableEstimate, chosen_level
+from incrowd.estimation.weighting.margins import weights_words
+from incrowd.estimation.words import WordEstimates
+from incrowd.survey import Survey
+from incrowd.views import with_and
+
+JOINT = " | "  # between questions, and between answers
+MOST_LISTED = 100  # cells above which a table lists only those that rise above the noise
+
+
+class Cell(NamedTuple):
+    """One cell of a table: one answer to each question, and proportions of the people.
+
+    above_noise: for tables with very many cells, whether the hypothesis that nobody gave this
+    answer is rejected, with a 5% chance of any false rejection in the table; else None.
+    """
+
+    answer: tuple[str, ...]
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    above_noise: bool | None = None
+    truth: float | None = None
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether noise made the raw estimate negative."""
+        return self.estimate < 0
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The figures that are known."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+class Shown(NamedTuple):
+    """A table and its cells; the last question's answers change fastest.
+
+    note: what is left out, for questions with so many answers that only those that rise above the
+    noise are shown, the largest first. ids: the question ids, where the table has wordings in
+    their place. together: the method of intervals that hold for all cells at once; "" if each
+    interval is for its own cell.
+    """
+
+    table: TableEstimate
+    cells: tuple[Cell, ...]
+    note: str = ""
+    ids: tuple[str, ...] = ()
+    together: str = ""
+
+    @property
+    def certain(self) -> bool:
+        """Whether all figures are exact, so that there are no errors to show."""
+        return not self.table.standard_error.any()
+
+    @property
+    def intervals(self) -> str:
+        """Name the intervals: "95% interval", "95% interval, all cells at once (max-t)"."""
+        at_once = f", all cells at once ({self.together})" if self.together else ""
+        return f"{self.table.level:.0%} interval{at_once}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The short names of the questions: their ids."""
+        return self.ids or self.table.questions
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether the true shares are available too."""
+        return bool(self.cells) and self.cells[0].truth is not None
+
+
+CLEAR = "counted in the clear, without noise"
+
+
+def changes(estimate: TableEstimate | WordEstimates) -> dict[str, str]:
+    """The columns `weighted_to` and `shares_of` of files, where figures are weighted, are shares of
+    those who answered, or are shares of rounded amounts."""
+    weighted = {"weighted_to": with_and(estimate.weighted_to)} if estimate.weighted_to else {}
+    changed = estimate.answered or estimate.rounding
+    return weighted | ({"shares_of": estimate.whose + estimate.rounding} if changed else {})
+
+
+def quality(table: TableEstimate) -> str:
+    """State how precise a table is, and how far one person's false reports can shift it."""
+    points = rounded_up(100 * table.influence, 2, whole=True)
+    weighted = weights_words(table.weighted_to, table.error_ratio)
+    weights = f"{weighted}; " if weighted else ""
+    if not table.standard_error.any():
+        return weights.removesuffix("; ") or CLEAR
+    precise = f"as precise as asking {table.effective_sample_size:,.0f} people without privacy"
+    return (
+        f"{weights}{precise if table.noise_error.any() else CLEAR}; "
+        f"one person's false reports can shift a figure by at most {points} percentage points"
+    )
+
+
+def at_once(item: Shown, intervals: SimultaneousIntervals) -> Shown:
+    """Replace the intervals by simultaneous ones."""
+    ends = zip(item.cells, intervals.low.flat, intervals.high.flat, strict=True)
+    cells = tuple(cell._replace(low=float(low), high=float(high)) for cell, low, high in ends)
+    return item._replace(cells=cells, together=intervals.method)
+
+
+def as_read(item: Shown, survey: Survey) -> Shown:
+    """Replace the ids of questions and answers by the survey's wording."""
+    ids = item.table.questions
+    table = replace(
+        item.table,
+        questions=tuple(map(survey.text_of, ids)),
+        answers=tuple(
+            answer_labels(survey, *pair) for pair in zip(ids, item.table.answers, strict=True)
+        ),
+    )
+    cells = tuple(
+        cell._replace(answer=tuple(map(survey.label_of, ids, cell.answer))) for cell in item.cells
+    )
+    return item._replace(table=table, cells=cells, ids=() if table.questions == ids else ids)
+
+
+def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
+    """The wordings, followed by the ids in parentheses unless they are the same."""
+    text, names = " × ".join(questions), " × ".join(ids)
+    return text if text == names else f"{text} ({names})"
+
+
+def answer_labels(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
+    """The labels of answers to a question."""
+    return tuple(survey.label_of(id, answer) for answer in answers)
+
+
+def visible(item: Shown) -> Shown:
+    """The answers that rise above the noise, the largest first."""
+    chosen = sum(bool(cell.above_noise) for cell in item.cells)
+    level = chosen_level(item.table.level, chosen, len(item.cells))
+    wide = replace(item.table, level=level)
+    ends = zip(item.cells, wide.low.ravel().tolist(), wide.high.ravel().tolist(), strict=True)
+    above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
+    visible = sorted(above, key=lambda cell: -cell.estimate)
+    note = (
+        f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% chance of any "
+        f"false one among them){SELECTED if visible else ''}; .csv, .json and .parquet files have "
+        "the rest"
+    )
+    return Shown(item.table, tuple(visible), note)
+
+
+def with_cells(table: TableEstimate, truth: np.ndarray | None = None, long: bool = False) -> Shown:
+    """A table with all its cells. long: whether most of them show only noise."""
+    unknown = np.full(table.estimate.shape, None)
+    marks = table.above_noise() if long else unknown
+    true = unknown if truth is None else truth
+    columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
+    values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)
+    pairs = zip(product(*table.answers), values, strict=True)
+    return Shown(table, tuple(Cell(answer, *figures) for answer, figures in pairs))
