@@ -1,6 +1,7 @@
 """What docs/running.md and deploy/ say: settings, commands, units and images exist as told."""
 
 import importlib.metadata
+import inspect
 import json
 import re
 import shlex
@@ -18,6 +19,7 @@ from packaging.version import Version
 
 from incrowd.cli.app import app
 from incrowd.cli.later import Later
+from incrowd.collection import service as base
 from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector.dashboard import PATH
 from incrowd.collection.inviter import app as inviting
@@ -150,7 +152,8 @@ def served(*services):
     """The addresses that services have."""
     text = "".join(Path(service.__file__).read_text() for service in services)
     uploads = {mixing.UPLOAD} if mixing in services else set()
-    return uploads | set(re.findall(r'Route\("(/\w+)"', text))
+    own = set(re.findall(r'\.route\("(/\w+)"', text))
+    return uploads | own | set(re.findall(r'"(/\w+)": self\.', inspect.getsource(base)))
 
 
 def test_addresses_in_the_table_are_served():
