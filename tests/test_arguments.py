@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import incrowd
-from incrowd.arguments import checked
+from incrowd.arguments import checked, expanded
 from incrowd.errors import UsageError
 from incrowd.estimation.regression.regress import regress
 from incrowd.plans.sent import sent_by
@@ -142,9 +142,17 @@ def test_a_public_function_is_the_one_below_but_for_the_check():
     for name in incrowd.__all__:
         public = getattr(incrowd, name)
         if inspect.isfunction(public):
-            assert inspect.signature(public) == inspect.signature(public.__wrapped__)
+            assert inspect.signature(public) == expanded(public.__wrapped__)
             assert public.__doc__ == public.__wrapped__.__doc__
             assert pickle.loads(pickle.dumps(public)) is public
+
+
+@pytest.mark.parametrize("name", ["estimate", "compare", "regress"])
+def test_shared_options_are_shown_by_their_names(name):
+    shown = inspect.signature(getattr(incrowd, name)).parameters
+    assert {"merge", "margins", "noise_only", "accept_smaller_crowd", "received"} <= set(shown)
+    assert "options" not in shown and shown["noise_only"].default is False
+    assert "margins" not in inspect.signature(incrowd.correlate).parameters
 
 
 def test_what_is_no_argument_is_an_error_of_python_too():

@@ -90,6 +90,7 @@ _ALIASES = {
 
 # Tuples of pairs, such as (a part, how many of them), and of one kind.
 _PAIRS = re.compile(r"(?:tuple|Sequence)\[tuple\[(\w+), int\](?:, \.\.\.)?\]")
+_UNPACKED = re.compile(r"Unpack\[(\w+)\]")
 _TUPLES = re.compile(r"tuple\[(\w+), \.\.\.\]")
 Class = TypeVar("Class", bound=type)
 
@@ -128,7 +129,7 @@ def checked_class(cls: Class) -> Class:
 
 
 def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    expected = signature(function)
+    expected = expanded(function)
     kinds = _kinds(expected)
     by_place = _by_place(expected)
 
@@ -150,6 +151,7 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 raise ArgumentError.of(argument, shown(value), _works(allowed_kinds, value))
         return function(*given, **named)
 
+    public.__signature__ = expected  # type: ignore[attr-defined]
     return public
 
 
@@ -159,6 +161,29 @@ def _by_place(expected: Signature) -> tuple[str, ...]:
     parameters = expected.parameters.values()
     alone = all(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters)
     return tuple(expected.parameters) if alone else ()
+
+
+def expanded(function: Callable[..., Any]) -> Signature:
+    """Return the signature of a function, with a parameter for each option that it shares with
+    others: those of a class that it takes as `**options: Unpack[...]`."""
+    stated = signature(function)
+    parameters = [*stated.parameters.values()]
+    shared = parameters and _UNPACKED.fullmatch(str(parameters[-1].annotation))
+    if not shared:
+        return stated
+    options = function.__globals__[shared[1]].__annotations__.items()
+    return stated.replace(
+        parameters=[
+            *parameters[:-1],
+            *(_option(name, getattr(kind, "__forward_arg__", kind)) for name, kind in options),
+        ]
+    )
+
+
+def _option(name: str, kind: str) -> Parameter:
+    """A shared option; left out, it is what its type calls false."""
+    default = False if kind == "bool" else None if kind.endswith("None") else ()
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def _completed(new: Callable[..., Any]) -> Callable[..., Any]:

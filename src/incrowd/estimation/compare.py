@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from incrowd.errors import TableError, likely
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.delta_method import linear, named, product
 from incrowd.estimation.estimate import Reports, check_arrived, count
+from incrowd.estimation.options import WeightedOptions
 from incrowd.estimation.ratios import (
     DIFFERENCE,
     ODDS,
@@ -32,9 +33,8 @@ from incrowd.estimation.ratios import (
     precision_of,
 )
 from incrowd.estimation.readings import check_tables, table
-from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.weighting.known_margins import GivenMargins, known_margins
+from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.estimation.weighting.weighting import (
     TableChange,
@@ -59,7 +59,6 @@ from incrowd.estimation.wording import (
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.survey import NO_ANSWER, Survey
-from incrowd.survey.merging import Merge
 from incrowd.views import IntervalPlot, Numbers, Sheet, View
 
 A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then second group
@@ -222,12 +221,8 @@ def compare(
     second: str,
     *,
     reference: str | None = None,
-    merge: Merge | None = None,
-    margins: GivenMargins | None = None,
     of_those_who_answered: bool = True,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[WeightedOptions],
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
@@ -235,22 +230,12 @@ def compare(
     With of_those_who_answered=False, they describe all people: "no answer" is then a group of its
     own, and people who did not answer are among those who did not give each other answer.
     reference: the answer to `first` with which each of the others is compared, as in `regress`; by
-    default the first one. merge: answers that are treated as one, as for `estimate`. margins: what
-    is known about all people, as for `estimate`; the table is weighted to it. received: as for
-    `estimate`. Raises ReportsError as `estimate` does, TableError for questions or answers that the
-    plan does not have and for tables that cannot be weighted, UsageError for answers that cannot be
-    merged.
+    default the first one. options: `WeightedOptions`. Raises ReportsError as `estimate` does,
+    TableError for questions or answers that the plan does not have and for tables that cannot be
+    weighted, UsageError for answers that cannot be merged.
     """
     joint = joint_table(
-        plan,
-        reports,
-        (first, second),
-        merge=merge,
-        margins=margins,
-        of_those_who_answered=of_those_who_answered,
-        noise_only=noise_only,
-        accept_smaller_crowd=accept_smaller_crowd,
-        received=received,
+        plan, reports, (first, second), of_those_who_answered=of_those_who_answered, **options
     )
     result = two_way(joint.table, joint.guarantee, joint.seed, reference)
     return replace(
@@ -289,22 +274,19 @@ def joint_table(
     reports: Reports,
     questions: tuple[str, str],
     *,
-    merge: Merge | None = None,
-    margins: GivenMargins | None = None,
     of_those_who_answered: bool = True,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[WeightedOptions],
 ) -> Joint:
     """The table of two questions. Arguments and errors are those of `compare`."""
-    plan = with_merged(plan, merge)
+    plan = with_merged(plan, options.get("merge"))
+    noise_only, margins = options.get("noise_only", False), options.get("margins")
     ids = check_tables(plan, [questions])[0]
     change = None
     if margins is not None:
         change = TableChange(known_margins(plan.survey, margins), of_those_who_answered)
     weighting = (counted_for(plan, ids, change),) if change else ()
     counted = count(plan, reports, tables=list(filter(None, (ids, *weighting))), kind="pairs")
-    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
+    _, guarantee = check_arrived(plan, counted, options)
     changed = derived(plan, counted, ids, change) if change else None
     if changed:
         joint = changed.weighted

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
+from incrowd.estimation.options import ErrorOptions
 from incrowd.estimation.ratios import Comparison
 from incrowd.estimation.readings import check_tables, readings, table
-from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import (
     HALF_WIDTH,
     LEVEL,
@@ -40,7 +40,6 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER, Survey
-from incrowd.survey.merging import Merge
 from incrowd.survey.question import QuestionIds
 from incrowd.views import Sheet, View
 
@@ -103,11 +102,8 @@ def compare_shares(
     second: Mapping[str, str],
     *,
     positive: bool = False,
-    merge: Merge | None = None,
     of_those_who_answered: bool = True,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[ErrorOptions],
 ) -> ShareDifference:
     """The share of people who give some answers minus the share of those who give others.
 
@@ -117,11 +113,11 @@ def compare_shares(
     The questions of the two shares need not travel together. If they do not, the number of people
     who are in both shares is unknown, and the error is the largest possible one, unless
     positive=True states that people in one share are in the other at least as often as people in
-    general. merge, noise_only, received: as for `estimate`. Raises TableError for questions and
+    general. options: `ErrorOptions`. Raises TableError for questions and
     answers that the plan does not have, and for questions of one share that do not travel together;
     UsageError if a share names no answers; ReportsError as `estimate` does.
     """
-    plan = with_merged(plan, merge)
+    plan = with_merged(plan, options.get("merge"))
     for name, answers in (("first", first), ("second", second)):
         if not answers:
             raise UsageError.of(name, InWords("no answers"), "name a question and an answer")
@@ -130,8 +126,9 @@ def compare_shares(
         _check_answers(plan.survey, answers)
     joint = joint_table(plan, first, second)
     counted = count(plan, reports, tables=[joint] if joint else tables, kind="pairs")
-    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
+    _, guarantee = check_arrived(plan, counted, options)
     shares = estimated_shares(plan, counted, first, second, of_those_who_answered)
+    noise_only = options.get("noise_only", False)
     figure = shares_compared(plan, counted, shares, noise_only, positive)
     whose = None
     if any(share.selections[1:] for share in shares):

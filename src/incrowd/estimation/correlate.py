@@ -9,18 +9,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from incrowd import views
 from incrowd.errors import UsageError, likely, quantity
 from incrowd.estimation.estimate import Reports, check_arrived, count
+from incrowd.estimation.options import ErrorOptions
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import check_tables, table
-from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import FIGURES, LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.plan import with_merged
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.views import IntervalPlot, LabeledInterval, Line, Numbers, Sheet, Square, View
 
@@ -185,27 +186,26 @@ def correlate(
     questions: Sequence[str] | None = None,
     *,
     scores: Scores | None = None,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[ErrorOptions],
 ) -> Correlations:
     """The correlations of all pairs of some questions, each with its error and interval.
 
     questions: by default all yes/no questions, numbers and amounts, and those with scores. Yes
     counts as 1 and no as 0, a bin as its middle, an edge as itself. scores: for some questions the
     number of each answer except "no answer"; people who did not answer both questions of a pair are
-    left out of it. A pair that no message holds has no estimate. received: as for `estimate`.
+    left out of it. A pair that no message holds has no estimate. options: `ErrorOptions`.
 
     Raises UsageError for fewer than two questions, unknown ones, and those without numbers;
     TableError if no message holds any pair; ReportsError as `estimate` does.
     """
+    plan, noise_only = with_merged(plan, options.get("merge")), options.get("noise_only", False)
     numbers = _numbers(plan.survey, questions, scores or {})
     pairs = list(combinations(numbers, 2))
     closed = {pair: plan.survey.closed(pair) for pair in pairs}
     held = [p for p in pairs if any(message.holds(closed[p]) for message in plan.messages)]
     check_tables(plan, held or pairs[:1])
     counted = count(plan, reports, tables=held, kind="pairs")
-    arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
+    arrived, guarantee = check_arrived(plan, counted, options)
 
     def of(pair: tuple[str, str]) -> Correlation:
         if pair not in held:

@@ -6,23 +6,21 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from incrowd import views
 from incrowd.estimation.compare import conditional_share, joint_table
 from incrowd.estimation.estimate import Reports
+from incrowd.estimation.options import WeightedOptions
 from incrowd.estimation.ratios import Comparison, GroupPrecision, precision_of
-from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import FIGURES, TableEstimate
-from incrowd.estimation.weighting.known_margins import GivenMargins
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.estimation.wording import people_words, percent_lines, precision_tables
 from incrowd.number_text import percent, places_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey import Survey
-from incrowd.survey.merging import Merge
 from incrowd.views import IntervalPlot, Line, Numbers, Sheet, Value, View
 
 ANY = "any answer"
@@ -191,24 +189,12 @@ def crosstab(
     first: str,
     second: str,
     *,
-    merge: Merge | None = None,
-    margins: GivenMargins | None = None,
     of_those_who_answered: bool = True,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[WeightedOptions],
 ) -> Crosstab:
     """Cross the answers to two questions. Arguments and errors are those of `compare`."""
     joint = joint_table(
-        plan,
-        reports,
-        (first, second),
-        merge=merge,
-        margins=margins,
-        of_those_who_answered=of_those_who_answered,
-        noise_only=noise_only,
-        accept_smaller_crowd=accept_smaller_crowd,
-        received=received,
+        plan, reports, (first, second), of_those_who_answered=of_those_who_answered, **options
     )
     rows, columns = joint.table.answers
     cells = [((first, row), (second, column)) for row in rows for column in columns]

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
+from incrowd.estimation.options import ReportOptions, WeightedOptions
 from incrowd.estimation.readings import (
     ReportPlaces,
     check_tables,
@@ -20,7 +21,6 @@ from incrowd.estimation.readings import (
     sharpest,
     table,
 )
-from incrowd.estimation.receipts import Received
 from incrowd.estimation.results import Arrived, Estimates, NotMade, StratumEstimates
 from incrowd.estimation.simultaneous import (
     SimultaneousIntervals,
@@ -53,7 +53,6 @@ from incrowd.reports.spark import THIS_MACHINE, count_files, started
 from incrowd.reports.tally import COUNTS, Tally, TallyKind, with_tables
 from incrowd.reports.tally import count as tallied
 from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
-from incrowd.survey.merging import Merge
 from incrowd.survey.question import QuestionIds
 
 Reports = Collection | Iterable[Collection]
@@ -151,38 +150,30 @@ def estimate(
     reports: Reports | Tally,
     *,
     tables: Sequence[Sequence[str]] | None = None,
-    merge: Merge | None = None,
-    margins: GivenMargins | None = None,
     of_those_who_answered: bool = False,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
     candidates: Mapping[str, Sequence[str]] | None = None,
     simultaneous: SimultaneousMethod | None = None,
     covariance: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[WeightedOptions],
 ) -> Estimates:
     """Estimate tables from reports, or from their tally, without bias and with standard errors.
 
     tables: lists of ids; by default the one-way tables and those the survey requests (for a tally:
-    all that it counts). merge: for each question, groups of answers that are treated as one.
-    margins: what is known about all people: for each question (or several, such as "faculty | sex")
-    the share or number of people with each answer; all figures are weighted to these.
-    of_those_who_answered: leave out "no answer", so that shares refer to those who answered all
-    questions of a table. noise_only: errors of the noise alone, with the people fixed; otherwise of
-    noise and sampling. candidates: words to look for, for each text question. simultaneous:
-    intervals for all cells of a table at once. covariance: of all cells (None for wide questions,
-    and for overlapping options that come from cells). received: the receipts of reports that came
-    over a network; the guarantee and the influence of a malicious sender depend on them.
+    all that it counts). of_those_who_answered: leave out "no answer", so that shares refer to those
+    who answered all questions of a table. candidates: words to look for, for each text question.
+    simultaneous: intervals for all cells of a table at once. covariance: of all cells (None for
+    wide questions, and for overlapping options that come from cells). options: `WeightedOptions`.
 
     If questions are open, the tables describe all people of the released strata, the guarantee is
     that of the smallest stratum, and `strata` has the tables of each. `not_made` lists tables that
     cannot be weighted or restricted. Raises ReportsError for reports of another plan, and for too
     few reports; TableError and UsageError for impossible tables, margins, and merges.
     """
-    plan = with_merged(plan, merge)
+    plan = with_merged(plan, options.get("merge"))
+    noise_only, received = options.get("noise_only", False), options.get("received", ())
     check_method(simultaneous)
     _check_candidates(plan, candidates := candidates or {})
-    change = _change(plan, margins, of_those_who_answered)
+    change = _change(plan, options.get("margins"), of_those_who_answered)
     if isinstance(reports, Tally) and tables is None and change is None:
         tables = _held(plan, reports)
     wanted, counting, not_made = _changeable(plan, check_tables(plan, tables), change)
@@ -192,11 +183,11 @@ def estimate(
     else:
         kind: TallyKind = "pairs" if paired else "singles"
         reports = count(plan, reports, tables=counting, kind=kind)
-    arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
+    arrived, guarantee = check_arrived(plan, reports, options)
     places = places_of(plan, reports.releases)
     change = change and change._replace(noise_only=noise_only, places=places)
-    options = TableOptions(noise_only, places, candidates, simultaneous, covariance, change)
-    everybody = figures(plan, reports, wanted, options)
+    asked = TableOptions(noise_only, places, candidates, simultaneous, covariance, change)
+    everybody = figures(plan, reports, wanted, asked)
     everybody = everybody._replace(not_made=(*not_made, *everybody.not_made))
     _check_made(everybody.tables or everybody.words, everybody.not_made)
     return Estimates(
@@ -208,7 +199,7 @@ def estimate(
         persons=reports.persons,
         releases=reports.releases,
         received=tuple(received),
-        strata=tuple(_strata(plan, reports, wanted, options)),
+        strata=tuple(_strata(plan, reports, wanted, asked)),
     )
 
 
@@ -415,14 +406,11 @@ def _words(plan: Plan, counted: Tally, options: TableOptions, ids: QuestionIds) 
 
 
 def check_arrived(
-    plan: Plan,
-    counted: Tally,
-    accept_smaller_crowd: bool = False,
-    received: Iterable[Received] = (),
+    plan: Plan, counted: Tally, options: ReportOptions
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
     """The reports of each message, and the guarantee that holds for them.
 
-    received: the receipts. Raises ReportsError if a message is missing, or if a release has too few
+    Raises ReportsError if a message is missing, or if a release has too few
     people: each release was mixed separately.
     """
     people = people_of(plan, counted)
@@ -432,10 +420,10 @@ def check_arrived(
         if not counts.accepted:
             raise nothing_of(number)
         arrived.append(Arrived(counts.accepted, counts.rejected, counts.people(message)))
-    if people < plan.survey.crowd and not accept_smaller_crowd:
+    if people < plan.survey.crowd and not options.get("accept_smaller_crowd"):
         allowed = (
             f"the plan's guarantee relies on {plan.survey.crowd:,} people; collect more reports, "
             "or use accept_smaller_crowd=True to recompute a weaker guarantee"
         )
         raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)
-    return tuple(arrived), counted_guarantee(plan, counted, people, received)
+    return tuple(arrived), counted_guarantee(plan, counted, people, options.get("received", ()))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, product
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 import scipy
@@ -31,8 +31,8 @@ from incrowd.estimation.decoders import (
 from incrowd.estimation.displayed import JOINT, titled
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
+from incrowd.estimation.options import ReportOptions
 from incrowd.estimation.readings import MessageReading, check_tables, readings, table
-from incrowd.estimation.receipts import Received
 from incrowd.estimation.tables import TableEstimate
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.methods import POSTPROCESSING_METHODS, PostprocessingMethod
@@ -40,7 +40,6 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.tally import TallyKind
 from incrowd.survey import AnyQuestion, Survey
-from incrowd.survey.merging import Merge
 from incrowd.views import Numbers, Sheet, View
 
 TOLERANCE = 1e-3  # log-likelihood units: far below the 1.92 of a 95% likelihood interval
@@ -193,12 +192,10 @@ def postprocess(
     plan: Plan,
     reports: Reports,
     *,
-    tables: Sequence[Sequence[str]],
+    tables: Sequence[Sequence[str]] | None = None,
     method: PostprocessingMethod = "likelihood",
     bootstrap: int = 0,
-    merge: Merge | None = None,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[ReportOptions],
 ) -> Postprocessed:
     """Adjust the unbiased estimates of some tables by a named method. All methods are biased.
 
@@ -207,8 +204,9 @@ def postprocess(
     made equal). For tables that come from cells, the first two are the same: constrained least
     squares. A table that several messages hold is fitted to the one that measures it best.
     bootstrap: number of simulated collections from which the bias of the first two methods is
-    estimated; 0 for none. merge: answers that are treated as one, as for `estimate`; their adjusted
-    shares are added up. received: as for `estimate`. Raises UsageError for an unknown method or
+    estimated; 0 for none. tables: lists of ids; by default those the survey requests. options:
+    `ReportOptions`; shares of merged answers are added up. Raises UsageError for an unknown method,
+    or
     fewer than 2 simulated collections; TableError for tables whose answers overlap, or that are too
     large for a histogram of their bits; ReportsError as `estimate` does.
     """
@@ -217,8 +215,8 @@ def postprocess(
     if bootstrap == 1 or (bootstrap and method == "consistent"):
         allowed = "should be 0, or at least 2 with simplex or likelihood"
         raise UsageError.of("bootstrap", bootstrap, allowed)
-    plan = with_merged(plan, merge)
-    wanted = check_tables(plan, tables)
+    plan = with_merged(plan, options.get("merge"))
+    wanted = check_tables(plan, plan.survey.wanted if tables is None else tables)
     for ids in wanted:
         if clear := set(ids) - set(plan.survey.closed(ids)):
             allowed = "it is open, and known without noise; leave it out of post-processing"
@@ -228,7 +226,7 @@ def postprocess(
             raise TableError.of("table", ids[0], allowed)
     kind: TallyKind = "pairs" if method == "consistent" else "patterns"
     counted = count(plan, reports, tables=wanted, kind=kind)
-    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
+    _, guarantee = check_arrived(plan, counted, options)
     if method == "consistent":
         joint = [table(plan, counted, ids, covariance=True) for ids in wanted]
         return Postprocessed(plan, _consistent(joint), guarantee, counted.seed)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import compress, product
-from typing import NamedTuple, get_args
+from typing import NamedTuple, Unpack, get_args
 
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.estimate import Reports, check_arrived, count
+from incrowd.estimation.options import WeightedOptions
 from incrowd.estimation.pairwise_law import MOST_STATES
 from incrowd.estimation.readings import (
     MessageSource,
@@ -22,7 +23,6 @@ from incrowd.estimation.readings import (
     readings,
     sources,
 )
-from incrowd.estimation.receipts import Received
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
 from incrowd.estimation.regression.evidence import StratumEvidence
 from incrowd.estimation.regression.fitting import (
@@ -41,7 +41,7 @@ from incrowd.estimation.regression.pairs import MessageRows, pairs_of_stratum
 from incrowd.estimation.regression.results import ModelFit, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.estimation.weighting.known_margins import GivenMargins, KnownMargin, known_margins
+from incrowd.estimation.weighting.known_margins import KnownMargin, known_margins
 from incrowd.estimation.weighting.weighting import TableChange, counted_for, weighted_levels
 from incrowd.methods import Family, Penalty, RegressionMethod
 from incrowd.plans import Message, Outline, Plan
@@ -53,7 +53,6 @@ from incrowd.reports.consistency import smallest
 from incrowd.reports.moments import extract
 from incrowd.reports.tally import Tally
 from incrowd.survey.formulas import Formula
-from incrowd.survey.merging import Merge
 
 METHODS: tuple[RegressionMethod, ...] = get_args(RegressionMethod)
 CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
@@ -70,13 +69,9 @@ def regress(
     family: Family | None = None,
     scores: Sequence[float] | None = None,
     predictor_scores: Mapping[str, Sequence[float]] | None = None,
-    merge: Merge | None = None,
     penalty: Penalty | None = None,
     method: RegressionMethod | None = None,
-    margins: GivenMargins | None = None,
-    noise_only: bool = False,
-    accept_smaller_crowd: bool = False,
-    received: Sequence[Received] = (),
+    **options: Unpack[WeightedOptions],
 ) -> Regression:
     """Explain the answers to one question by those to others, without bias from the noise.
 
@@ -86,13 +81,13 @@ def regress(
     for a predictor, the answer with which the others are compared; by default its first. family:
     "logistic" (log odds of yes, or of the named answer) or "linear" (scores: the value of each
     answer, by default the middle of a bin). predictor_scores: for `score(a)`, the values of the
-    answers to a; by default the middle of a bin, or 1, 2, 3 and so on. merge: as for `estimate`.
+    answers to a; by default the middle of a bin, or 1, 2, 3 and so on.
     penalty: "firth" for Firth's penalized likelihood, which works under separation, with
     intervals of a score test. method: "table" (of outcome and predictors together), "pairs" (a
     linear model of any number of questions) or "likelihood" (logistic, one report per person, few
     questions: more precise, consistent, not unbiased); by default the table, or pairs if it is too
-    large. margins: as for `estimate`: the model describes people with these margins ("table").
-    received: as for `estimate`.
+    large. options: `WeightedOptions`; with margins, the model describes people who have them
+    ("table").
 
     If more than one in five such surveys would not support a logistic model, the maximum of its
     likelihood would be biased in the others; the result is then Firth's, with this chance
@@ -105,6 +100,8 @@ def regress(
     impossible models, TableError for questions that do not travel together or cannot be weighted,
     ReportsError as `estimate` does, and for a predictor with only one answer left.
     """
+    noise_only, margins = options.get("noise_only", False), options.get("margins")
+    merge = options.get("merge")
     formula = formula_of(
         plan.survey, outcome, on, reference, family, scores, predictor_scores, merge, penalty
     )
@@ -123,7 +120,7 @@ def regress(
         ids = ids[:2] if in_cell_pairs(plan, model) else ids[:1]  # any table has all cells counted
     joint = [counted_for(plan, ids, TableChange(stated, answered=False))] if stated else []
     counted = count(plan, parts, tables=[ids, *joint], kind="pairs")
-    arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
+    arrived, guarantee = check_arrived(plan, counted, options)
     model = of_the_released(plan, model, counted)
     if stated:
         fitted = _weighted_by_table(plan, model, counted, stated, noise_only)
