@@ -1,5 +1,8 @@
 """What works without the extras: every command says which one it needs, or needs none."""
 
+import subprocess
+import sys
+
 import pytest
 
 from incrowd.cli.later import COMMANDS, Later
@@ -16,6 +19,43 @@ from tests.oracles.installed import (
 
 NEEDED = {name: words for commands in NEEDING.values() for name, words in commands.items()}
 DEVELOPMENT = {"dev", "docs"}
+
+
+FEW_NEED = ("accountant.proved", "collection.mixer", "reports.spark", "studio")
+WITHOUT = """
+import sys
+sys.modules |= dict.fromkeys(sys.argv[1:])  # an import of these raises ModuleNotFoundError
+import pyarrow as pa
+import incrowd
+for name in incrowd.__all__:
+    getattr(incrowd, name)
+question = {"id": "smoker", "type": "yesno", "text": "Do you smoke?"}
+privacy = {"epsilon": 2.0, "delta": 1e-6}
+survey = incrowd.Survey.of(
+    {"name": "Smoking", "crowd": 1000, "privacy": privacy, "question": [question]}
+)
+plan = incrowd.plan(survey)
+answers = pa.table({"smoker": ["yes", "no"] * 500})
+reports = incrowd.randomize(plan, answers, simulation_seed=1)
+incrowd.verify(plan, reports)
+print(incrowd.estimate(plan, reports).people)
+"""
+
+
+def run_without(*parts):
+    names = [f"incrowd.{part}" for part in parts]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *names], capture_output=True, text=True, check=False
+    )
+    return done.stdout, done.stderr
+
+
+def test_the_core_works_without_the_parts_that_few_need():
+    assert run_without(*FEW_NEED) == ("1000\n", "")
+
+
+def test_a_part_that_the_core_needs_is_missed():
+    assert "incrowd.plans" in run_without("plans")[1]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The statistical methods and their names: a module of its own, since options need nothing else."""
+"""The statistical methods, by name, and where to compute: what options show without the library."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ Penalty = Literal["firth"]
 RegressionMethod = Literal["table", "pairs", "likelihood"]
 PostprocessingMethod = Literal["simplex", "likelihood", "consistent"]
 SimultaneousMethod = Literal["max-t", "bonferroni"]
+
+THIS_MACHINE = "local[*]"  # for Spark: all cores
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 PENALTIES: tuple[Penalty, ...] = get_args(Penalty)

@@ -14,7 +14,6 @@ from incrowd.cli.later import COMMANDS, Later
 from incrowd.collection.device.connection import Patience
 from incrowd.collection.device.crowd import AT_ONCE
 from incrowd.planner.solving import UNKNOWNS
-from incrowd.reports.spark import THIS_MACHINE
 from incrowd.survey import formulas, question
 
 COMMAND = """
@@ -97,7 +96,6 @@ def test_words_of_options_are_those_of_the_library():
         "UNKNOWNS": UNKNOWNS,
         "TABLE_SEPARATOR": question.TABLE_SEPARATOR,
         "BETWEEN": formulas.BETWEEN,
-        "THIS_MACHINE": THIS_MACHINE,
         "AT_ONCE": AT_ONCE,
         "PATIENCE": Patience.whole,
     }

@@ -34,10 +34,9 @@ from incrowd.cli.options import (
     keep,
     saved,
 )
-from incrowd.cli.words import THIS_MACHINE
 from incrowd.errors import UsageError, naming
 from incrowd.files import is_stream
-from incrowd.methods import POSTPROCESSING_METHODS, PostprocessingMethod
+from incrowd.methods import POSTPROCESSING_METHODS, THIS_MACHINE, PostprocessingMethod
 
 if TYPE_CHECKING:
     from incrowd.estimation.compare import TwoWay

@@ -12,8 +12,8 @@ import typer
 
 from incrowd.cli.console import print_json, progress, say
 from incrowd.cli.options import AsJson, EngineOption, Master
-from incrowd.cli.words import THIS_MACHINE
 from incrowd.errors import UsageError
+from incrowd.methods import THIS_MACHINE
 
 if TYPE_CHECKING:
     from incrowd.collection.collector.collections import OpeningEngine as OnEngine

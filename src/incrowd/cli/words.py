@@ -9,6 +9,5 @@ ANALYSES = ("shuffle", "seat", "blanket", "outlier", "local", "exact")
 UNKNOWNS = ("crowd", "epsilon", "delta")  # what a wanted error can be solved for
 TABLE_SEPARATOR = ","  # between the questions of a table
 BETWEEN = ":"  # predictors of an interaction
-THIS_MACHINE = "local[*]"  # for Spark: all cores
 AT_ONCE = 8  # devices of --each-row
 PATIENCE = 120.0  # seconds

@@ -44,12 +44,11 @@ from incrowd.estimation.words import WordEstimates, estimate_words
 from incrowd.guarantees.certified import analysis_of
 from incrowd.guarantees.collected import counted_guarantee
 from incrowd.kernels.threads import in_order
-from incrowd.methods import SimultaneousMethod
+from incrowd.methods import THIS_MACHINE, SimultaneousMethod
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import nothing_of, people_of, smallest
-from incrowd.reports.spark import THIS_MACHINE, count_files, started
 from incrowd.reports.tally import COUNTS, Tally, TallyKind, with_tables
 from incrowd.reports.tally import count as tallied
 from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
@@ -95,6 +94,8 @@ def count_on_spark(
     """
     analysis_of(plan)
     wanted = _counted_for(plan, tables)
+    from incrowd.reports.spark import count_files, started  # an extra
+
     with started(master) as session:
         return count_files(plan, session, paths, wanted, kind)
 

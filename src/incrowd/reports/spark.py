@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from incrowd.errors import InWords, ReportsError, UsageError, needing, quantity
+from incrowd.methods import THIS_MACHINE
 from incrowd.plans import Plan
 from incrowd.reports.acceptance import check_origin
 from incrowd.reports.collection import load_header, load_part, row_groups
@@ -37,7 +38,6 @@ RecordBatches = Iterator[pa.RecordBatch]
 
 TALLY = "tally"
 TASKS_EACH = 2  # per core; more tasks would cost more than repeating a lost one
-THIS_MACHINE = "local[*]"
 NAMED = re.compile(r"[\w.]+(Error|Exception): ")  # the end of a Python trace
 OURS = f"{ReportsError.__module__}.{ReportsError.__name__}: "
 
