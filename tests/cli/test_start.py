@@ -57,7 +57,10 @@ def test_help_names_every_command_and_loads_none():
 OF_ITS_HELP = {"pydantic", "rich.console"}
 NO_COMMAND = {
     "incrowd",
-    *(f"incrowd.{name}" for name in ("arguments", "characters", "errors", "files", "views")),
+    *(
+        f"incrowd.{name}"
+        for name in ("arguments", "characters", "errors", "files", "methods", "views")
+    ),
     *(f"incrowd.reports{name}" for name in ("", ".locking")),
     *(f"incrowd.encoding{name}" for name in ("", ".formats", ".formats.registry")),
 }
