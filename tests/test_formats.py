@@ -51,7 +51,7 @@ def test_the_page_lists_every_format_and_its_number():
 
 
 def test_the_client_has_the_same_formats():
-    sources = "\n".join(f.read_text() for f in (ROOT / "clients" / "js" / "src").glob("*.ts"))
+    sources = "\n".join(f.read_text() for f in (ROOT / "clients" / "js" / "src").rglob("*.ts"))
     named = {match[0] for match in NAME.finditer(sources)}
     assert {"incrowd plan 1", "incrowd bundle 1"} <= named <= LISTED
 

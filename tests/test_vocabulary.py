@@ -53,7 +53,7 @@ def in_python():
 
 
 def in_typescript():
-    text = "\n".join(file.read_text() for file in (ROOT / "clients" / "js" / "src").glob("*.ts"))
+    text = "\n".join(file.read_text() for file in (ROOT / "clients" / "js" / "src").rglob("*.ts"))
     return set(re.findall(r"\w+", text))
 
 

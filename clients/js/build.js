@@ -21,7 +21,8 @@ const namesIn = (folder, client = "incrowd.js") => ({
 })
 
 process.chdir(import.meta.dirname ?? dirname(new URL(import.meta.url).pathname))
-const sources = [...readdirSync("src").sort().map((name) => `src/${name}`), "package.json", "tsconfig.json"]
+const modules = readdirSync("src", { recursive: true }).filter((name) => name.endsWith(".ts"))
+const sources = [...modules.map((name) => `src/${name.replaceAll("\\", "/")}`).sort(), "package.json", "tsconfig.json"]
 const hash = createHash("sha256")
 for (const name of sources) hash.update(`${name}\n`).update(readFileSync(name)).update("\n")
 const digest = hash.digest("hex")

@@ -2,6 +2,6 @@
 import { readdirSync } from "node:fs"
 import { build } from "esbuild"
 
-const modules = readdirSync("src").filter((name) => name.endsWith(".ts"))
+const modules = readdirSync("src", { recursive: true }).filter((name) => name.endsWith(".ts"))
 const contents = modules.map((name) => `export * from "./src/${name.replace(/ts$/, "js")}"`).join("\n")
 await build({ stdin: { contents, resolveDir: "." }, bundle: true, format: "esm", outfile: "client.mjs" })

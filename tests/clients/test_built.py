@@ -22,12 +22,16 @@ NAMED = ("package.json", "tsconfig.json")
 STALE = "clients/js/dist is stale: run `npm run build` in clients/js"
 
 
+def modules_of_client():
+    return (CLIENT / "src").rglob("*.ts")
+
+
 def of_sources():
     """What build.js writes into the first line."""
-    sources = [*sorted((CLIENT / "src").iterdir()), *map(CLIENT.joinpath, NAMED)]
+    modules = sorted(file.relative_to(CLIENT).as_posix() for file in modules_of_client())
     found = hashlib.sha256()
-    for file in sources:
-        name = file.relative_to(CLIENT).as_posix()
+    for name in (*modules, *NAMED):
+        file = CLIENT / name
         found.update(f"{name}\n".encode() + file.read_bytes() + b"\n")
     return found.hexdigest()
 
@@ -80,7 +84,7 @@ def test_x_wing_and_blind_signatures_are_loaded_on_demand():
 def test_the_dependencies_have_exact_versions():
     package = json.loads((CLIENT / "package.json").read_text())
     assert list(package["dependencies"]) == ["@panva/hpke-noble", "hpke"]
-    sources = {file.name: file.read_text() for file in (CLIENT / "src").iterdir()}
+    sources = {file.name: file.read_text() for file in modules_of_client()}
     assert [name for name, text in sources.items() if "@panva" in text] == ["x-wing.ts"]
     named = package["dependencies"] | package["devDependencies"] | package["overrides"]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in named.values())

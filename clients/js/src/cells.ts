@@ -1,4 +1,5 @@
-import { allowsSeveral, answersOf, bitsOf, isMemoized, type Encoded, type Question } from "./questions.js"
+import type { Encoded } from "./encode.js"
+import { allowsSeveral, answersOf, bitsOf, isHashed, isMemoized, mostAnswers, typeOf, type Question } from "./questions.js"
 
 /** The answer without an option, for a question of which at most one option can be chosen. */
 export const NONE_CHOSEN = "none chosen"
@@ -9,8 +10,8 @@ const others = (questions: Question[]): Question[] => questions.filter((question
 
 /** The answers along a question's axis of cells, in the order of their numbers. */
 function cellAnswers(question: Question): string[] {
-  const one = question.type === "multi" && question.at_most === 1
-  return [...answersOf(question), ...(one ? [NONE_CHOSEN] : [])]
+  const mayChooseNone = typeOf(question).most && !allowsSeveral(question)
+  return [...answersOf(question), ...(mayChooseNone ? [NONE_CHOSEN] : [])]
 }
 
 /** The number of combinations of answers; 1 without questions. */
@@ -26,7 +27,7 @@ const hasAny = (questions: Question[]): boolean => questions.length > 1 && quest
 
 /** Whether some questions have cells that this client can send. */
 export const haveCells = (questions: Question[]): boolean =>
-  questions.every((question) => question.type !== "text" && !question.randomizer && !question.open) &&
+  questions.every((question) => !isHashed(question) && !question.randomizer && !question.open) &&
   questions.every((question) => isMemoized(question) === isMemoized(questions[0])) &&
   questions.filter(allowsSeveral).length < 2 &&
   combinations(questions) <= MOST_CELLS
@@ -51,7 +52,7 @@ export const cellCount = (questions: Question[], parities = false): number =>
 export const mostCells = (questions: Question[], parities = false): number =>
   parities
     ? questions.length ** 2 >> 2
-    : (questions.find(allowsSeveral)?.at_most ?? 1) + Number(hasAny(questions))
+    : Math.max(...questions.map(mostAnswers)) + Number(hasAny(questions))
 
 /** The numbers of the cells that a person is in; the answers to the last question change fastest. */
 export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Encoded>, parities = false): number[] {

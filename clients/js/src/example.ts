@@ -3,7 +3,7 @@ import { answersOfCell, cellsOf } from "./cells.js"
 import { encodeAll, type Answers } from "./encode.js"
 import { storedKey } from "./permanent.js"
 import { questionsOf, type Message } from "./plan.js"
-import { answersOf, bitsOf, cohortBits, type Question } from "./questions.js"
+import { answersOf, bitsOf, cohortBits, isHashed, type Question } from "./questions.js"
 import { systemWords } from "./random.js"
 import { reportsOf } from "./reports.js"
 
@@ -52,7 +52,7 @@ function ofReport(questions: Question[], report: Uint8Array): Statement[] {
 
 function labels(question: Question, bits: number[]): string[] {
   const set = (from: number): number[] => bits.flatMap((bit, i) => (bit && i >= from ? [i - from] : []))
-  if (question.type === "text") {
+  if (isHashed(question)) {
     const digits = cohortBits(question)
     const cohort = bits.slice(0, digits).reduceRight((number, bit) => 2 * number + bit, 0)
     return [`cohort ${cohort}`, ...set(digits).map((i) => `bit ${i}`)]

@@ -1,10 +1,10 @@
 import { concat, twoBytes, type Bytes } from "./bytes.js"
 import { cellCount, cellsOf, inParts } from "./cells.js"
-import { bitsFor, encodeAll, type Answers } from "./encode.js"
+import { bitsFor, encodeAll, type Answers, type Encoded } from "./encode.js"
 import { bernoulli, lanesOf } from "./flip.js"
 import { permanentBits, permanentFlips, permanentNoise, seriesOf } from "./permanent.js"
 import { plaintextBytes, questionsOf, reportBits, type Message, type Plan } from "./plan.js"
-import { isMemoized, type Encoded } from "./questions.js"
+import { cohortBits, isHashed, isMemoized } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
 import { respond } from "./respond.js"
 import type { Pools } from "./slots.js"
@@ -47,7 +47,7 @@ export async function reportsOf(
   const questions = questionsOf(plan, message)
   if (message.cells) return reportsOfCells(plan, message, encoded, draw, key, slots)
   const copies = Array.from({ length: message.copies })
-  if (questions.every(({ type }) => type !== "text")) {
+  if (!questions.some(isHashed)) {
     const row = await record(plan, message, encoded, draw, key)
     return respond(copies.map(() => row), message, questions, draw).map(packed)
   }
@@ -69,7 +69,7 @@ async function record(
 ): Promise<boolean[]> {
   const questions = questionsOf(plan, message)
   const cohorts = questions.map((question) =>
-    question.type === "text" ? uniformBelow(question.cohorts, 1, draw)[0] : 0,
+    isHashed(question) ? uniformBelow(2 ** cohortBits(question), 1, draw)[0] : 0,
   )
   const parts = questions.map(async (question, i) => {
     const bits = await bitsFor(question, encoded.get(question.id)!, cohorts[i])

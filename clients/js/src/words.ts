@@ -1,5 +1,4 @@
 import { concat, sha256, utf8, type Bytes } from "./bytes.js"
-import type { Text } from "./questions.js"
 
 const DOMAIN = utf8("incrowd word 1")
 
@@ -14,7 +13,7 @@ export function eightBytes(number: number): Bytes {
 export const framed = (...parts: Bytes[]): Bytes => concat(...parts.flatMap((part) => [eightBytes(part.length), part]))
 
 /** The bit of each block that a normalized word sets in a cohort. A block is a power of two up to 1,024. */
-export const placesOfWord = (question: Text, cohort: number, word: string): Promise<number[]> =>
+export const placesOfWord = (question: { id: string; hashes: number; block: number }, cohort: number, word: string): Promise<number[]> =>
   Promise.all(
     Array.from({ length: question.hashes }, async (_, block) => {
       const text = framed(DOMAIN, utf8(question.id), eightBytes(cohort), eightBytes(block), utf8(word))

@@ -55,13 +55,18 @@ def sending_in_node(
     each person. progress: called with 1 after each upload. Uploads without an outcome count as
     refused.
     """
+
+    def client_answers(row: Mapping[str, Any]) -> dict[str, Any]:
+        texts = ((each, row.get(each.id)) for each in bundle.plan.survey.questions)
+        return {q.id: None if text is None else q.client_answer(str(text)) for q, text in texts}
+
     rows = zip(answers, codes, strata, strict=True)
     people = [
-        {"answers": dict(row), "code": code.decode(), "stratum": bundle.strata[stratum]}
+        {"answers": client_answers(row), "code": code.decode(), "stratum": bundle.strata[stratum]}
         for row, code, stratum in rows
     ]
     link = str(Link(bundle.link_address, bundle.digest))
-    given = json.dumps({"link": link, "people": people, "atOnce": AT_ONCE}, default=str)
+    given = json.dumps({"link": link, "people": people, "atOnce": AT_ONCE})
     outcomes, begun, ended = Counter[str](), time.monotonic(), [0.0]
     pipe = subprocess.PIPE
     with (

@@ -67,6 +67,23 @@ class Merged(NamedTuple):
     answers: tuple[str, ...]
 
 
+class PageField(NamedTuple):
+    """The field of a question on the survey page.
+
+    control: what people answer with, one of those in `collection/page/static/controls.js`: "one"
+    or "several" of `answers`, a number that counts as its "range" or as one of the two "edges"
+    around it, or a "word". answers: in the order in which people read them; empty for the options
+    that the survey lists. most: how many can be chosen. hint: what all questions of the type say
+    below their texts, by language.
+    """
+
+    control: str
+    answers: tuple[str, ...] = ()
+    edges: tuple[float, ...] = ()
+    most: int = 1
+    hint: Mapping[str, str] = {}
+
+
 class AnyQuestion(Frozen):
     """The properties that all questions have. Each type is a class in a separate module.
 
@@ -241,6 +258,15 @@ class AnyQuestion(Frozen):
     def read(self, column: AnswerColumn[Read]) -> Read:
         """The answers in a column of a file."""
         return column.one_of(self.choices)
+
+    @property
+    def page_field(self) -> PageField:
+        """The field on the survey page."""
+        return PageField("one", self.choices)
+
+    def client_answer(self, text: str) -> object:
+        """The answer that the client in TypeScript takes for an answer in a file."""
+        return text
 
     @model_validator(mode="after")
     def _open_fits(self) -> Self:

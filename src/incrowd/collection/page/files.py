@@ -27,6 +27,7 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
 from incrowd.plans.plan import check_promised
 from incrowd.presentation.shell import rendered
+from incrowd.survey.question import PageField
 from incrowd.survey.words import checked_tag
 
 _HERE = files(__package__)
@@ -167,7 +168,7 @@ HOSTS = ("_headers", "nginx.conf", "Caddyfile")
 
 
 def _config(content: PageContent) -> dict[str, Any]:
-    """Return the configuration of the page: services, digests, and the figures of the promise."""
+    """Return the configuration of the page: services, digests, promised figures, and fields."""
     plan, promise = content.plan, content.guarantee
     repeated = promise.reduced_by == ("permanent-responses",)
     mixed = analysis(promise.analysis).shuffled
@@ -185,7 +186,14 @@ def _config(content: PageContent) -> dict[str, Any]:
         "digest": content.digest,
         "plan": plan.digest,
         "promise": figures,
+        "fields": {each.id: _field(each.page_field) for each in plan.survey.questions},
     }
+
+
+def _field(field: PageField) -> dict[str, Any]:
+    """Return what differs from a field without answers, edges and a hint."""
+    empty = PageField("")._asdict()
+    return {key: value for key, value in field._asdict().items() if value != empty[key]}
 
 
 def _data(content: Any) -> Markup:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnswerColumn, Read, listed
+from incrowd.survey.question import AnswerColumn, PageField, Read, listed
 from incrowd.survey.toml import Mistake
 from incrowd.survey.types.number import WithEdges
 
@@ -73,3 +73,8 @@ class Amount(WithEdges):
     def read(self, column: AnswerColumn[Read]) -> Read:
         """The edges around a number."""
         return column.between(self.edges, self.bits < len(self.answers))
+
+    @property
+    def page_field(self) -> PageField:
+        """A number that counts as an edge."""
+        return PageField("edges", edges=self.edges)

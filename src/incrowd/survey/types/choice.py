@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion
+from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion, PageField
 
 
 class WithOptions(AnyQuestion):
@@ -36,6 +36,11 @@ class WithOptions(AnyQuestion):
     def wide(self) -> bool:
         """Whether there are more than 1,000 options. Never if it is open."""
         return not self.open and len(self.options) > MOST_TOGETHER
+
+    @property
+    def page_field(self) -> PageField:
+        """One of the options."""
+        return PageField("one")
 
 
 class Choice(WithOptions):

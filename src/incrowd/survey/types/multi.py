@@ -16,6 +16,7 @@ from incrowd.survey.question import (
     SEPARATOR,
     SHOWN,
     AnswerColumn,
+    PageField,
     Read,
     listed,
 )
@@ -88,3 +89,12 @@ class Multi(WithOptions):
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Some options."""
         return column.some_of(self.options, self.at_most)
+
+    @property
+    def page_field(self) -> PageField:
+        """Some of the options."""
+        return PageField("several", most=self.at_most)
+
+    def client_answer(self, text: str) -> list[str]:
+        """The chosen options."""
+        return [] if text == NONE else text.split(SEPARATOR)

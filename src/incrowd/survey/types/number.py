@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeGuard
 
 from pydantic import Field, field_validator
 
-from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
+from incrowd.survey.question import AnyQuestion, AnswerColumn, PageField, Read, listed
 from incrowd.survey.toml import Real
 
 
@@ -26,6 +26,10 @@ class WithEdges(AnyQuestion):
         if any(b <= a for a, b in pairwise(edges)):
             raise ValueError("should rise from each edge to the next, as in [0, 1, 3]")
         return edges
+
+    def client_answer(self, text: str) -> float:
+        """The number."""
+        return float(text)
 
 
 def takes_numbers(question: AnyQuestion) -> TypeGuard[WithEdges]:
@@ -61,3 +65,8 @@ class Number(WithEdges):
     def read(self, column: AnswerColumn[Read]) -> Read:
         """The bin of a number."""
         return column.bins(self.edges)
+
+    @property
+    def page_field(self) -> PageField:
+        """A number that counts as its range."""
+        return PageField("range", edges=self.edges)

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
+from incrowd.survey.question import AnyQuestion, AnswerColumn, PageField, Read
 from incrowd.survey.toml import Mistake
 
 
@@ -106,6 +106,11 @@ class Text(AnyQuestion):
     def read(self, column: AnswerColumn[Read]) -> Read:
         """A word."""
         return column.words()
+
+    @property
+    def page_field(self) -> PageField:
+        """A word."""
+        return PageField("word")
 
 
 def takes_words(question: AnyQuestion) -> TypeGuard[Text]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
+from incrowd.survey.question import AnyQuestion, AnswerColumn, PageField, Read
 
 RARE = 0.1  # of all people say yes, if answers are uneven
 
@@ -43,3 +43,8 @@ class YesNo(AnyQuestion):
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Yes or no."""
         return column.yes_or_no(self.optional)
+
+    @property
+    def page_field(self) -> PageField:
+        """Yes comes first."""
+        return PageField("one", ("yes", "no"))

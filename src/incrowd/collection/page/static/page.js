@@ -1,5 +1,6 @@
+import { Wrong } from "./controls.js"
 import { el, phrase, show } from "./dom.js"
-import { fieldOf, Wrong } from "./fields.js"
+import { fieldOf } from "./fields.js"
 import * as sdk from "./incrowd-sdk.js"
 import { arrive } from "./arriving.js"
 import { Outbox } from "./outbox.js"
@@ -66,7 +67,7 @@ function wantedLanguages() {
 function settle(language) {
   const bundle = arrived?.survey.bundle
   const wording = bundle ? { ...bundle.wording, survey: bundle.plan.survey.language ?? "en" } : null
-  words = new Words(language, tables, wording)
+  words = new Words(language, tables, wording, config.fields)
   document.documentElement.lang = language
   document.title = bundle?.wording.title ?? document.title
   main.replaceChildren(...(trouble ? failed() : page(arrived)))

@@ -1,5 +1,5 @@
+import { said, stated } from "./controls.js"
 import { el, phrase } from "./dom.js"
-import { shownAs } from "./fields.js"
 import { pieces } from "./pieces.js"
 
 /** A person's answers next to an example of what could be sent. mixed: whether pieces are mixed with those of others. */
@@ -10,28 +10,17 @@ export function review({ bundle: { plan } }, answers, example, mixed, words) {
       "tr",
       {},
       phrase("th", words.question(question), { scope: "row" }),
-      el("td", { "data-head": words.say("your_answer") }, answered(question, answers[question.id], words)),
+      el("td", { "data-head": words.say("your_answer") }, said(question, answers[question.id], words)),
       el("td", { "data-head": words.say("example") }, couldBeSent(plan, question, { answer: answers[question.id], example, mixed }, words)),
     ),
   )
   return el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows))
 }
 
-const listed = (question, answers, words) =>
-  answers.flatMap((answer, i) => [i ? "; " : "", phrase("span", words.answer(question, answer))])
-
-function answered(question, answer, words) {
-  if (answer === null) return listed(question, ["no answer"], words)
-  if (typeof answer === "boolean") return listed(question, [answer ? "yes" : "no"], words)
-  if (typeof answer === "number") return `${words.number(answer)} (${shownAs(question, answer, words)})`
-  if (Array.isArray(answer)) return answer.length ? listed(question, answer, words) : words.say("none")
-  return question.type === "text" ? answer : listed(question, [answer], words)
-}
-
 /** The example for a question. A message of cells is shown at the first of its questions. */
 function couldBeSent(plan, question, { answer, example, mixed }, words) {
   const holding = plan.messages.flatMap((message, at) => (message.questions.includes(question.id) ? [{ message, reports: example[at] }] : []))
-  if (!holding.length) return answered(question, answer, words) // open
+  if (!holding.length) return said(question, answer, words) // open
   const joint = holding.find(({ message }) => !message.cells)
   const cells = holding.filter(({ message }) => message.cells)
   return [
@@ -44,19 +33,11 @@ function couldBeSent(plan, question, { answer, example, mixed }, words) {
 
 function inReport(question, { message: { copies }, reports: [first] }, words) {
   const { answers } = first.find((one) => one.question === question.id)
-  return [ticked(question, answers, words), copies > 1 ? ` ${words.say("more_copies", { rest: copies - 1 })}` : ""]
+  return [stated(question, answers, words), copies > 1 ? ` ${words.say("more_copies", { rest: copies - 1 })}` : ""]
 }
 
 /** A reference to the question at which the pieces of a message are shown. */
 function beside(plan, { questions }, words) {
   const first = plan.survey.question.find(({ id }) => id === questions[0])
   return el("div", { class: "quiet" }, words.say("together_with"), " ", phrase("span", words.question(first)))
-}
-
-function ticked(question, answers, words) {
-  if (question.type === "text") {
-    const [cohort, ...bits] = answers.map((answer) => answer.split(" ")[1])
-    return words.say("bits", { cohort: Number(cohort), bits: bits.join(", ") || "–" })
-  }
-  return answers.length ? listed(question, answers, words) : words.say("nothing_ticked")
 }

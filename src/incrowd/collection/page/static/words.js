@@ -1,10 +1,18 @@
+import { controlOf } from "./controls.js"
+
+const NAMED = { yes: "yes", no: "no", "no answer": "no_answer" } // answers, with the keys of their texts
+
 /** The texts of the page and of the survey in one language; those that the survey lacks are in its own language. */
 export class Words {
-  /** tables: the page's texts by language. wording: of the bundle, and in `survey` the language of its survey. */
-  constructor(language, tables, wording = null) {
+  /**
+   * tables: the page's texts by language. wording: of the bundle, and in `survey` the language of its survey. fields: what
+   * people answer each question with, by its id.
+   */
+  constructor(language, tables, wording = null, fields = {}) {
     this.language = language
     this.table = tables[language]
     this.wording = wording
+    this.fields = fields
     const main = (tag) => tag.split("-")[0]
     const wanted = globalThis.navigator?.languages ?? []
     this.locale = wanted.find((tag) => main(tag) === main(language) && isKnown(tag)) ?? language
@@ -49,11 +57,23 @@ export class Words {
     return this.#of(help ?? "")
   }
 
-  answer({ type, labels }, answer) {
+  /** The field of a question, with the answers to choose from. */
+  field({ id, options }) {
+    return { answers: options, ...this.fields[id] }
+  }
+
+  /** What the type of a question says below it, in this language or in English. */
+  hint(question) {
+    const { hint = "" } = this.field(question)
+    const tag = this.#tagIn(hint)
+    return tag ? { text: hint[tag], lang: null } : { text: hint.en ?? "", lang: "en" }
+  }
+
+  answer(question, answer) {
+    const { labels } = question
     if (labels && Object.hasOwn(labels, answer)) return this.#of(labels[answer])
-    const key = { yes: "yes", no: "no", "no answer": "no_answer", ...(type === "multi" && { "none chosen": "none" }) }[answer]
-    if (key) return { text: this.say(key), lang: null }
-    return type === "amount" ? { text: this.number(Number(answer)), lang: null } : this.#of(this.#range(answer))
+    const text = Object.hasOwn(NAMED, answer) ? this.say(NAMED[answer]) : controlOf(question, this).named?.(answer, this)
+    return text === undefined ? this.#of(answer) : { text, lang: null }
   }
 
   /** A text of the survey: in this language, in its base language, or in the survey's. */
@@ -65,13 +85,6 @@ export class Words {
   }
 
   #tagIn = (table) => [this.language, this.language.split("-")[0]].find((tag) => Object.hasOwn(table, tag))
-
-  #range(answer) {
-    const between = /^(\S+) to <(\S+)$/.exec(answer)
-    if (between) return this.say("range", { low: Number(between[1]), high: Number(between[2]) })
-    const last = /^(\S+) or more$/.exec(answer)
-    return last ? this.say("range_last", { low: Number(last[1]) }) : answer
-  }
 
   #mark(tag) {
     return tag === this.language ? null : tag
