@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from incrowd.studio.design import edges_of, new_id
 from incrowd.studio.document import version
+from incrowd.studio.question_form import new_id, numbers_of
 from incrowd.survey import Survey
 
 TEXT = """\
@@ -443,7 +443,7 @@ def test_names_for_new_questions():
     [("0, 18,65", [0, 18, 65]), ("0 1.5 3", [0, 1.5, 3]), ("0,5; 1", [0.5, 1]), ("", [])],
 )
 def test_edges_are_read_as_people_write_them(written, edges):
-    assert edges_of(written) == edges
+    assert numbers_of("edges", written) == edges
 
 
 def test_the_first_page_names_surveys_that_are_not_finished(browser, studio, project):

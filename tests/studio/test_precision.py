@@ -143,7 +143,7 @@ def test_the_shown_survey_is_the_one_that_is_kept():
         "crowd": "700",
         "epsilon": "2,5",
         "reports_per_person": "3",
-        "share-0-1": "10",
+        "share-0-0": "10",
         "share-1-2": "",
     }
     shown = Survey.of(changed(raw, *operations(SURVEY, typed)))

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from incrowd.studio.document import Operation, Raw
-from incrowd.studio.operations import SetQuestion, SetValue, questions
+from incrowd.studio.operations import SetQuestion, SetValue, answers, questions
+from incrowd.survey.questions import type_of
 from incrowd.survey.words import LANGUAGE
 
 Typed = Mapping[str, str]
@@ -116,10 +117,9 @@ def _answers(asked: Raw) -> tuple[str, ...]:
     """Return the answers whose shares can be typed: those of questions with few answers."""
     if asked.get("open"):
         return ()
-    if asked.get("type") == "yesno" and not asked.get("optional"):
-        return ("no", "yes")
-    options = asked.get("options", ()) if asked.get("type") == "choice" else ()
-    return tuple(options) if len(options) <= MOST_SHARES else ()
+    kind = type_of(asked)
+    listed = answers(asked) if kind and kind.named and kind.exclusive else ()
+    return listed if len(listed) <= MOST_SHARES else ()
 
 
 def _value(content: Raw, keys: tuple[str, ...]) -> Any:

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute
 
 from incrowd.errors import MISSING, Problem, SurveyError, UsageError
 from incrowd.studio import imports, operations
-from incrowd.studio.chosen_values import VALUES, number, value_operations
+from incrowd.studio.chosen_values import VALUES, value_operations
 from incrowd.studio.document import Operation, Raw, changed, version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.operations import (
@@ -43,31 +43,28 @@ from incrowd.studio.pages import (
     with_version,
 )
 from incrowd.studio.projects import Changed, ConflictError, Project
-from incrowd.survey.question import NO_ANSWER
+from incrowd.studio.question_form import (
+    answer_keys,
+    are_alike,
+    changed_question,
+    codes_of,
+    is_crossed,
+    lines_of,
+    new_inputs,
+    new_question,
+    outcomes,
+    predicts,
+    put,
+    shown_form,
+    summary,
+    text_of,
+    words_in,
+)
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
 from incrowd.survey.words import LANGUAGE, checked_tag
 
-# What a person chooses a type by.
-KINDS = {
-    "yesno": (phrase("Yes or no"), phrase("The most precise kind of question.")),
-    "choice": (phrase("One of several answers"), phrase("Fewer answers are more precise.")),
-    "multi": (
-        phrase("Several answers at once"),
-        phrase("Up to a number that you set; fewer are more precise."),
-    ),
-    "number": (phrase("A number, in ranges"), phrase("Only its range is sent, never the number.")),
-    "amount": (
-        phrase("A number, for its mean"),
-        phrase("Rounded at random so that the mean stays correct. You get no distribution."),
-    ),
-    "text": (
-        phrase("A word"),
-        phrase("Typed freely. You can count only the words that you look for."),
-    ),
-}
 MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it
-SHOWN = 5  # answers in a summary
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
@@ -178,7 +175,7 @@ class Page:
     @property
     def crossed(self) -> tuple[QuestionSummary, ...]:
         """The questions that can be crossed with others."""
-        return tuple(each for each in self.questions if each.type != "text" and each.id)
+        return tuple(each for each in self.questions if each.id and is_crossed(each.raw))
 
     @property
     def matrix(self) -> bool:
@@ -214,7 +211,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
             str(each.get("id", "")),
             str(each.get("type", "")),
             _in_main(each.get("text"), main),
-            _answers(each),
+            summary(each),
             Fields.of(each),
             problems.get(f"question {number}", ()),
         )
@@ -284,23 +281,7 @@ def _all_words(asked: Raw) -> Iterator[Mapping[str, Any]]:
     yield from (each for each in texts if isinstance(each, dict))
 
 
-def _answers(asked: Raw) -> str:
-    """The answers of a question in one line."""
-    named = operations.answers(asked)
-    if asked.get("type") == "yesno":
-        return ""
-    if isinstance(asked.get("edges"), list):
-        named = tuple(format(e, "g") if isinstance(e, float) else str(e) for e in asked["edges"])
-    more = f", … ({len(named):,})" if len(named) > SHOWN else ""
-    return f"{', '.join(named[:SHOWN])}{more}"
-
-
 # --- operations from forms ------------------------------------------------------------------------
-
-
-def text_of(form: FormData, name: str) -> str:
-    """A field of a form, without spaces around it."""
-    return str(form.get(name, "")).strip()
 
 
 def checked_language(tag: str) -> None:
@@ -319,50 +300,7 @@ def _whole_survey(raw: Raw, form: FormData) -> list[Operation]:
 
 def _add(raw: Raw, form: FormData) -> list[Operation]:
     """A new question, with what its type needs."""
-    kind, text = _kind(form), text_of(form, "text")
-    id = text_of(form, "short_name") or new_id(text, operations.ids(raw))
-    entries: Raw = {"id": id, "type": kind} | ({"text": text} if text else {})
-    if kind in ("choice", "multi"):
-        entries["options"] = _lines(form, "options") or ["A", "B"]
-    if kind == "multi":
-        entries["at_most"] = min(2, len(entries["options"]))
-    if kind in ("number", "amount"):
-        entries["edges"] = edges_of(text_of(form, "edges")) or [0, 10, 20]
-    return [AddQuestion(entries)]
-
-
-def _kind(form: FormData) -> str:
-    kind = text_of(form, "type")
-    if kind not in KINDS:
-        raise UsageError.of("type", kind or MISSING, f"use one of {', '.join(KINDS)}")
-    return kind
-
-
-def new_id(text: str, there: Sequence[Any]) -> str:
-    """A short name for a question: the first words of its text, unlike all names there are."""
-    words = re.findall(r"[^\W_]+", text.lower())
-    stem = "_".join(words[:3])[:32].strip("_") or "question"
-    names = (stem, *(f"{stem}_{number}" for number in range(2, len(there) + 3)))
-    return next(name for name in names if name not in there)
-
-
-def _lines(form: FormData, name: str) -> list[str]:
-    lines = (each.strip() for each in text_of(form, name).split("\n"))
-    return list(dict.fromkeys(each for each in lines if each))
-
-
-def edges_of(written: str) -> list[float | int]:
-    """Numbers with commas, semicolons or spaces between them. Raises UsageError for other text."""
-    split = re.split(r"\s*;\s*", written) if ";" in written else re.split(r",\s*|\s+", written)
-    numbers: list[float | int] = []
-    for each in filter(None, (part.strip() for part in split)):
-        try:
-            number = float(each.replace(",", "."))
-            numbers.append(int(number) if number.is_integer() and "." not in each else number)
-        except (ValueError, OverflowError):
-            allowed = "should be numbers separated by commas, such as 0, 18, 65"
-            raise UsageError.of("edges", each, allowed) from None
-    return numbers
+    return [AddQuestion(new_question(form, operations.ids(raw)))]
 
 
 def _order(_: Raw, form: FormData) -> list[Operation]:
@@ -379,161 +317,11 @@ def _set(raw: Raw, form: FormData) -> list[Operation]:
     before = operations.question(raw, of)
     if before is None:
         raise UsageError.of("question", of, "it is no longer in the survey; reload the page")
-    wanted, renamed = _question(before, form, _main_language(raw))
+    wanted, renamed = changed_question(before, form, _main_language(raw))
     now = operations.question(changed(raw, SetQuestion(of, {}, renamed)), of) or before
     keys = {**now, **wanted}
     entries = {key: wanted.get(key) for key in keys if wanted.get(key) != now.get(key)}
     return [SetQuestion(of, entries, renamed)] if entries or renamed else []
-
-
-def _question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, str]]:
-    """The question that the form describes, and the options that it renames."""
-    kind = _kind(form)
-    if not (id := text_of(form, "short_name")):
-        raise UsageError.of("id", MISSING, "give the question a short name")
-    tags = str(form.get("tags", "")).split()
-    wanted = dict(before) | {"id": id, "type": kind}
-    for key in ("text", "help"):
-        _put(wanted, key, _words(form, key, tags, main, before.get(key)))
-    for key in ("optional", "open"):
-        _put(wanted, key, f"is.{key}" in form or None, keep=before.get(key) is False)
-    rows = _rows(form)
-    renamed = {was: name for _, was, name in rows if was and name and was != name}
-    if kind != before.get("type") and kind not in OF_KINDS["options"]:
-        for key in ("labels", "shares", "values"):
-            wanted.pop(key, None)  # they are about other answers
-    elif kind in NAMED:
-        _put_answers(wanted, form, rows, _labels(form, rows, tags, main, before))
-    _put_type(wanted, form, before)
-    _put_missing(wanted, form)
-    return wanted, renamed
-
-
-NAMED = ("yesno", "choice", "multi")
-MEASURED = ("number", "amount")
-# The keys that only some types have.
-OF_KINDS = {
-    "options": ("choice", "multi"),
-    "options_file": ("choice", "multi"),
-    "labels": NAMED,
-    "edges": MEASURED,
-    "at_most": ("multi",),
-}
-
-
-def _put_answers(
-    wanted: Raw, form: FormData, rows: list[tuple[int, str, str]], labels: dict[str, Any]
-) -> None:
-    """Options, labels, shares and codes, if the form shows them."""
-    if wanted["type"] in OF_KINDS["options"] and (rows or _lines(form, "more")):
-        wanted["options"] = _options(form, rows)
-    if rows:
-        _put(wanted, "labels", labels or None)
-        _put(wanted, "shares", _shares(form, rows) or None)
-        _put(wanted, "values", _codes(form, rows) or None)
-
-
-def _put_type(wanted: Raw, form: FormData, before: Raw) -> None:
-    """What the type needs; the keys that it does not have go."""
-    kind = wanted["type"]
-    for key in (key for key in OF_KINDS if kind not in OF_KINDS[key]):
-        wanted.pop(key, None)
-    if kind == "multi":
-        wanted["at_most"] = _at_most(wanted, form)
-    if kind in MEASURED:
-        wanted["edges"] = edges_of(text_of(form, "edges")) or before.get("edges") or [0, 10, 20]
-    if wanted.get("edges") != before.get("edges"):
-        wanted.pop("shares", None)  # of ranges that no longer exist
-
-
-def _put_missing(wanted: Raw, form: FormData) -> None:
-    """The codes for no answer, if the form shows them; numbers that are unchanged stay numbers."""
-    if "missing" in form:
-        before = wanted.get("missing")
-        codes = [each.strip() for each in text_of(form, "missing").split(",") if each.strip()]
-        same = isinstance(before, list) and list(map(str, before)) == codes
-        _put(wanted, "missing", before if same else codes or None)
-
-
-def _put(wanted: Raw, key: str, value: Any, *, keep: bool = False) -> None:
-    """Set a key, or remove it. keep: whether "false" is written there, and may stay."""
-    if value is not None:
-        wanted[key] = value
-    elif not keep:
-        wanted.pop(key, None)
-
-
-def _words(
-    form: FormData, field: str, tags: Sequence[str], main: str, before: Any
-) -> str | dict[str, str] | None:
-    """A text in the languages of the survey: plain text if it has only the main one."""
-    texts = {tag: text for tag in tags if (text := text_of(form, f"{field}.{tag}"))}
-    if not texts:
-        return None
-    if [*texts] == [main] and not isinstance(before, dict):
-        return texts[main]
-    order = [tag for tag in before if tag in texts] if isinstance(before, dict) else []
-    return {tag: texts[tag] for tag in dict.fromkeys([*order, *texts])}
-
-
-def _rows(form: FormData) -> list[tuple[int, str, str]]:
-    """The rows of answers: number, the name that the page showed, the name now."""
-    rows = []
-    for row in range(len(form)):
-        if f"option.{row}" not in form:
-            break
-        rows.append((row, str(form.get(f"was.{row}", "")), text_of(form, f"option.{row}")))
-    return rows
-
-
-def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
-    """The options of the form, after the button of a row was used."""
-    action, _, at = text_of(form, "row").partition(".")
-    place = _place(at)
-    order = [row for row in rows if row[2] and not (action == "remove" and row[0] == place)]
-    position = next((n for n, row in enumerate(order) if row[0] == place), None)
-    if action in ("up", "down") and position is not None:
-        other = position + (-1 if action == "up" else 1)
-        order.insert(max(other, 0), order.pop(position))
-    options = [name for _, _, name in order]
-    return [*options, *(each for each in _lines(form, "more") if each not in options)]
-
-
-def _labels(
-    form: FormData,
-    rows: Sequence[tuple[int, str, str]],
-    tags: Sequence[str],
-    main: str,
-    before: Raw,
-) -> dict[str, Any]:
-    labels = before.get("labels")
-    there = labels if isinstance(labels, dict) else {}
-    written = {
-        name: _words(form, f"label.{number}", tags, main, there.get(was))
-        for number, was, name in rows
-        if name
-    }
-    return {name: words for name, words in written.items() if words is not None}
-
-
-def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
-    typed = {name: text_of(form, f"share.{place}") for place, _, name in rows if name}
-    typed[NO_ANSWER] = text_of(form, "share.none")
-    return {name: number(text) for name, text in typed.items() if text}
-
-
-def _codes(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, str]:
-    return {
-        code.strip(): name
-        for number, _, name in rows
-        for code in text_of(form, f"code.{number}").split(",")
-        if code.strip() and name
-    }
-
-
-def _at_most(wanted: Raw, form: FormData) -> Any:
-    most = len(wanted.get("options", ()))
-    return number(text_of(form, "at_most"), int) or min(2, most)
 
 
 def _tables(raw: Raw, form: FormData) -> list[Operation]:
@@ -573,12 +361,12 @@ def _regression(raw: Raw, form: FormData) -> list[Operation]:
     """A regression from the builder; one that is changed keeps its other keys."""
     before = _regression_before(raw, form)
     outcome = text_of(form, "outcome")
-    on = [*map(str, form.getlist("on")), *_lines(form, "further")]
+    on = [*map(str, form.getlist("on")), *lines_of(form, "further")]
     if not outcome or not on:
         raise UsageError.of("regression", MISSING, "name an outcome and at least one predictor")
     after = dict(before or {}) | {"outcome": outcome, "on": list(dict.fromkeys(on))}
     for key in ("family", "penalty"):
-        _put(after, key, text_of(form, key) or None)
+        put(after, key, text_of(form, key) or None)
     return [SetRegression(before, after)]
 
 
@@ -657,8 +445,6 @@ def _changed(
     return PageState(opened, regression, view.also), notices
 
 
-ANSWER_KEYS = ("options", "options_file", "labels", "shares", "values", "edges", "at_most")
-ALIKE = {"multi": "choice", "amount": "number"}  # types whose answers are written in the same way
 MOST_SEARCHED = 200  # versions
 
 
@@ -669,13 +455,13 @@ def _with_former_answers(project: Project, edit: Operation) -> Operation:
     if not isinstance(edit, SetQuestion) or not before or "type" not in edit.entries:
         return edit
     kind = edit.entries["type"]
-    if ALIKE.get(kind, kind) == ALIKE.get(before.get("type", ""), before.get("type")):
+    if are_alike(edit.entries, before):
         return edit
     for each in islice(project.history(), MOST_SEARCHED):
         with suppress(SurveyError):
             former = operations.question(each.content, edit.id)
             if former and former.get("type") == kind:
-                keys = [key for key in ANSWER_KEYS if key in {**before, **edit.entries, **former}]
+                keys = [key for key in answer_keys() if key in {**before, **edit.entries, **former}]
                 entries = {**edit.entries, **{key: former.get(key) for key in keys}}
                 return replace(edit, entries=entries)
     return edit
@@ -772,19 +558,20 @@ def _rendered(
         view=view,
         tags=(*page.languages, *also),
         also=" ".join(also),
-        kinds=KINDS,
-        types=tuple(TYPES),
+        types=TYPES,
+        shown_form=shown_form,
+        new_inputs=new_inputs(),
+        predicts=predicts,
+        codes=codes_of,
         raw=page.raw,
         privacy=Fields(privacy if isinstance(privacy, dict) else {}),
         regressions=[(each, _formula(each)) for each in shown],
         formula=Fields.of(shown[place] if 0 <= place < len(shown) else {}),
         place=place if 0 <= place < len(shown) else "",
-        outcomes=_outcomes(page),
+        outcomes=[name for each in page.questions for name in outcomes(each.raw)],
         job=imports.check_of(studio, project),
         fragment=is_fragment(request),
-        words=_words_in,
-        answers=operations.answers,
-        codes=_codes_of,
+        words=words_in,
         table_name=" × ".join,
         about=partial(_about, page),
         has_pair=lambda one, other: frozenset((one, other)) in page.pairs,
@@ -797,30 +584,3 @@ def _rendered(
 def _about(page: Page, *parts: str) -> list[Problem]:
     """The problems of some parts of the survey."""
     return [each for part in parts for each in page.problems.get(part, ())]
-
-
-def _words_in(words: Any, tag: str, main: str) -> str:
-    """A text in exactly one language, for its field."""
-    if isinstance(words, dict):
-        return str(words.get(tag, ""))
-    return str(words or "") if tag == main else ""
-
-
-def _codes_of(asked: Raw, answer: str) -> str:
-    """The codes that stand for an answer in a file."""
-    values = asked.get("values")
-    pairs = values.items() if isinstance(values, dict) else ()
-    return ", ".join(code for code, each in pairs if str(each) == answer)
-
-
-def _outcomes(page: Page) -> tuple[str, ...]:
-    """What a regression can explain: questions and answers."""
-    names: list[str] = []
-    for each in page.questions:
-        if each.raw.get("open") or each.type == "text" or not each.id:
-            continue
-        if each.type in ("yesno", "number", "amount"):
-            names.append(each.id)
-        else:
-            names += [f"{each.id}={answer}" for answer in operations.answers(each.raw)]
-    return tuple(names)

@@ -43,7 +43,7 @@ from incrowd.studio.pages import (
 )
 from incrowd.studio.projects import STUDIO, Project, Projects
 from incrowd.studio.work import Job
-from incrowd.survey import Survey
+from incrowd.survey import Number, Survey
 
 READING = f"{STUDIO}/reading.json"  # in a project: how its data are read, if not as usual
 DATA = "data"  # the name of the file of data in a project, before its ending
@@ -323,7 +323,7 @@ def _amounts(asked: Raw) -> Raw:
     except ValueError:
         raise UsageError.of("options", asked["options"], "they should be whole numbers") from None
     nothing = dict.fromkeys(("options", "labels", "shares", "values"))
-    return {"type": "number", "edges": edges, **{k: None for k in nothing if k in asked}}
+    return {"type": Number.type_name(), "edges": edges, **{k: None for k in nothing if k in asked}}
 
 
 # --- what the data show ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ Sentences of the engine (errors, guarantees) are English, and marked as such on 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -32,8 +33,10 @@ def phrase(english: str, **values: Any) -> Phrase:
     return Phrase(english, tuple(values.items()))
 
 
-def in_language(text: str | Phrase, language: str, **values: Any) -> str:
+def in_language(text: str | Phrase | Mapping[str, str], language: str, **values: Any) -> str:
     """Return the text in a language; a sentence without a translation stays English."""
+    if isinstance(text, Mapping):
+        return text.get(language, text["en"])
     if isinstance(text, Phrase):
         return in_language(text.english, language, **dict(text.values) | values)
     translated = german().get(text, text) if language == "de" else text

@@ -14,8 +14,8 @@ from incrowd.errors import InWords, SurveyError, UsageError
 from incrowd.studio.document import Raw, same
 from incrowd.survey.formulas import BETWEEN, IS, scored
 from incrowd.survey.question import NO_ANSWER
+from incrowd.survey.questions import type_of
 
-YES_NO = ("yes", "no")
 KEYED = ("labels", "shares")  # keys of a question: tables by answer
 BY_QUESTION = ("reference", "predictor_scores", "merge")  # keys of a regression: tables by question
 
@@ -125,6 +125,7 @@ class SetQuestion:
     def edit(self, content: Raw) -> None:
         """Set the values. Raises UsageError if the question is gone, or its new id is taken."""
         asked, there = _existing(content, self.id), ids(content)
+        before = answers(asked), asked.get("optional")
         new = self.entries.get("id", self.id)
         if new != self.id:
             _check_free(content, new)
@@ -134,7 +135,7 @@ class SetQuestion:
                 self._rename_in_formula(formula, there)
         for key, value in self.entries.items():
             _put(asked, key, value)
-        if {"options", "optional"} & {*self.entries}:
+        if (answers(asked), asked.get("optional")) != before:
             _fit_answers(asked)
         if new != self.id:
             _rename_question(content, self.id, new, there)
@@ -219,11 +220,9 @@ def question(content: Raw, id: str) -> Raw | None:
 
 
 def answers(asked: Raw) -> tuple[str, ...]:
-    """Return the answers to a question that have names: options, or yes and no."""
-    if asked.get("type") == "yesno":
-        return YES_NO
-    options = asked.get("options")
-    return tuple(map(str, options)) if isinstance(options, list) else ()
+    """Return the answers to choose from in a question, as far as they can be read."""
+    kind = type_of(asked)
+    return kind.listed_answers(asked) if kind else ()
 
 
 def names(table: Raw) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ from incrowd.studio.pages import (
     with_version,
 )
 from incrowd.studio.projects import ConflictError, Project
-from incrowd.studio.what_if import compared, operation_of
+from incrowd.studio.what_if import compared, mergeable, operation_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
@@ -216,12 +216,7 @@ async def _page(
 def _questions(raw: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the ids of all questions that are randomized, and the options that can be merged."""
     return [
-        (
-            str(question.get("id", "")),
-            tuple(map(str, question.get("options", ())))
-            if question.get("type") == "choice" and len(question.get("options", ())) > 2
-            else (),
-        )
+        (str(question.get("id", "")), options if len(options := mergeable(question)) > 2 else ())
         for question in raw.get("question", ())
         if not question.get("open")
     ]

@@ -20,6 +20,7 @@ from incrowd.studio.operations import (
     tables,
 )
 from incrowd.survey.question import MERGED
+from incrowd.survey.questions import type_of
 
 if TYPE_CHECKING:
     from incrowd.planner.outlook import Outlook
@@ -129,21 +130,28 @@ def _request(raw: Raw, chosen: Sequence[str]) -> Operation:
     return SetTables((ids,))
 
 
+def mergeable(asked: Raw) -> tuple[str, ...]:
+    """The options of a question that can be offered as one; empty if its type does not allow it."""
+    kind = type_of(asked)
+    options = asked.get("options", ()) if kind and not kind.not_merged else ()
+    return tuple(map(str, options))
+
+
 def _merge(raw: Raw, chosen: Sequence[str]) -> Operation:
     """Offer some answers as one: fewer answers are sent, so each has less noise.
 
     A reader of the results can also merge answers later, but that does not reduce the noise.
     """
     asked = _question(raw, chosen)
-    kind, merged = asked.get("type"), list(dict.fromkeys(chosen[1:]))
+    merged = list(dict.fromkeys(chosen[1:]))
     field = f"answers to {chosen[0]}"
     if len(merged) < 2:
         raise UsageError.of(field, ", ".join(merged), "use two or more answers")
-    if kind != "choice" or "options" not in asked:
+    if not mergeable(asked):
         allowed = (
             "its answers cannot be merged here; use a choice whose options are in the survey file"
         )
-        raise UsageError.of(field, str(kind), allowed)
+        raise UsageError.of(field, str(asked.get("type")), allowed)
     options = list(asked["options"])
     if unknown := [each for each in merged if each not in options]:
         raise UsageError.of(field, unknown[0], f"use {', '.join(options)}")

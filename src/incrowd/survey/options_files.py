@@ -9,6 +9,7 @@ from typing import Any
 
 from incrowd.errors import InWords, Problem, SurveyError, unreadable
 from incrowd.survey.toml import MOST_BYTES
+from incrowd.survey.types.yes_no import YesNo
 
 _log = logging.getLogger(__name__)
 KEY = "options_file"
@@ -33,7 +34,7 @@ def with_options(
         except SurveyError as error:
             problems += error.problems
             identity = {key: each for key, each in question.items() if key in ("id", "open")}
-            filled.append(identity | {"type": "yesno"})
+            filled.append(identity | {"type": YesNo.type_name()})
     return {**raw, "question": filled}, tuple(problems)
 
 

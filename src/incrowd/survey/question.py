@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from incrowd.accountant.schema import Domain
+from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.toml import Frozen, Mistake, Real
 from incrowd.survey.words import Wordings
@@ -67,23 +68,6 @@ class Merged(NamedTuple):
     answers: tuple[str, ...]
 
 
-class PageField(NamedTuple):
-    """The field of a question on the survey page.
-
-    control: what people answer with, one of those in `collection/page/static/controls.js`: "one"
-    or "several" of `answers`, a number that counts as its "range" or as one of the two "edges"
-    around it, or a "word". answers: in the order in which people read them; empty for the options
-    that the survey lists. most: how many can be chosen. hint: what all questions of the type say
-    below their texts, by language.
-    """
-
-    control: str
-    answers: tuple[str, ...] = ()
-    edges: tuple[float, ...] = ()
-    most: int = 1
-    hint: Mapping[str, str] = {}
-
-
 class AnyQuestion(Frozen):
     """The properties that all questions have. Each type is a class in a separate module.
 
@@ -102,10 +86,12 @@ class AnyQuestion(Frozen):
     amounts are rounded at random, which preserves only the mean. hashed: whether the answers are
     words that are not listed. named: whether files contain the names of the answers, or codes for
     them. one_value: whether a cell of such a file has one value, so that an empty cell is missing.
-    any_case: whether names are also recognized in capitals.
+    any_case: whether names are also recognized in capitals. design_form: how the studio designs
+    questions of the type.
     """
 
     type: str
+    design_form: ClassVar[DesignForm]
     exclusive: ClassVar[bool] = True
     of_numbers: ClassVar[bool] = False
     rounded: ClassVar[bool] = False
@@ -258,6 +244,34 @@ class AnyQuestion(Frozen):
     def read(self, column: AnswerColumn[Read]) -> Read:
         """The answers in a column of a file."""
         return column.one_of(self.choices)
+
+    @classmethod
+    def type_name(cls) -> str:
+        """The name of the type in surveys."""
+        name: str = cls.model_fields["type"].default
+        return name
+
+    @classmethod
+    def own_keys(cls) -> tuple[str, ...]:
+        """The keys that questions of other types may not have."""
+        return tuple(key for key in cls.model_fields if key not in AnyQuestion.model_fields)
+
+    @classmethod
+    def listed_answers(cls, raw: Mapping[str, Any]) -> tuple[str, ...]:
+        """The answers to choose from in the order in which people read them, from a raw table that
+        may have mistakes."""
+        question = cls.without_wording(raw)
+        return (question.page_field.answers or question.choices) if question else ()
+
+    @classmethod
+    def without_wording(cls, raw: Mapping[str, Any]) -> Self | None:
+        """The question of a raw table with only the keys that its answers depend on; None if these
+        have mistakes."""
+        stated = {key: raw[key] for key in ("type", *cls.own_keys()) if key in raw}
+        try:
+            return cls.model_validate(stated | {"id": "id", "optional": bool(raw.get("optional"))})
+        except ValidationError:
+            return None
 
     @property
     def page_field(self) -> PageField:

@@ -18,8 +18,14 @@ from incrowd.survey.types.text import Text
 from incrowd.survey.types.yes_no import YesNo
 
 TYPES: dict[str, type[AnyQuestion]] = {
-    each.model_fields["type"].default: each for each in (YesNo, Choice, Multi, Number, Amount, Text)
+    each.type_name(): each for each in (YesNo, Choice, Multi, Number, Amount, Text)
 }
+
+
+def type_of(raw: Mapping[str, Any]) -> type[AnyQuestion] | None:
+    """Return the type of the question in a raw table, or None if it is unknown."""
+    name = raw.get("type")
+    return TYPES.get(name) if isinstance(name, str) else None
 
 
 def _typed(raw: Any) -> AnyQuestion:
@@ -28,10 +34,10 @@ def _typed(raw: Any) -> AnyQuestion:
         return raw
     if not isinstance(raw, Mapping):
         return AnyQuestion.model_validate(raw)
-    kind = raw.get("type")
-    if not isinstance(kind, str) or kind not in TYPES:
+    kind = type_of(raw)
+    if kind is None:
         raise Mistake("type", raw.get("type", MISSING), f"use one of {', '.join(TYPES)}")
-    return TYPES[kind].model_validate(raw)
+    return kind.model_validate(raw)
 
 
 Question = Annotated[SerializeAsAny[AnyQuestion], PlainValidator(_typed)]

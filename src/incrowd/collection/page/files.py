@@ -27,7 +27,7 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
 from incrowd.plans.plan import check_promised
 from incrowd.presentation.shell import rendered
-from incrowd.survey.question import PageField
+from incrowd.survey.forms import PageField
 from incrowd.survey.words import checked_tag
 
 _HERE = files(__package__)

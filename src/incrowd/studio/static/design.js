@@ -53,6 +53,14 @@ addEventListener("beforeunload", (event) => {
   if ([...document.forms].some((form) => fields(form).some(typed))) event.preventDefault();
 });
 
+// The form for a new question shows the inputs of the chosen type.
+function showInputs() {
+  const keys = document.querySelector("#add [name=type]:checked")?.dataset.keys.split(" ") ?? [];
+  for (const each of document.querySelectorAll("#add [data-key]")) each.hidden = !keys.includes(each.dataset.key);
+}
+for (const name of ["change", "reset", "htmx:after:swap"]) document.addEventListener(name, () => setTimeout(showInputs));
+showInputs();
+
 new MutationObserver((changes) => {
   for (const { target, attributeName } of changes) target[attributeName] = target.hasAttribute(attributeName);
 }).observe(document.getElementById("design"), { subtree: true, attributeFilter: ["checked", "selected"] });

@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnswerColumn, PageField, Read, listed
+from incrowd.survey.forms import EDGES, DesignForm, PageField
+from incrowd.survey.question import AnswerColumn, Read, listed
 from incrowd.survey.toml import Mistake
 from incrowd.survey.types.number import WithEdges
 
@@ -22,6 +23,14 @@ class Amount(WithEdges):
     """
 
     type: Literal["amount"] = "amount"
+    design_form: ClassVar[DesignForm] = DesignForm(
+        {"en": "A number, for its mean", "de": "Eine Zahl, für ihren Mittelwert"},
+        {
+            "en": "Rounded at random so that the mean stays correct. You get no distribution.",
+            "de": "Zufällig so gerundet, dass der Mittelwert stimmt. Keine Verteilung.",
+        },
+        (EDGES,),
+    )
     rounded: ClassVar[bool] = True
     not_merged: ClassVar[str] = (
         "its answers are edges to which amounts are rounded, not ranges; use a question of type "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion, PageField
+from incrowd.survey.forms import OPTIONS, DesignForm, PageField
+from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion
 
 
 class WithOptions(AnyQuestion):
@@ -37,6 +39,12 @@ class WithOptions(AnyQuestion):
         """Whether there are more than 1,000 options. Never if it is open."""
         return not self.open and len(self.options) > MOST_TOGETHER
 
+    @classmethod
+    def listed_answers(cls, raw: Mapping[str, Any]) -> tuple[str, ...]:
+        """The options, also if there are too few, or some are named twice."""
+        options = raw.get("options")
+        return tuple(map(str, options)) if isinstance(options, list) else ()
+
     @property
     def page_field(self) -> PageField:
         """One of the options."""
@@ -47,3 +55,11 @@ class Choice(WithOptions):
     """Exactly one of c options: c bits."""
 
     type: Literal["choice"] = "choice"
+    design_form: ClassVar[DesignForm] = DesignForm(
+        {"en": "One of several answers", "de": "Eine von mehreren Antworten"},
+        {
+            "en": "Fewer answers are more precise.",
+            "de": "Je weniger Antworten, desto genauer.",
+        },
+        (OPTIONS,),
+    )

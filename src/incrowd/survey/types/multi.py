@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from incrowd.accountant.schema import Domain
+from incrowd.survey.forms import OPTIONS, DesignForm, KeyInput, PageField
 from incrowd.survey.question import (
     CLOSE,
     NO_ANSWER,
@@ -16,7 +17,6 @@ from incrowd.survey.question import (
     SEPARATOR,
     SHOWN,
     AnswerColumn,
-    PageField,
     Read,
     listed,
 )
@@ -34,6 +34,25 @@ class Multi(WithOptions):
     not_merged: ClassVar[str] = (
         "several of its options can be chosen at once, so the share of people who chose any of "
         "them is not the sum of their shares; use a question with one answer"
+    )
+    design_form: ClassVar[DesignForm] = DesignForm(
+        {"en": "Several answers at once", "de": "Mehrere Antworten zugleich"},
+        {
+            "en": "Up to a number that you set; fewer are more precise.",
+            "de": "Bis zu einer Zahl, die Sie festlegen; je weniger, desto genauer.",
+        },
+        (
+            OPTIONS,
+            KeyInput(
+                "at_most",
+                "count",
+                {
+                    "en": "Maximum number of answers per person",
+                    "de": "Höchstzahl der Antworten je Person",
+                },
+                2,
+            ),
+        ),
     )
     at_most: int = Field(ge=1, strict=True)
 

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, TypeGuard
 
 from pydantic import Field, field_validator
 
-from incrowd.survey.question import AnyQuestion, AnswerColumn, PageField, Read, listed
+from incrowd.survey.forms import EDGES, DesignForm, PageField
+from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
 from incrowd.survey.toml import Real
 
 
@@ -41,6 +42,14 @@ class Number(WithEdges):
     """A number, sorted into left-closed bins; the last bin is open. Then exactly one bin."""
 
     type: Literal["number"] = "number"
+    design_form: ClassVar[DesignForm] = DesignForm(
+        {"en": "A number, in ranges", "de": "Eine Zahl, in Bereichen"},
+        {
+            "en": "Only its range is sent, never the number.",
+            "de": "Gesendet wird nur der Bereich, nie die Zahl.",
+        },
+        (EDGES,),
+    )
 
     @property
     def choices(self) -> tuple[str, ...]:

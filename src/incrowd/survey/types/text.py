@@ -8,7 +8,8 @@ from pydantic import Field, field_validator, model_validator
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnyQuestion, AnswerColumn, PageField, Read
+from incrowd.survey.forms import DesignForm, PageField
+from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
 from incrowd.survey.toml import Mistake
 
 
@@ -20,6 +21,13 @@ class Text(AnyQuestion):
     """
 
     type: Literal["text"] = "text"
+    design_form: ClassVar[DesignForm] = DesignForm(
+        {"en": "A word", "de": "Ein Wort"},
+        {
+            "en": "Typed freely. You can count only the words that you look for.",
+            "de": "Freie Eingabe. Zählen lassen sich nur Wörter, nach denen Sie suchen.",
+        },
+    )
     hashed: ClassVar[bool] = True
     named: ClassVar[bool] = False
     one_value: ClassVar[bool] = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from incrowd.accountant.schema import Domain
-from incrowd.survey.question import AnyQuestion, AnswerColumn, PageField, Read
+from incrowd.survey.forms import DesignForm, PageField
+from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
 
 RARE = 0.1  # of all people say yes, if answers are uneven
 
@@ -15,6 +16,13 @@ class YesNo(AnyQuestion):
 
     type: Literal["yesno"] = "yesno"
     any_case: ClassVar[bool] = True
+    design_form: ClassVar[DesignForm] = DesignForm(
+        {"en": "Yes or no", "de": "Ja oder nein"},
+        {
+            "en": "The most precise kind of question.",
+            "de": "Die genaueste Art von Frage.",
+        },
+    )
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -1,0 +1,339 @@
+"""The form of a question: what it shows, and the question that a filled form describes.
+
+What a type of question needs is stated by the type (`incrowd.survey.forms`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from starlette.datastructures import FormData
+
+from incrowd.errors import MISSING, UsageError
+from incrowd.studio.chosen_values import number
+from incrowd.studio.document import Raw
+from incrowd.studio.operations import answers
+from incrowd.survey.forms import EDGES, OPTIONS, KeyInput
+from incrowd.survey.options_files import KEY as OPTIONS_FILE
+from incrowd.survey.question import NO_ANSWER, AnyQuestion
+from incrowd.survey.questions import TYPES, type_of
+
+SHOWN = 5  # answers in a summary
+OF_ANSWERS = ("labels", "shares", "values")  # keys of all types, by answer
+
+
+# --- what a form shows ----------------------------------------------------------------------------
+
+
+class QuestionForm(NamedTuple):
+    """What the form of a question shows.
+
+    answers: those that have names in files. editable: whether a person edits them. inputs: for the
+    other keys of the type, with their texts. has_edges: whether its ranges can be taken from data.
+    can_be_open: whether its type can be sent in the clear. has_codes: whether codes in the data
+    can mean no answer.
+    """
+
+    answers: tuple[str, ...] = ()
+    editable: bool = False
+    inputs: tuple[tuple[KeyInput, str], ...] = ()
+    has_edges: bool = False
+    can_be_open: bool = False
+    has_codes: bool = False
+
+
+def shown_form(asked: Raw) -> QuestionForm:
+    """Return the form of a question; without any inputs if its type is unknown."""
+    kind = type_of(asked)
+    if kind is None:
+        return QuestionForm()
+    others = [each for each in kind.design_form.inputs if each != OPTIONS]
+    return QuestionForm(
+        named_answers(asked),
+        _has(kind, OPTIONS),
+        tuple((each, _shown_value(asked.get(each.key))) for each in others),
+        _has(kind, EDGES),
+        not kind.not_open,
+        not kind.hashed,
+    )
+
+
+def _shown_value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def named_answers(asked: Raw) -> tuple[str, ...]:
+    """Return the answers that have names in files."""
+    kind = type_of(asked)
+    return answers(asked) if kind and kind.named else ()
+
+
+def new_inputs() -> tuple[KeyInput, ...]:
+    """Return the inputs of the form for a new question of any type."""
+    inputs = {each.key: each for kind in TYPES.values() for each in kind.design_form.inputs}
+    return tuple(inputs.values())
+
+
+def summary(asked: Raw) -> str:
+    """Return the answers of a question in one line; empty if its type has no inputs."""
+    kind = type_of(asked)
+    if kind is None or not kind.design_form.inputs:
+        return ""
+    stated = asked.get(kind.design_form.inputs[0].key)
+    shown = named_answers(asked)
+    if not kind.named and isinstance(stated, list):
+        shown = tuple(format(e, "g") if isinstance(e, float) else str(e) for e in stated)
+    more = f", … ({len(shown):,})" if len(shown) > SHOWN else ""
+    return f"{', '.join(shown[:SHOWN])}{more}"
+
+
+def outcomes(asked: Raw) -> tuple[str, ...]:
+    """Return what a regression can explain: the question, or each of its answers."""
+    kind, id = type_of(asked), asked.get("id")
+    if not kind or not id or asked.get("open") or kind.not_explained:
+        return ()
+    question = kind.without_wording(asked)
+    if question and question.exclusive and question.values:
+        return (str(id),)
+    return tuple(f"{id}={answer}" for answer in named_answers(asked))
+
+
+def predicts(asked: Raw) -> bool:
+    """Return whether a question can be a predictor as a whole."""
+    kind = type_of(asked)
+    return kind is None or (kind.exclusive and not kind.rounded and not kind.not_explained)
+
+
+def is_crossed(asked: Raw) -> bool:
+    """Return whether a question can be in a table with others."""
+    kind = type_of(asked)
+    return kind is None or not kind.hashed
+
+
+def words_in(words: Any, tag: str, main: str) -> str:
+    """Return a text in exactly one language, for its field."""
+    if isinstance(words, dict):
+        return str(words.get(tag, ""))
+    return str(words or "") if tag == main else ""
+
+
+def codes_of(asked: Raw, answer: str) -> str:
+    """Return the codes that stand for an answer in a file."""
+    values = asked.get("values")
+    pairs = values.items() if isinstance(values, dict) else ()
+    return ", ".join(code for code, each in pairs if str(each) == answer)
+
+
+# --- what a form describes ------------------------------------------------------------------------
+
+
+def text_of(form: FormData, name: str) -> str:
+    """Return a field of a form, without spaces around it."""
+    return str(form.get(name, "")).strip()
+
+
+def new_question(form: FormData, there: Sequence[Any]) -> Raw:
+    """Return a new question, with what its type needs. there: the ids of all questions."""
+    name, text = _type_name(form), text_of(form, "text")
+    id = text_of(form, "short_name") or new_id(text, there)
+    entries: Raw = {"id": id, "type": name} | ({"text": text} if text else {})
+    inputs = TYPES[name].design_form.inputs
+    return entries | {each.key: _typed(form, each) or _default(each) for each in inputs}
+
+
+def _type_name(form: FormData) -> str:
+    name = text_of(form, "type")
+    if name not in TYPES:
+        raise UsageError.of("type", name or MISSING, f"use one of {', '.join(TYPES)}")
+    return name
+
+
+def new_id(text: str, there: Sequence[Any]) -> str:
+    """Return a short name for a question: the first words of its text, unlike all others."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    stem = "_".join(words[:3])[:32].strip("_") or "question"
+    names = (stem, *(f"{stem}_{number}" for number in range(2, len(there) + 3)))
+    return next(name for name in names if name not in there)
+
+
+def _typed(form: FormData, input: KeyInput) -> Any:
+    """Return the value of an input; None or empty if nothing was typed."""
+    if input.kind == "lines":
+        return lines_of(form, input.key)
+    text = text_of(form, input.key)
+    return numbers_of(input.key, text) if input.kind == "numbers" else number(text, int)
+
+
+def _default(input: KeyInput) -> Any:
+    return list(input.default) if isinstance(input.default, tuple) else input.default
+
+
+def lines_of(form: FormData, name: str) -> list[str]:
+    """Return the different lines of a field that are not empty."""
+    lines = (each.strip() for each in text_of(form, name).split("\n"))
+    return list(dict.fromkeys(each for each in lines if each))
+
+
+def numbers_of(name: str, written: str) -> list[float | int]:
+    """Return numbers with commas, semicolons or spaces between them. Raises UsageError."""
+    split = re.split(r"\s*;\s*", written) if ";" in written else re.split(r",\s*|\s+", written)
+    numbers: list[float | int] = []
+    for each in filter(None, (part.strip() for part in split)):
+        try:
+            value = float(each.replace(",", "."))
+            numbers.append(int(value) if value.is_integer() and "." not in each else value)
+        except (ValueError, OverflowError):
+            allowed = "should be numbers separated by commas, such as 0, 18, 65"
+            raise UsageError.of(name, each, allowed) from None
+    return numbers
+
+
+def changed_question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, str]]:
+    """Return the question that a form describes, and the options that it renames.
+
+    main: the language of the survey.
+    """
+    name = _type_name(form)
+    if not (id := text_of(form, "short_name")):
+        raise UsageError.of("id", MISSING, "give the question a short name")
+    tags = str(form.get("tags", "")).split()
+    wanted = dict(before) | {"id": id, "type": name}
+    for key in ("text", "help"):
+        put(wanted, key, _words(form, key, tags, main, before.get(key)))
+    for key in ("optional", "open"):
+        put(wanted, key, f"is.{key}" in form or None, keep=before.get(key) is False)
+    rows = _rows(form)
+    renamed = {was: now for _, was, now in rows if was and now and was != now}
+    kind, lists = TYPES[name], _has(TYPES[name], OPTIONS)
+    if name != before.get("type") and not lists:
+        for key in OF_ANSWERS:
+            wanted.pop(key, None)  # they are about other answers
+    elif kind.named and rows:
+        put(wanted, "labels", _labels(form, rows, tags, main, before) or None)
+        put(wanted, "shares", _shares(form, rows) or None)
+        put(wanted, "values", _codes(form, rows) or None)
+    if lists and (rows or lines_of(form, "more")):
+        wanted[OPTIONS.key] = _options(form, rows)
+    _put_keys(wanted, kind, form)
+    if not lists and answers(wanted) != answers(before):
+        wanted.pop("shares", None)  # of answers that no longer exist
+    _put_missing(wanted, form)
+    return wanted, renamed
+
+
+def _put_keys(wanted: Raw, kind: type[AnyQuestion], form: FormData) -> None:
+    """Set the keys that a type has; those that only other types have go."""
+    keys = kind.own_keys()
+    for key in (OPTIONS_FILE, *(key for each in TYPES.values() for key in each.own_keys())):
+        if key not in keys and not (key == OPTIONS_FILE and OPTIONS.key in keys):
+            wanted.pop(key, None)
+    for each in kind.design_form.inputs:
+        typed = _typed(form, each) if each != OPTIONS else None
+        if typed or not (each.key in wanted or (each == OPTIONS and OPTIONS_FILE in wanted)):
+            wanted[each.key] = typed or _default(each)
+
+
+def _put_missing(wanted: Raw, form: FormData) -> None:
+    """Set the codes for no answer, if the form shows them; unchanged numbers stay numbers."""
+    if "missing" in form:
+        before = wanted.get("missing")
+        codes = [each.strip() for each in text_of(form, "missing").split(",") if each.strip()]
+        same = isinstance(before, list) and list(map(str, before)) == codes
+        put(wanted, "missing", before if same else codes or None)
+
+
+def put(wanted: Raw, key: str, value: Any, *, keep: bool = False) -> None:
+    """Set a key, or remove it. keep: whether "false" is written there, and may stay."""
+    if value is not None:
+        wanted[key] = value
+    elif not keep:
+        wanted.pop(key, None)
+
+
+def _words(
+    form: FormData, field: str, tags: Sequence[str], main: str, before: Any
+) -> str | dict[str, str] | None:
+    """Return a text in the languages of the survey: plain text if it has only the main one."""
+    texts = {tag: text for tag in tags if (text := text_of(form, f"{field}.{tag}"))}
+    if not texts:
+        return None
+    if [*texts] == [main] and not isinstance(before, dict):
+        return texts[main]
+    order = [tag for tag in before if tag in texts] if isinstance(before, dict) else []
+    return {tag: texts[tag] for tag in dict.fromkeys([*order, *texts])}
+
+
+def _rows(form: FormData) -> list[tuple[int, str, str]]:
+    """Return the rows of answers: number, the name that the page showed, the name now."""
+    rows = []
+    for row in range(len(form)):
+        if f"option.{row}" not in form:
+            break
+        rows.append((row, str(form.get(f"was.{row}", "")), text_of(form, f"option.{row}")))
+    return rows
+
+
+def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
+    """Return the options of the form, after the button of a row was used."""
+    action, _, at = text_of(form, "row").partition(".")
+    place = int(at) if at.isdecimal() and len(at) < 10 else -1
+    order = [row for row in rows if row[2] and not (action == "remove" and row[0] == place)]
+    position = next((n for n, row in enumerate(order) if row[0] == place), None)
+    if action in ("up", "down") and position is not None:
+        other = position + (-1 if action == "up" else 1)
+        order.insert(max(other, 0), order.pop(position))
+    options = [name for _, _, name in order]
+    return [*options, *(each for each in lines_of(form, "more") if each not in options)]
+
+
+def _labels(
+    form: FormData,
+    rows: Sequence[tuple[int, str, str]],
+    tags: Sequence[str],
+    main: str,
+    before: Raw,
+) -> dict[str, Any]:
+    labels = before.get("labels")
+    there = labels if isinstance(labels, dict) else {}
+    written = {
+        name: _words(form, f"label.{number}", tags, main, there.get(was))
+        for number, was, name in rows
+        if name
+    }
+    return {name: words for name, words in written.items() if words is not None}
+
+
+def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
+    typed = {name: text_of(form, f"share.{place}") for place, _, name in rows if name}
+    typed[NO_ANSWER] = text_of(form, "share.none")
+    return {name: number(text) for name, text in typed.items() if text}
+
+
+def _codes(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, str]:
+    return {
+        code.strip(): name
+        for number, _, name in rows
+        for code in text_of(form, f"code.{number}").split(",")
+        if code.strip() and name
+    }
+
+
+def _has(kind: type[AnyQuestion] | None, input: KeyInput) -> bool:
+    return kind is not None and input in kind.design_form.inputs
+
+
+def answer_keys() -> tuple[str, ...]:
+    """Return all keys that describe the answers to a question."""
+    keys = dict.fromkeys(key for kind in TYPES.values() for key in kind.own_keys())
+    return (*keys, OPTIONS_FILE, *OF_ANSWERS)
+
+
+def are_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether the types of two questions write answers in the same way."""
+    kinds = type_of(one), type_of(other)
+    first = [kind.design_form.inputs[:1] if kind else None for kind in kinds]
+    return kinds[0] == kinds[1] or (bool(first[0]) and first[0] == first[1])
