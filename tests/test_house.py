@@ -9,8 +9,11 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import incrowd
 import reproduction
+from incrowd.survey.questions import TYPES
 from tests.oracles.source import tree_of
 
 SOURCE = Path(incrowd.__file__).parent
@@ -193,6 +196,85 @@ def test_a_repeated_name_of_a_type_is_found():
         assert len(repeated([law, ast.parse(wrong)])) == 1
     right = "class OtherLaw: ...\nMOST = 4\nT = TypeVar('T')\nfrom elsewhere import Pair"
     assert repeated([law, ast.parse(right)]) == []
+
+
+UNLIKE_OTHERS = ("multi", "yesno")  # names of question types that mean nothing else
+ABOUT_TYPES = re.compile(r"type|kind", re.IGNORECASE)
+BUILT = ("incrowd-sdk.js", "x-wing.js", "blind.js", "htmx.min.js")
+REDCAP = SOURCE / "drafts" / "redcap.py"  # its types of fields, some of which have these names
+PAGES = ("html", "js", "css")
+
+
+def texts_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The constants among some expressions and their parts."""
+    parts = (part for node in nodes for part in ast.walk(node))
+    return {str(part.value) for part in parts if isinstance(part, ast.Constant)}
+
+
+def types_in_python(tree: ast.AST) -> set[str]:
+    """The names of question types that a module compares with, lists, or gives a question."""
+    alone = {text for text in texts_in([tree]) if text in UNLIKE_OTHERS}
+    compared = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and ABOUT_TYPES.search(ast.unparse(node))
+    )
+    given = (
+        value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "type"
+    )
+    return (texts_in([*compared, *given]) & {*TYPES}) | alone
+
+
+def types_in_page(text: str) -> list[str]:
+    """The lines of a script, a template or a style sheet that name question types."""
+    name, alone = (f"({'|'.join(names)})" for names in (TYPES, UNLIKE_OTHERS))
+    quoted = rf"[\"'`]{name}[\"'`]"
+    compared = rf"\b(type|kind)\b[^\"'`]{{0,12}}([!=]=|\bin\b)[^%{{}}]*?{quoted}"
+    named = re.compile(rf"{compared}|\[value={quoted}\]|[\"'`]{alone}[\"'`]|\b{alone}: ")
+    return [line for line in text.splitlines() if named.search(line)]
+
+
+def test_question_types_are_named_in_their_own_modules_only():
+    types = SOURCE / "survey" / "types"
+    modules = [file for file in SOURCE.rglob("*.py") if types not in file.parents]
+    assert {file for file in modules if types_in_python(tree_of(file.read_text()))} == {REDCAP}
+    pages = [file for kind in PAGES for file in SOURCE.rglob(f"*.{kind}")]
+    pages = [file for file in pages if file.name not in BUILT]
+    pages += (SOURCE.parents[1] / "clients" / "js" / "src").glob("*.ts")
+    assert [line for file in pages for line in types_in_page(file.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        'NAMED = ("yesno", "choice")',
+        'wanted = question.type == "number"',
+        'numbers = kind in ("number", "amount")',
+        'entries = {"id": id, "type": "choice"}',
+    ],
+)
+def test_a_question_type_named_in_python_is_found(planted):
+    right = 'shown = {"text": text, "number": 1} if name == "choice" else ("number", "text")'
+    assert types_in_python(ast.parse(planted)) and not types_in_python(ast.parse(right))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        'if (question.type === "text") return answer',
+        '{% if q.type in ("number", "amount") %}',
+        '{% if q.type != "text" %}',
+        'form:has([value="number"]:checked) .for-edges { display: block; }',
+        "const typed = { yesno: Boolean }",
+    ],
+)
+def test_a_question_type_named_on_a_page_is_found(planted):
+    right = 'if (typeof value === "number") el("input", { id, type: "text" })'
+    assert types_in_page(planted) and not types_in_page(f'{right}\n<input type="number">')
 
 
 def rederives_p(tree: ast.AST) -> bool:

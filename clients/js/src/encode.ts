@@ -4,7 +4,7 @@ import { answersOf, bitsOf, isHashed, typeOf, type Question } from "./questions.
 import type { Draw } from "./random.js"
 import { NO_ANSWER, wrong } from "./types/type.js"
 
-/** yesno: a boolean; choice: an option; multi: a list of options; number, amount: a number; text: a word; none: null. */
+/** An answer as its type encodes it (`types/`): a boolean, an option, a list of options, a number, or a word; null for none. */
 export type Answer = boolean | string | number | readonly string[] | null | undefined
 
 /** An answer for each question, by its id. */

@@ -13,7 +13,7 @@ import numpy as np
 from incrowd.characters import cleaned, hidden
 from incrowd.drafts.missing import FEW, no_answers, number, spikes
 from incrowd.errors import quantity
-from incrowd.survey import NONE, SEPARATOR
+from incrowd.survey import NONE, SEPARATOR, Choice, Multi, Number, YesNo
 from incrowd.survey.question import TABLE_SEPARATOR
 
 
@@ -233,7 +233,7 @@ def _typed(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     ):
         texts = f"{len(values):,} different texts"
         return SkippedColumn(name, f"it is free text, with {texts}; group them into a few answers")
-    return _listed(name, {"type": "choice"}, values)
+    return _listed(name, {"type": Choice.type_name()}, values)
 
 
 def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> DraftQuestion:
@@ -256,7 +256,9 @@ def _as_written(values: Sequence[str]) -> str:
 
 def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
     """A yes/no question. meaning: the answer that each code stands for; empty without codes."""
-    return DraftQuestion(name, {"type": "yesno"} | ({"values": dict(meaning)} if meaning else {}))
+    return DraftQuestion(
+        name, {"type": YesNo.type_name()} | ({"values": dict(meaning)} if meaning else {})
+    )
 
 
 def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
@@ -269,7 +271,7 @@ def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
         question = yes_no(name, {code: meaning[word] for code, word in words.items()})
         shown = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
         return replace(question, keys={**question.keys, "labels": shown}) if shown else question
-    return DraftQuestion(name, {"type": "choice", "options": options, "values": words})
+    return DraftQuestion(name, {"type": Choice.type_name(), "options": options, "values": words})
 
 
 def _is_id_column(column: DataColumn, counts: Mapping[str, int]) -> bool:
@@ -288,7 +290,7 @@ def _numbers(column: DataColumn, counts: Mapping[float, int]) -> DraftQuestion:
     values, possible_codes = sorted(counts), spikes(counts)
     if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
         options = [str(int(value)) for value in values]
-        question = DraftQuestion(column.name, {"type": "choice", "options": options})
+        question = DraftQuestion(column.name, {"type": Choice.type_name(), "options": options})
         listed = ", ".join(options)
         return question.doubting(
             f"if {listed} are codes, name the options and map the codes to them in values; if they "
@@ -296,7 +298,7 @@ def _numbers(column: DataColumn, counts: Mapping[float, int]) -> DraftQuestion:
         )
     answers = np.array([value for value in values if value not in possible_codes])
     bins = edges(answers, np.array([counts[value] for value in answers]))
-    question = DraftQuestion(column.name, {"type": "number", "edges": bins})
+    question = DraftQuestion(column.name, {"type": Number.type_name(), "edges": bins})
     for value in possible_codes:
         question = question.doubting(
             f"{value:.15g} occurs in {quantity(counts[value], 'rows')}, far from all other "
@@ -335,7 +337,7 @@ def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     options = sorted({*counts} - {NONE, ""})
     if len(options) < 2:
         return SkippedColumn(column.name, "it has fewer than two answers")
-    question = _listed(column.name, {"type": "multi"}, options)
+    question = _listed(column.name, {"type": Multi.type_name()}, options)
     most = min(column.longest, len(question.keys["options"]))
     question = replace(question, keys={**question.keys, "at_most": most})
     return question.noting(

@@ -19,6 +19,7 @@ from incrowd.drafts.columns import (
 from incrowd.drafts.draft import Draft
 from incrowd.drafts.missing import number
 from incrowd.drafts.xlsform import numbers
+from incrowd.survey import YesNo
 
 # The names of the columns in a downloaded file, and those of the API where they differ.
 _NAMES = {
@@ -111,7 +112,7 @@ def _box(row: DictionaryRow, code: str, label: str) -> DraftQuestion:
     """One box of a checkbox field, a column of 1 and 0 in REDCap's files."""
     text = " ".join(filter(None, (_label(row), f"({label})")))
     id = f"{row['field_name']}___{code.lower()}"
-    question = DraftQuestion(id, {"text": text, "type": "yesno"})
+    question = DraftQuestion(id, {"text": text, "type": YesNo.type_name()})
     if branching := row.get("branching"):
         return question.noting(
             f"Asked only if {branching}. In the data everyone else has 0, which means no."

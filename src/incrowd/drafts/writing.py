@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from incrowd.drafts.columns import DraftQuestion, SkippedColumn
-from incrowd.survey import Codes, Multi, Number
+from incrowd.survey import Codes, YesNo
+from incrowd.survey.questions import TYPES
 from incrowd.survey.words import LANGUAGE
 
-KEYS = {*Multi.model_fields, *Number.model_fields, *Codes.model_fields}  # of questions
-PREDICTING = ("yesno", "choice", "number")
+KEYS = {*Codes.model_fields, *(key for kind in TYPES.values() for key in kind.model_fields)}
 MOST_LEVELS = 12
 WIDTH = 96  # a list that makes its line longer is written with one entry per line
 
@@ -54,7 +54,7 @@ def body(questions: Sequence[DraftQuestion], left_out: Sequence[SkippedColumn]) 
 
 def _regression(questions: Sequence[DraftQuestion]) -> Iterator[str]:
     """Yield an example: the first yes/no question on the first two possible predictors."""
-    first = next((each for each in questions if each.keys.get("type") == "yesno"), None)
+    first = next((each for each in questions if each.keys["type"] == YesNo.type_name()), None)
     others = [each for each in questions if each is not first and _predicts(each)]
     if first and others:
         yield ""
@@ -66,8 +66,9 @@ def _regression(questions: Sequence[DraftQuestion]) -> Iterator[str]:
 
 def _predicts(question: DraftQuestion) -> bool:
     """Whether a question has one answer per person, out of a few."""
-    options = question.keys.get("options", ())
-    return question.keys.get("type") in PREDICTING and len(options) <= MOST_LEVELS
+    kind = TYPES[question.keys["type"]]
+    one_answer = kind.exclusive and not kind.rounded and not kind.not_explained
+    return one_answer and len(question.keys.get("options", ())) <= MOST_LEVELS
 
 
 def _question(question: DraftQuestion) -> Iterator[str]:

@@ -18,6 +18,7 @@ from incrowd.drafts.columns import (
     labeled,
 )
 from incrowd.drafts.draft import Draft
+from incrowd.survey import Multi, Number, YesNo
 from incrowd.survey.words import LANGUAGE, in_language
 
 # The languages of a questionnaire, which the names of columns contain: `label::English (en)`.
@@ -225,7 +226,9 @@ def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> C
     if kind in ("integer", "decimal", "range"):
         return numbers(name, _bound(_LOW, constraint), _bound(_HIGH, constraint))
     if kind in ("acknowledge", "trigger"):
-        return DraftQuestion(name, {"type": "yesno", "values": {"OK": "yes"}, "optional": True})
+        return DraftQuestion(
+            name, {"type": YesNo.type_name(), "values": {"OK": "yes"}, "optional": True}
+        )
     return SkippedColumn(name, f"answers of type {kind} cannot be counted")
 
 
@@ -236,7 +239,11 @@ def _multi(name: str, codes: Mapping[str, str], constraint: str) -> ColumnDraft:
     options = list(dict.fromkeys(codes.values()))
     limit = _COUNTED.search(constraint)
     most = int(limit[2]) - (limit[1] == "<") if limit else len(options)
-    keys = {"type": "multi", "options": options, "at_most": max(1, min(most, len(options)))}
+    keys = {
+        "type": Multi.type_name(),
+        "options": options,
+        "at_most": max(1, min(most, len(options))),
+    }
     question = DraftQuestion(name, keys | {"values": dict(codes)})
     if limit:
         return question
@@ -251,9 +258,9 @@ def _bound(pattern: re.Pattern[str], constraint: str) -> float | None:
 def numbers(name: str, low: float | None, high: float | None) -> DraftQuestion:
     """A question about a number between two bounds; None if there is no bound."""
     if low is not None and high is not None and high > low:
-        question = DraftQuestion(name, {"type": "number", "edges": even(low, high)})
+        question = DraftQuestion(name, {"type": Number.type_name(), "edges": even(low, high)})
         return question.noting("The edges are evenly spaced. Choose those that you will report.")
     start = 0 if low is None else low
     edges = [start + each for each in EXAMPLE_EDGES]
-    question = DraftQuestion(name, {"type": "number", "edges": edges})
+    question = DraftQuestion(name, {"type": Number.type_name(), "edges": edges})
     return question.doubting("the form does not state both bounds of the number; set the edges")
