@@ -11,12 +11,16 @@ async function visit({ link, checked, locale }) {
   const page = await opened(browser, link, { locale })
   await page.waitForSelector("#all, .notice")
   if (await page.locator(".notice").count()) throw new Error(await page.innerText("main"))
+  const questions = await page.innerText("#all")
   for (const selector of checked) await page.check(selector)
   await page.click("#all > button")
   await page.waitForSelector("#review td")
+  const review = await page.locator("#review td").allInnerTexts()
   await page.click("#review form button")
   await page.waitForSelector("#sent, #outcome:not(:empty)")
   const seen = {
+    questions,
+    review,
     outcome: await page.locator("#sent, #outcome:not(:empty)").first().innerText(),
     origin: await page.evaluate(() => location.origin),
     asked: page.asked.map(({ url }) => url),

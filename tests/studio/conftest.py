@@ -1,6 +1,3 @@
-import asyncio
-
-import httpx
 import pytest
 
 from incrowd.studio.access import SessionKeys
@@ -8,35 +5,7 @@ from incrowd.studio.app import application
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Jobs
-
-PORT = 8642
-ORIGIN = f"http://127.0.0.1:{PORT}"
-
-
-class Browser:
-    """A client of the studio that keeps cookies and follows no redirects."""
-
-    def __init__(self, app):
-        self.app, self.cookies, self.headers = app, httpx.Cookies(), {}
-
-    def request(self, method, path, *, headers=(), **content):
-        async def sent():
-            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(
-                transport=transport, base_url=ORIGIN, cookies=self.cookies
-            ) as client:
-                merged = self.headers | dict(headers)
-                response = await client.request(method, path, headers=merged, **content)
-                self.cookies.update(client.cookies)
-                return response
-
-        return asyncio.run(sent())
-
-    def get(self, path, **content):
-        return self.request("GET", path, **content)
-
-    def post(self, path, **content):
-        return self.request("POST", path, **content)
+from tests.oracles.studio import ORIGIN, PORT, Browser
 
 
 @pytest.fixture

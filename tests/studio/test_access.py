@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from tests.studio.conftest import ORIGIN, PORT
+from tests.oracles.studio import ORIGIN, PORT
 
 
 def test_the_address_admits_one_browser_once(stranger, keys):

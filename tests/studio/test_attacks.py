@@ -29,7 +29,7 @@ from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job
 from tests.conftest import slowly
 from tests.oracles import hostile_reader
-from tests.studio.conftest import PORT
+from tests.oracles.studio import PORT
 
 TEXT = """name = "Work"
 crowd = 1000

@@ -11,7 +11,7 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.studio.document import version
 from incrowd.studio.operations import AddQuestion, SetValue
 from incrowd.studio.preview import preview_of
-from tests.studio.conftest import ORIGIN
+from tests.oracles.studio import ORIGIN
 
 TEXT = """\
 name = "Health"

@@ -32,7 +32,7 @@ from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job, Jobs
 from tests.conftest import local_plan, yes_no_question
-from tests.studio.conftest import PORT, Browser
+from tests.oracles.studio import PORT, Browser
 
 EVIL = "<script>alert('x')</script>"
 PEOPLE = 6000
