@@ -151,7 +151,8 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 raise ArgumentError.of(argument, shown(value), _works(allowed_kinds, value))
         return function(*given, **named)
 
-    public.__signature__ = expected  # type: ignore[attr-defined]
+    if expected != signature(function):
+        public.__signature__ = expected  # type: ignore[attr-defined]
     return public
 
 
