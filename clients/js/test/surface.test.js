@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path/posix"
 import { test } from "node:test"
 
 import * as built from "../dist/incrowd.js"
@@ -22,9 +23,10 @@ test("the package holds the library, its types, the built file and the README", 
   assert.ok(names.every((name) => /^(package.json|README.md|dist\/|lib\/)/.test(name)))
 })
 
-/** The files that import each other in a circle. sources: text by name. */
+/** The files that import each other in a circle. sources: text by path. */
 function circles(sources) {
-  const left = new Map(Object.entries(sources).map(([name, text]) => [name, [...text.matchAll(/"\.\/([\w-]+)\.js"/g)].map(([, to]) => to)]))
+  const imported = (name, text) => [...text.matchAll(/"(\.\.?\/[\w/-]+)\.js"/g)].map(([, to]) => join(dirname(name), to))
+  const left = new Map(Object.entries(sources).map(([name, text]) => [name, imported(name, text)]))
   for (let size = -1; size !== left.size; ) {
     size = left.size
     for (const [name, imported] of left) if (!imported.some((to) => left.has(to))) left.delete(name)
@@ -34,8 +36,9 @@ function circles(sources) {
 
 test("no files import each other in a circle", () => {
   const folder = new URL("../src/", import.meta.url)
-  const names = readdirSync(folder).map((file) => file.replace(/\.ts$/, ""))
+  const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith(".ts"))
+  const names = files.map((file) => file.replace(/\.ts$/, ""))
   assert.deepEqual(circles(Object.fromEntries(names.map((name) => [name, readFileSync(new URL(`${name}.ts`, folder), "utf8")]))), [])
-  const wrong = { one: 'import type { A } from "./two.js"', two: 'await import("./one.js")', three: 'import "./one.js"' }
-  assert.deepEqual(circles(wrong), ["one", "two", "three"])
+  const wrong = { one: 'import type { A } from "./two.js"', two: 'await import("./one.js")', "types/three": 'import "../one.js"' }
+  assert.deepEqual(circles(wrong), ["one", "two", "types/three"])
 })
