@@ -1,5 +1,4 @@
-import type { Encoded } from "./encode.js"
-import { allowsSeveral, answersOf, bitsOf, isHashed, isMemoized, mostAnswers, typeOf, type Question } from "./questions.js"
+import { allowsSeveral, answersOf, bitsOf, isHashed, isMemoized, mostAnswers, typeOf, type Encoded, type Question } from "./questions.js"
 
 /** The answer without an option, for a question of which at most one option can be chosen. */
 export const NONE_CHOSEN = "none chosen"

@@ -1,6 +1,6 @@
 import { rounded, type Rounding } from "./amounts.js"
 import type { Plan } from "./plan.js"
-import { answersOf, bitsOf, isHashed, typeOf, type Question } from "./questions.js"
+import { answersOf, bitsOf, isHashed, typeOf, type Encoded, type Question } from "./questions.js"
 import type { Draw } from "./random.js"
 import { NO_ANSWER, wrong } from "./types/type.js"
 
@@ -11,9 +11,6 @@ export type Answer = boolean | string | number | readonly string[] | null | unde
 export interface Answers {
   readonly [id: string]: Answer
 }
-
-/** The bits that an answer sets; of a word, its text, since its bits depend on the cohort. */
-export type Encoded = number[] | string
 
 /**
  * Encodes all answers of a person. Amounts are rounded at random, once for all messages, copies and draws. Nothing is

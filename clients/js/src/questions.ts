@@ -6,6 +6,9 @@ import { NO_ANSWER, type QuestionType } from "./types/type.js"
 
 export type { Question }
 
+/** The bits that an answer sets; of a word, its text, since its bits depend on the cohort. */
+export type Encoded = number[] | string
+
 export const typeOf = ({ type }: Question): QuestionType<Question> => types[type] as QuestionType<Question>
 
 /** The answers to a question, in the order of their bits; none for words. */
