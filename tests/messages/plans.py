@@ -74,7 +74,7 @@ def other_survey(_):
 
 def never(_):
     """An error that no plan reaches, although the limit does."""
-    with mock.patch("incrowd.planner.plan.plan_error", lambda _: 0.5):
+    with mock.patch("incrowd.planner.solving.plan_error", lambda _: 0.5):
         incrowd.solve(survey(), "crowd", error=0.01)
 
 
