@@ -1,6 +1,9 @@
-"""A client of the studio that keeps cookies, without a server."""
+"""The studio in tests: a client that needs no server, and the command in a process of its own."""
 
 import asyncio
+import subprocess
+import sys
+from contextlib import contextmanager
 
 import httpx
 
@@ -32,3 +35,14 @@ class Browser:
 
     def post(self, path, **content):
         return self.request("POST", path, **content)
+
+
+@contextmanager
+def running_studio(folder):
+    """Run the studio of a folder; yield its address."""
+    command = [sys.executable, "-m", "incrowd", "studio", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()

@@ -571,5 +571,5 @@ def test_a_plan_that_is_not_a_guarantee_is_neither_written_nor_published(browser
     assert "Promise: " not in page and "changes the probability" not in page
     with pytest.raises(UsageError, match="not a guarantee"):
         perform(project, "package", "en")
-    preview = browser.get("/p/smoking/preview/")
+    preview = browser.get(browser.get("/p/smoking/preview/").headers["location"])
     assert preview.status_code == 422 and "not a guarantee" in preview.text
