@@ -3,12 +3,12 @@
 import asyncio
 import threading
 
-import httpx
 import pytest
 from starlette.applications import Starlette
 
 from incrowd.collection.service import CollectionService
 from incrowd.collection.steps import WORKING, ServiceSteps
+from tests.oracles.serving import running
 
 
 class Failing(CollectionService):
@@ -46,11 +46,7 @@ def during(service, talk):
 
     async def run():
         app = Starlette(**service.parts(service.route("/broken", service.broken)))
-        transport = httpx.ASGITransport(app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://s") as client,
-        ):
+        async with running(app) as client:
             return await talk(client)
 
     return asyncio.run(run())

@@ -16,6 +16,7 @@ from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.steady import CertainClock
 from incrowd.plans.digests import canonical
 from tests.oracles.make_vectors import INVITED, RECEIVER
+from tests.oracles.serving import running
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 KNOWN = {"Authorization": f"Bearer {TOKEN}"}
@@ -60,12 +61,7 @@ def served(places, talk, *, bundle=INVITED, now=BEFORE, shuffler=None, token=TOK
             CertainClock(lambda: now),
             told_by(shuffler, lambda: now, bundle),
         )
-        async with (
-            service.router.lifespan_context(service),
-            httpx.AsyncClient(
-                transport=httpx.ASGITransport(service), base_url="http://collector"
-            ) as client,
-        ):
+        async with running(service) as client:
             return await talk(client)
 
     return asyncio.run(conversation())

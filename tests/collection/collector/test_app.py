@@ -8,7 +8,6 @@ import weakref
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -26,6 +25,7 @@ from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import destroy
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
 from tests.oracles import make_vectors
+from tests.oracles.serving import running
 
 BEFORE = as_time(INVITED.opens)
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -37,11 +37,7 @@ def served(places, talk, bundle=INVITED, now=BEFORE, **settings):
     async def conversation():
         made = CollectorSettings(**{"workers": 1} | settings)
         service = application(places.root, bundle, RECEIVER, made, CertainClock(lambda: now))
-        transport = httpx.ASGITransport(service)
-        async with (
-            service.router.lifespan_context(service),
-            httpx.AsyncClient(transport=transport, base_url="http://collector") as client,
-        ):
+        async with running(service) as client:
             return await talk(client)
 
     return asyncio.run(conversation())
@@ -92,11 +88,7 @@ def test_the_process_forgets_the_key_as_well(keyed, sealed, kept):
     del private
 
     async def conversation():
-        transport = httpx.ASGITransport(service)
-        async with (
-            service.router.lifespan_context(service),
-            httpx.AsyncClient(transport=transport, base_url="http://collector") as client,
-        ):
+        async with running(service) as client:
             assert forgotten()
             await post(release(sealed))(client)
             await until(lambda: not keyed.private.exists())

@@ -21,6 +21,7 @@ from incrowd.collection.steady import CertainClock
 from incrowd.collection.taking import Taking
 from incrowd.errors import UsageError
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
+from tests.oracles.serving import running
 
 OPENS = as_time(INVITED.opens)
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -55,11 +56,7 @@ def test_metrics_are_the_numbers_of_the_receipts_and_of_what_was_refused(keyed, 
     async def conversation():
         settings = CollectorSettings(workers=1)
         service = application(keyed.root, INVITED, RECEIVER, settings, CertainClock(lambda: OPENS))
-        transport = httpx.ASGITransport(service)
-        async with (
-            service.router.lifespan_context(service),
-            httpx.AsyncClient(transport=transport, base_url="http://collector") as client,
-        ):
+        async with running(service) as client:
             before = await client.get("/metrics")
             await client.post("/release", content=bytes(64) + data[64:], headers=OCTETS)
             await client.post("/release", content=data, headers=OCTETS)

@@ -5,7 +5,6 @@ import json
 import random
 from dataclasses import replace
 
-import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -36,6 +35,7 @@ from incrowd.plans.ledger import Ledger
 from tests.conftest import run, slowly
 from tests.oracles import mixers
 from tests.oracles.make_vectors import PEOPLE, PLAN
+from tests.oracles.serving import running
 
 OF = mixers.bundle(strata=("north", "south"), second=mixers.SECOND_CLASSICAL)
 NOW = as_time(OF.closes)
@@ -447,11 +447,7 @@ def conversation(places, *requests):
             CollectorSettings(workers=1),
             CertainClock(lambda: NOW),
         )
-        transport = httpx.ASGITransport(service)
-        async with (
-            service.router.lifespan_context(service),
-            httpx.AsyncClient(transport=transport, base_url="http://collector") as client,
-        ):
+        async with running(service) as client:
             answers = [
                 await client.post(path, content=data, headers=OCTETS) for path, data in requests
             ]
