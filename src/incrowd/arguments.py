@@ -182,7 +182,7 @@ def expanded(function: Callable[..., Any]) -> Signature:
 
 
 def _option(name: str, kind: str) -> Parameter:
-    """A shared option; left out, it is what its type calls false."""
+    """Return the parameter of a shared option: False, None, or () if it is left out."""
     default = False if kind == "bool" else None if kind.endswith("None") else ()
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 

@@ -1,4 +1,4 @@
-"""What the commands of services share."""
+"""Options and output that the commands of all services share."""
 
 from __future__ import annotations
 

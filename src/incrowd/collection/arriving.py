@@ -56,7 +56,7 @@ class Arriving(CollectionService):
             raise ReportsError.of(what, problem, allowed)
 
     def probes(self) -> Mapping[str, Callable[[], object]]:
-        """Return what is tried when somebody asks whether the service is ready, by step."""
+        """Return the checks that decide whether the service is ready, by step."""
         return {KEYS: self.check_keys, STORING: lambda: check_room(self.root, PROBE_BYTES)}
 
     async def take_to_open(self, request: Request, taking: Taking[Any]) -> Response:

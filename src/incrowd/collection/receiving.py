@@ -144,7 +144,7 @@ class Receiving(CollectionService):
             self.keeper.look()
 
     def probes(self) -> Mapping[str, Callable[[], object]]:
-        """Return what is tried when somebody asks whether the service is ready, by step."""
+        """Return the checks that decide whether the service is ready, by step."""
         private = self.settings.private_files if self.store.secrets else ()
         return {
             STORING: lambda: self.store.check(self.length),

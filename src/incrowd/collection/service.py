@@ -46,7 +46,7 @@ class CollectionService:
         raise NotImplementedError
 
     def probes(self) -> Mapping[str, Callable[[], object]]:
-        """Return what is tried when somebody asks whether the service is ready, by step."""
+        """Return the checks that decide whether the service is ready, by step."""
         raise NotImplementedError
 
     def measured(self) -> Iterator[Metric]:
@@ -104,7 +104,7 @@ class CollectionService:
         return Route(path, guarded, methods=[method])
 
     def refusal(self, error: Exception) -> Response:
-        """Return the response to an error; those that are not the sender's are logged, seldom."""
+        """Return the response to an error. Errors of the service are logged, at a limited rate."""
         if isinstance(error, ProtocolError):
             return answer(kind_of(error))
         self.log(logging.ERROR, type(error).__name__, f"a request failed: {log_text(error)}")

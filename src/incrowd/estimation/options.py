@@ -1,7 +1,7 @@
 """The options that statistical methods share, stated once.
 
-A method takes them as `**options: Unpack[...]`; the public functions, the command line and the
-studio show them by their names. An option that is left out has the value that its type calls false.
+A method takes them as `**options: Unpack[...]`; the public functions show each one by its name. An
+option that is left out is False, None, or an empty tuple.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a guarantee assumes."""
+"""The assumptions of a guarantee."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message sends, and what it leaks: one model for joint reports, cells and parities.
+"""The reports that a message sends, and their leak: one model for messages of every kind.
 
 In the large-N limit k reports in which two people differ in `distance` bits leak mu^2 N =
 k (phi^distance - 1), phi = 1 + 1 / v, where v = p q / (p - q)^2 is the noise variance of a bit
@@ -55,7 +55,7 @@ class SearchVariable:
 
 
 class Load(NamedTuple):
-    """What a person sends by a message.
+    """The contribution of one person to a message.
 
     times: the number of collections of each copy. distance: the number of bits with the planner's
     noise in which two reports can differ. fixed: ln of the product of phi^d over the questions with

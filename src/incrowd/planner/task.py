@@ -1,4 +1,4 @@
-"""Survey -> what a search for messages needs to know: questions as variables, tables, limits."""
+"""The task of a search for messages: a survey's questions as variables, its tables, and limits."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ class SearchTask:
     given: MessageGroups | None = None
 
     def among(self, ids: VariableSet) -> list[SearchVariable]:
-        """The variables at these places."""
+        """Return the variables at these places."""
         return [self.variables[i] for i in sorted(ids)]
 
     def names(self, ids: VariableSet) -> QuestionIds:
-        """The ids of the questions at these places, in the order of the survey."""
+        """Return the ids of the questions at these places, in the order of the survey."""
         return tuple(variable.id for variable in self.among(ids))
 
     def places(self, ids: Iterable[str]) -> VariableSet:
-        """The places of some questions."""
+        """Return the places of some questions."""
         wanted = set(ids)
         return frozenset(i for i, variable in enumerate(self.variables) if variable.id in wanted)
 
@@ -97,7 +97,7 @@ class SearchTask:
         return {}
 
     def facts(self, ids: VariableSet) -> MessageFacts:
-        """What a message of these variables sends and tells, computed once."""
+        """Return the load and the size of a message of these variables, computed once."""
         if ids not in self._facts:
             among = self.among(ids)
             self._facts[ids] = MessageFacts(
@@ -182,7 +182,7 @@ class PlanCandidate(NamedTuple):
 
 @lru_cache(maxsize=8)
 def task_of(survey: Survey, effort: Effort = FULL) -> SearchTask:
-    """What a search needs to know about a survey.
+    """Return the task of finding messages for a survey.
 
     Tables that cannot be cells (because of text, fixed randomizers, permanent responses, two
     multiple-choice questions, or too many cells of a regression) are sent beside cells in one joint

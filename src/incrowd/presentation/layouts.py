@@ -32,7 +32,7 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def parts(shown: Notebook) -> dict[str, Any]:
-    """What the template of an object's layout shows."""
+    """Return the parts that the template of an object's layout shows."""
     shows: dict[str, Any] = presented(f"{__package__}.{LAYOUTS[shown.layout].parts}", shown)
     return shows
 

@@ -25,7 +25,7 @@ _FIGURES = ("estimate", "std. error", "low", "high")
 
 
 def parts(estimates: Estimates) -> dict[str, Any]:
-    """What the template shows of estimates, with charts as <svg> elements.
+    """Return the parts of a page of estimates, with charts as <svg> elements.
 
     The numbers of each stratum are folded. The page is smaller than 2 MB unless labels are longer
     than sentences: if there are many or large tables, the last ones are not drawn or not even

@@ -10,7 +10,7 @@ from incrowd.views import Result, View
 
 
 def parts(result: Result) -> dict[str, Any]:
-    """What the template shows of a result."""
+    """Return the parts of the page of a result."""
     view, seed = result.view(), result.seed
     warned = [] if seed is None else [simulation_warning(seed)]
     promise = [guarantee_sentence(result.guarantee)] if result.guarantee else []
@@ -18,5 +18,5 @@ def parts(result: Result) -> dict[str, Any]:
 
 
 def of_view(view: View, *texts: str) -> dict[str, Any]:
-    """What the template shows of a view, with texts above its tables."""
+    """Return the parts of the page of a view, with texts above its tables."""
     return {"title": view.title, "texts": texts, "view": view}

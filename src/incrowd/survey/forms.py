@@ -15,8 +15,8 @@ class PageField(NamedTuple):
     control: what people answer with, one of those in `collection/page/static/controls.js`: "one"
     or "several" of `answers`, a number that counts as its "range" or as one of the two "edges"
     around it, or a "word". answers: in the order in which people read them; empty for the options
-    that the survey lists. most: how many can be chosen. hint: what all questions of the type say
-    below their texts.
+    that the survey lists. most: how many can be chosen. hint: a text below every question of the
+    type.
     """
 
     control: str
@@ -43,8 +43,8 @@ class KeyInput(NamedTuple):
 class DesignForm(NamedTuple):
     """How the studio designs questions of a type.
 
-    name: what a person chooses the type by. about: what to know before choosing it. inputs: for the
-    keys that the type has beside those of all questions.
+    name: the label in the list of types. about: an explanation below it. inputs: for the keys that
+    only this type has.
     """
 
     name: Texts
