@@ -12,7 +12,7 @@ from typing import Any
 
 from incrowd.errors import InWords, SurveyError, UsageError
 from incrowd.studio.document import Raw, same
-from incrowd.survey.formulas import BETWEEN, IS, scored
+from incrowd.survey.formulas import BETWEEN, IS, named_id
 from incrowd.survey.question import NO_ANSWER
 from incrowd.survey.questions import type_of
 
@@ -231,18 +231,12 @@ def names(table: Raw) -> tuple[str, ...]:
     return tuple(map(str, listed)) if isinstance(listed, list) else ()
 
 
-def variable_of(text: str, there: Iterable[Any]) -> Any:
+def variable_of(text: str, there: Iterable[Any]) -> str | None:
     """Return the id of the question that one variable of a formula is about, or None.
 
-    there: the ids of all questions. `q`, `q=answer` and `score(q)` are about q.
+    there: the ids of all questions, whatever they are in the file.
     """
-    there = [each for each in there if isinstance(each, str)]
-    if text in there:
-        return text
-    if score := next((id for id in there if text == scored(id)), None):
-        return score
-    fitting = [id for id in there if text.startswith(f"{id}{IS}")]
-    return min(fitting, key=len, default=None)
+    return named_id(text, [each for each in there if isinstance(each, str)])
 
 
 def variables_of(text: str, there: Sequence[Any]) -> tuple[str, ...]:

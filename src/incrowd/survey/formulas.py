@@ -6,7 +6,7 @@ slope over all its answers, `age:smoker` the interaction of two predictors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pydantic import Field
@@ -101,17 +101,29 @@ class Meant(NamedTuple):
         return tuple(each.question for each in (self.outcome, *self.singles.values()))
 
 
+def named_id(text: str, ids: Collection[str]) -> str | None:
+    """Return the id of the question that a variable is about, or None.
+
+    `q`, `score(q)`, and `q=answer` are about `q`. If several ids precede an equals sign, it is the
+    shortest.
+    """
+    if text in ids:
+        return text
+    if score := next((id for id in ids if text == scored(id)), None):
+        return score
+    return min((id for id in ids if text.startswith(f"{id}{IS}")), key=len, default=None)
+
+
 def named(text: str, questions: QuestionsById) -> NamedAnswers | None:
     """Parse the name of a question, of one of its answers, or of its score; None if it has none."""
-    if question := questions.get(text):
-        return NamedAnswers(question)
-    for question in questions.values():
-        if text == scored(question.id):
-            return NamedAnswers(question, scored=True)
-    for place in (at for at, letter in enumerate(text) if letter == IS):
-        if question := questions.get(text[:place]):
-            return NamedAnswers(question, text[place + 1 :])
-    return None
+    id = named_id(text, questions.keys())
+    if id is None:
+        return None
+    if text == id:
+        return NamedAnswers(questions[id])
+    if text == scored(id):
+        return NamedAnswers(questions[id], scored=True)
+    return NamedAnswers(questions[id], text.removeprefix(f"{id}{IS}"))
 
 
 def parts(text: str, questions: QuestionsById) -> tuple[str, ...]:
