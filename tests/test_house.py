@@ -20,7 +20,7 @@ SOURCE = Path(incrowd.__file__).parent
 AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the package
 PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
-    {"characters", "methods"},
+    {"characters", "methods", "catalog"},
     {"errors"},
     {"files", "views", "arguments"},
     {"accountant", "kernels"},

@@ -2,33 +2,142 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
+from incrowd.catalog.sentences import (
+    ENGLISH,
+    FileDigest,
+    Keyword,
+    Sentence,
+    as_keyword,
+    in_words,
+    localized,
+    text_of,
+)
+from incrowd.catalog.sentences import likely as likely_message
 from incrowd.characters import visible
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong: the field, its value, and what would work."""
+class Of:
+    """The question that the parts before it belong to; the last part of a path."""
 
-    field: str
-    value: object
-    allowed: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place that is counted or named: row 5 of a file, line 3 of a table, question health."""
+
+    kind: str
+    name: int | str
+
+
+PathPart = str | int | Of | Place
+"""A part of a path: a key, a position in a list (from 0), a question, or a place."""
+
+
+def spelled(path: Iterable[PathPart], language: str = ENGLISH) -> str:
+    """Return a path as text.
+
+    ("question", 1, "options", Of("health")) is "question[2].options of health",
+    (Place("row", 5), "health") is "row 5, health".
+    """
+    text, after_place = "", False
+    for part in path:
+        if isinstance(part, Of):
+            text += f" {text_of('shared.of', language)} {part.id}"
+        elif isinstance(part, Place):
+            number = part.name
+            name = localized(f"{number:,}", language) if isinstance(number, int) else number
+            text += f"{', ' if text else ''}{text_of(f'places.{part.kind}', language)} {name}"
+        elif isinstance(part, int):
+            text += f"[{part + 1}]"
+        else:
+            text += f"{(', ' if after_place else '.') if text else ''}{part}"
+        after_place = isinstance(part, Place)
+    return text
+
+
+def path_of(path: PathPart | Iterable[PathPart]) -> tuple[PathPart, ...]:
+    """Return a path as a tuple; a single part may stand for itself."""
+    return (path,) if isinstance(path, PathPart) else tuple(path)
+
+
+@dataclass(frozen=True, init=False)
+class Problem:
+    """One thing that is wrong: where, and what.
+
+    path: where it is, the outermost part first. message: what is wrong, and what would work.
+    """
+
+    path: tuple[PathPart, ...]
+    message: Sentence
+
+    def __init__(
+        self, path: PathPart | Iterable[PathPart], what: Any, *rest: Any, **arguments: Any
+    ) -> None:
+        if rest:  # until all rooms make messages by code
+            what = Sentence("legacy", {"value": what, "allowed": rest[0]})
+        if "allowed" in arguments and not isinstance(what, Sentence):
+            what = Sentence("legacy", {"value": what, "allowed": arguments.pop("allowed")})
+        if isinstance(what, str):
+            what = Sentence(what, arguments)
+        object.__setattr__(self, "path", path_of(path))
+        object.__setattr__(self, "message", what)
 
     def __str__(self) -> str:
-        return visible(f"{self.field}: {self.shown}; {self.allowed}")
+        return self.text()
 
     @property
-    def shown(self) -> str:
-        """The value in words."""
-        return described(self.value)
+    def code(self) -> str:
+        """The code of the message."""
+        return self.message.code
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments of the message, by the names in its texts."""
+        return self.message.arguments
+
+    def text(self, language: str = ENGLISH, option: Callable[[Keyword], str] = as_keyword) -> str:
+        """Return the problem as a line. option: how options are spelled."""
+        if self.code == "legacy":
+            return visible(f"{self.field}: {self.shown}; {self.allowed}")
+        words = in_words(self.message, language, option)
+        return visible(f"{spelled(self.path, language)}: {words}")
+
+    def within(self, *path: PathPart) -> Problem:
+        """Return the problem as one of a part of something larger. path: where that part is."""
+        return Problem((*path, *self.path), self.message)
+
+    # Until all rooms make messages by code.
+
+    @property
+    def field(self) -> str:  # noqa: D102
+        return spelled(self.path)
+
+    @property
+    def value(self) -> Any:  # noqa: D102
+        return self.arguments.get("value")
+
+    @property
+    def shown(self) -> str:  # noqa: D102
+        if self.code == "legacy":
+            return described(self.value)
+        return str(self.message).partition("; ")[0]
+
+    @property
+    def allowed(self) -> str:  # noqa: D102
+        if self.code == "legacy":
+            return str(self.arguments["allowed"])
+        return str(self.message).partition("; ")[2] or str(self.message)
 
 
 class InWords(str):
@@ -72,10 +181,8 @@ def unreadable(error: OSError) -> str:
 
 
 def likely(word: object, names: Iterable[str]) -> str:
-    """Return "did you mean X? " for an unknown word, or "". It goes before the list of names."""
-    folded = {each.casefold(): each for each in names}
-    matches = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.7)
-    return f"did you mean {folded[matches[0]]}? " if matches else ""
+    """Return "did you mean X? " in English, until all rooms make messages by code."""
+    return str(likely_message(word, names))
 
 
 _SINGULAR = {
@@ -113,9 +220,11 @@ class IncrowdError(Exception):
         self.problems = problems
 
     @classmethod
-    def of(cls, field: str, value: object, allowed: str) -> IncrowdError:
-        """The error for a single problem."""
-        return cls(Problem(field, value, allowed))
+    def of(
+        cls, path: PathPart | Iterable[PathPart], code: Any, /, *rest: Any, **arguments: Any
+    ) -> IncrowdError:
+        """The error for a single problem. arguments: those that the texts of the code name."""
+        return cls(Problem(path, code, *rest, **arguments))
 
 
 class Unusable(IncrowdError):
@@ -166,17 +275,22 @@ def naming(*paths: Path) -> Iterator[None]:
 
 
 def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
-    if not (paths and _DIGEST.fullmatch(str(problem.value))):
-        return problem
     names = tuple(map(str, paths))
-    return Problem(problem.field, names[0] if len(names) == 1 else names, problem.allowed)
+    if problem.code == "legacy":
+        if not (paths and _DIGEST.fullmatch(str(problem.value))):
+            return problem
+        return Problem(problem.path, names[0] if len(names) == 1 else names, problem.allowed)
+    arguments = {
+        name: names if names and isinstance(value, FileDigest) else value
+        for name, value in problem.arguments.items()
+    }
+    return Problem(problem.path, Sentence(problem.code, arguments))
 
 
 def check_path(path: object, what: str) -> None:
     """Raises ArgumentError for what is not a path. what: the argument, as a message names it."""
     if not isinstance(path, str | PathLike):
-        shown = InWords(f"a value of type {type(path).__name__}")
-        raise ArgumentError.of(what, shown, "should be the path of a file")
+        raise ArgumentError.of(what, "shared.no-path", type=type(path).__name__)
 
 
 @contextmanager
@@ -185,8 +299,7 @@ def needing(extra: str, kind: type[IncrowdError], field: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        needed = InWords(f"needs {error.name}, which is not installed")
-        raise kind.of(field, needed, f'install "incrowd[{extra}]"') from None
+        raise kind.of(field, "shared.not-installed", module=error.name, extra=extra) from None
 
 
 class PlanError(IncrowdError):

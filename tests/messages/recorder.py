@@ -70,7 +70,8 @@ def made_in(tree: ast.AST) -> Iterator[ast.AST]:
         if ast.unparse(made) not in NO_MESSAGES:
             yield node
     for node in nodes:
-        if isinstance(node, ast.Call) and id(node) not in inside and _makes_one(node.func):
+        made = isinstance(node, ast.Call) and id(node) not in inside and _makes_one(node.func)
+        if made and "(problem.path," not in ast.unparse(node):  # the same problem elsewhere
             yield node
 
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -92,7 +92,7 @@ def _by_name(problem: Problem, folder: str) -> Problem:
     copy."""
     if not isinstance(problem.value, str) or not problem.value.startswith(folder):
         return problem
-    return replace(problem, value=problem.value.removeprefix(folder))
+    return Problem(problem.path, problem.value.removeprefix(folder), problem.allowed)
 
 
 def base_name(name: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.encoding.margins import load_margins
-from incrowd.errors import MISSING, IncrowdError, InWords, TableError, UsageError
+from incrowd.errors import MISSING, IncrowdError, InWords, Problem, TableError, UsageError
 from incrowd.estimation.readings import check_tables
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
@@ -478,7 +477,7 @@ async def add_reports(studio: Studio, request: Request) -> Response:
         problem = source(project, project.path / file).problem
         if problem:
             (project.path / file).unlink()
-            raise UsageError(replace(problem, value=name))
+            raise UsageError(Problem(problem.path, name, problem.allowed))
         return file
 
     query = CallChoice(source=await asyncio.to_thread(added)).query()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -88,7 +88,8 @@ def source(project: Project, path: Path) -> ReportSource:
         participants = sum((releases or strata).values()) or None
         return ReportSource(name, kind, changed, participants, headers[0].plan)
     except IncrowdError as error:
-        problem = replace(error.problems[0], value=name)
+        problem = error.problems[0]
+        problem = Problem(problem.path, name, problem.allowed)
     except OSError as error:
         problem = Problem("reports", name, f"{unreadable(error)}; reload the page")
     return ReportSource(name, REPORTS, datetime.fromtimestamp(0), problem=problem)

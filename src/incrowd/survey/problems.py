@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -139,7 +138,7 @@ def _regression_problems(
         if _names(formula, left_out.ids):
             continue
         problems = list(formula_problems(formula, questions))
-        yield from (replace(each, field=f"{field}.{each.field}") for each in problems)
+        yield from (each.within(field) for each in problems)
         if not problems:
             asked = (each for each in meant(formula, questions).questions if not each.open)
             yield from _memory_problems(f"{field}.on", [each.id for each in asked], questions)

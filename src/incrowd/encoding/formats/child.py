@@ -103,6 +103,8 @@ def _ended(order: dict[str, Any], piped: bytes | None, output: IO[bytes]) -> dic
 
 
 def _parts(problem: Problem) -> list[Any]:
+    if problem.code != "legacy":
+        return [problem.field, problem.shown, True, problem.allowed]
     return [problem.field, problem.value, isinstance(problem.value, InWords), problem.allowed]
 
 

@@ -1,0 +1,1 @@
+"""The texts of messages in English and German, by code."""

@@ -1,0 +1,168 @@
+"""Sentences as data: a code, typed arguments, and a text in each language from a catalog.
+
+`catalog/en/survey.toml` holds the English texts of the codes that begin with "survey.". A text
+names its arguments in braces. Without a format, text is shown as it is, lists and tuples with
+commas, and sentences in the language of the sentence around them. Formats:
+
+- `{value:shown}`: a value that somebody wrote, text in quotation marks, shortened if it is long
+- `{id:quoted}`: text in quotation marks
+- `{rows:row is|rows are}`: a number and what it counts: "1 row is", "1,200 rows are"
+- `{people:,}`, `{share:.3g}` and so on: as Python formats it, with the marks of the language
+"""
+
+from __future__ import annotations
+
+import difflib
+import string
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+ENGLISH = "en"
+WIDTH = 120  # of a value that somebody wrote
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, or a part of one, in any language.
+
+    code: "room.name", the key of its texts. arguments: the values that the texts name.
+    """
+
+    code: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+
+def sentence(code: str, /, **arguments: Any) -> Sentence:
+    """Return the sentence with a code."""
+    return Sentence(code, arguments)
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """An argument of a function, or the option of the command line for it, with a value.
+
+    value: True for an option that is only named; None for one whose value is left open.
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return as_keyword(self)
+
+
+@dataclass(frozen=True)
+class FileDigest:
+    """The digest of a plan or the name of a part of a collection; people know its file instead."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def as_keyword(option: Keyword) -> str:
+    """Return an option as Python spells it: "unknown='crowd'", "as_planned=True", "people"."""
+    return option.name if option.value is None else f"{option.name}={option.value!r}"
+
+
+def in_words(
+    sentence: Sentence, language: str = ENGLISH, option: Callable[[Keyword], str] = as_keyword
+) -> str:
+    """Return a sentence in a language. option: how options are spelled."""
+    return _Writer(language, option).vformat(
+        text_of(sentence.code, language), (), sentence.arguments
+    )
+
+
+def text_of(code: str, language: str) -> str:
+    """Return the text of a code, with its arguments in braces."""
+    room, _, name = code.partition(".")
+    return texts(room, language)[name]
+
+
+@cache
+def texts(room: str, language: str) -> Mapping[str, str]:
+    """Return the texts of a room by the names of their codes."""
+    return tomllib.loads((files(__package__) / language / f"{room}.toml").read_text("utf-8"))
+
+
+class _Writer(string.Formatter):
+    """Writes arguments in a language."""
+
+    def __init__(self, language: str, option: Callable[[Keyword], str]) -> None:
+        self.language, self.option = language, option
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, Sentence):
+            return in_words(value, self.language, self.option)
+        if isinstance(value, Keyword):
+            return self.option(value)
+        if format_spec == "shown":
+            return shown(value, self.language)
+        if format_spec == "quoted":
+            return ", ".join(map(repr, value)) if isinstance(value, list | tuple) else repr(value)
+        if "|" in format_spec:
+            one, many = format_spec.split("|")
+            return f"1 {one}" if value == 1 else f"{localized(f'{value:,}', self.language)} {many}"
+        if format_spec:
+            return localized(format(value, format_spec), self.language)
+        if isinstance(value, list | tuple):
+            return ", ".join(self.format_field(each, "") for each in value)
+        return str(value)
+
+
+def localized(number: str, language: str) -> str:
+    """Return a number in English digits with the decimal mark and the separators of a language."""
+    return number.translate(str.maketrans(",.", ".,")) if language == "de" else number
+
+
+# What a value is called that cannot be shown as it is.
+_SHAPES = {
+    "en": ("a table of {}", "an empty table", "a list of {}", "an empty list", "nothing",
+           "a number of thousands of digits", "something nested too deep to be shown"),
+    "de": ("eine Tabelle mit {}", "eine leere Tabelle", "eine Liste mit {}", "eine leere Liste",
+           "nichts", "eine Zahl mit Tausenden von Ziffern", "zu tief Verschachteltes"),
+}  # fmt: skip
+
+
+def shown(value: object, language: str = ENGLISH, width: int = WIDTH) -> str:
+    """Return a value that somebody wrote: text in quotation marks; long values are shortened."""
+    *_, digits, depth = _SHAPES[language]
+    try:
+        text = _listed(value, language)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return digits
+    except RecursionError:
+        return depth
+    half = width // 2
+    return text if len(text) <= width else f"{text[:half]} ... {text[-half:]}"
+
+
+def _listed(value: object, language: str) -> str:
+    """Return a value without Python's brackets, which the user did not type."""
+    table, no_table, several, no_list, nothing, *_ = _SHAPES[language]
+    if isinstance(value, Sentence):
+        return in_words(value, language)
+    if isinstance(value, Mapping):
+        return table.format(", ".join(map(str, value))) if value else no_table
+    if isinstance(value, list | tuple):
+        inner = ", ".join(_listed(each, language) for each in value)
+        if isinstance(value, tuple):
+            return inner or nothing
+        return several.format(inner) if value else no_list
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def likely(word: object, names: Iterable[str]) -> Sentence | str:
+    """Return "did you mean X? " for an unknown word, or "". It goes before the list of names."""
+    folded = {each.casefold(): each for each in names}
+    matches = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.7)
+    return sentence("shared.did-you-mean", name=folded[matches[0]]) if matches else ""
