@@ -1,6 +1,8 @@
 """Codes of messages: every code has its texts, every text its code, and arguments meet."""
 
 import ast
+import errno
+import os
 import re
 import string
 import tomllib
@@ -16,8 +18,9 @@ from incrowd.catalog.sentences import (
     likely,
     sentence,
     shown,
+    texts,
 )
-from incrowd.errors import Of, Place, Problem, SurveyError, naming, spelled
+from incrowd.errors import Of, Place, Problem, SurveyError, naming, spelled, unreadable
 from tests.messages.recorder import SOURCE
 from tests.oracles.source import tree_of
 
@@ -110,7 +113,7 @@ def test_a_call_that_does_not_fit_its_text_is_seen(call):
 
 def test_every_text_is_used_and_exists_in_every_language():
     unused = catalog("en").keys() - used() - {"shared.of"}
-    assert [code for code in sorted(unused) if not code.startswith("places.")] == []
+    assert [code for code in sorted(unused) if not code.startswith(("places.", "system."))] == []
     for language in LANGUAGES:
         assert catalog(language).keys() == catalog("en").keys(), language
 
@@ -118,6 +121,15 @@ def test_every_text_is_used_and_exists_in_every_language():
 def test_texts_of_a_code_name_the_same_arguments_in_every_language():
     for code, text in catalog("en").items():
         assert arguments(catalog("de")[code]) == arguments(text), code
+
+
+def test_the_system_speaks_the_language_of_the_message():
+    error = FileNotFoundError(errno.ENOENT, "No such file or directory", "data.csv")
+    assert in_words(unreadable(error)) == "it cannot be read: No such file or directory"
+    assert "keine solche Datei" in in_words(unreadable(error), "de")
+    assert in_words(unreadable(OSError())) == "it cannot be read: it is not complete"
+    for code, text in texts("system", "en").items():
+        assert text == os.strerror(getattr(errno, code))
 
 
 def test_a_path_is_spelled_like_the_file_it_is_about():

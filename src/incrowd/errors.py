@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,8 @@ from incrowd.catalog.sentences import (
     as_keyword,
     in_words,
     localized,
+    sentence,
+    system_words,
     text_of,
 )
 from incrowd.catalog.sentences import likely as likely_message
@@ -174,10 +175,11 @@ def _listed(value: object) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def unreadable(error: OSError) -> str:
+def unreadable(error: OSError) -> Sentence:
     """Return why a file cannot be read, in the words of the system, not of a library."""
-    reason = os.strerror(error.errno) if error.errno else "it is not complete"
-    return f"it cannot be read: {reason}"
+    if not error.errno:
+        return sentence("shared.incomplete")
+    return sentence("shared.unreadable", reason=system_words(error))
 
 
 def likely(word: object, names: Iterable[str]) -> str:

@@ -13,6 +13,8 @@ commas, and sentences in the language of the sentence around them. Formats:
 from __future__ import annotations
 
 import difflib
+import errno
+import os
 import string
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -159,6 +161,16 @@ def _listed(value: object, language: str) -> str:
             return inner or nothing
         return several.format(inner) if value else no_list
     return repr(value) if isinstance(value, str) else str(value)
+
+
+def system_words(error: OSError) -> Sentence | str:
+    """Return what the system says of an error, without the name of the file."""
+    if not error.errno:
+        return error.strerror or str(error)
+    code = errno.errorcode.get(error.errno, "")
+    if code in texts("system", ENGLISH):
+        return Sentence(f"system.{code}")
+    return error.strerror or os.strerror(error.errno)
 
 
 def likely(word: object, names: Iterable[str]) -> Sentence | str:

@@ -59,7 +59,7 @@ def _log(level: str | None) -> None:
     if level is None:
         return
     if level not in LEVELS:
-        raise UsageError.of("--log", level, f"use one of {', '.join(LEVELS)}")
+        raise UsageError.of("--log", "shared.use-one-of", value=level, choices=LEVELS)
     handler = logging.Handler(level.upper())
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     handler.emit = lambda record: say(line("note", handler.format(record)))  # type: ignore[method-assign]

@@ -31,7 +31,7 @@ def choice(name: str, choices: Sequence[str], help: str) -> Any:
 
     def chosen(word: str) -> str:
         if word not in choices:
-            raise UsageError.of(name, word, f"use one of {', '.join(choices)}")
+            raise UsageError.of(name, "shared.use-one-of", value=word, choices=choices)
         return word
 
     completion = one_of(choices)

@@ -106,7 +106,7 @@ class FileKind:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
-            raise self.refused(str(path), unreadable(error)) from None
+            raise self.refused(str(path), str(unreadable(error))) from None
         except UnicodeDecodeError:
             raise self.refused(str(path), f"it is not a {self.name}") from None
         return loads(text, str(path))

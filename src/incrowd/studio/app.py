@@ -69,7 +69,7 @@ async def choose_language(_: Studio, request: Request) -> Response:
     form = await form_of(request)
     back, language = str(form.get("back", "/")), str(form.get("language", ""))
     if language not in LANGUAGES:
-        raise UsageError.of("language", language, f"use one of {', '.join(LANGUAGES)}")
+        raise UsageError.of("language", "shared.use-one-of", value=language, choices=[*LANGUAGES])
     # Choices change the address of a page without loading it again; the browser has the newest.
     newest = urlsplit(request.headers.get("referer", ""))
     if newest.path == urlsplit(back).path and newest.query:

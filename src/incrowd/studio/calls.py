@@ -284,7 +284,7 @@ def choice_of(query: QueryParams) -> CallChoice:
     """The choice in the query of an address. Raises UsageError for an unknown view."""
     view = query.get("view") or "tables"
     if view not in VIEWS:
-        raise UsageError.of("view", view, f"use one of {', '.join(VIEWS)}")
+        raise UsageError.of("view", "shared.use-one-of", value=view, choices=VIEWS)
     texts: Mapping[str, str] = {name: query.get(name, "") for name in _TEXTS}
     lists = {name: tuple(filter(None, query.getlist(name))) for name in _LISTS}
     flags = tuple(flag for flag in FLAGS if query.get(flag))

@@ -422,7 +422,7 @@ def _changed(
         project.save(text, expected=str(form.get("insist") or seen))
         return view, (phrase("The text was saved."),)
     if action not in (*ACTIONS, DECIDE):
-        raise UsageError.of("do", action, f"use one of {', '.join((*ACTIONS, DECIDE))}")
+        raise UsageError.of("do", "shared.use-one-of", value=action, choices=[*ACTIONS, DECIDE])
     before = project.seen(seen) or project.document()
     decisions = imports.decisions_in(before, form) if action == DECIDE else ()
     if action == DECIDE:

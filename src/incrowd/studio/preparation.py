@@ -97,7 +97,7 @@ def perform(project: Project, step: str, language: str) -> None:
     One window at a time. Raises UsageError for an unknown step, and what the step's functions do.
     """
     if step not in ACTIONS:
-        raise UsageError.of("step", step, f"use one of {', '.join(ACTIONS)}")
+        raise UsageError.of("step", "shared.use-one-of", value=step, choices=[*ACTIONS])
     with exclusively(project):
         ACTIONS[step](project, load_publication(project)[0], language)
 

@@ -419,7 +419,7 @@ async def download(cache: Cache, studio: Studio, request: Request) -> Response:
 def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     ending = request.query_params.get("format", "")
     if ending not in FORMATS:
-        raise UsageError.of("format", ending or MISSING, f"use one of {', '.join(FORMATS)}")
+        raise UsageError.of("format", "shared.use-one-of", value=ending, choices=[*FORMATS])
     project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
     if ending not in formats_of(outcome.result):
         allowed = f"use another format; there are no figures: {outcome.result.view().notes[0]}"
@@ -437,12 +437,12 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
     from incrowd.presentation.charts import png_file, svg_file  # drawing is slow to import
 
     project, choice, outcome = _called(cache, studio, request)
-    number, ending = request.query_params.get("number", "0"), request.query_params.get("format")
+    number, ending = request.query_params.get("number", "0"), request.query_params.get("format", "")
     if number not in map(str, range(len(outcome.pictures))):
         raise UsageError.of("number", number, "use a link of the page")
     drawn = outcome.pictures[int(number)]
     if ending not in ("svg", "png"):
-        raise UsageError.of("format", ending or MISSING, "use svg or png")
+        raise UsageError.of("format", "shared.use-one-of", value=ending, choices=("svg", "png"))
     write = png_file if ending == "png" else svg_file
     body = write(drawn.wide, drawn.title)
     name = f"{project.name}-{choice.view}-{int(number) + 1}.{ending}"

@@ -101,7 +101,7 @@ def operation_of(raw: Raw, kind: str, chosen: Sequence[str]) -> Operation:
     if that is not possible; what the change breaks elsewhere in the survey shows when it is read.
     """
     if kind not in KINDS:
-        raise UsageError.of("kind", kind, f"use one of {', '.join(KINDS)}")
+        raise UsageError.of("kind", "shared.use-one-of", value=kind, choices=KINDS)
     return {"drop": _drop, "table": _request, "merge": _merge}[kind](raw, chosen)
 
 

@@ -201,7 +201,7 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
         receipt = Receipt.model_validate_json(path.read_bytes())
         bundle = Bundle.parse((folder / BUNDLE).read_bytes())
     except OSError as error:
-        raise _unusable(Path(error.filename), unreadable(error)) from None
+        raise _unusable(Path(error.filename), str(unreadable(error))) from None
     except ValidationError as error:
         first = error.errors()[0]
         field = place("receipt", first["loc"])
@@ -252,7 +252,7 @@ def check_files(receipt: Receipt, folder: Path) -> None:
             with path.open("rb") as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == message.sha256
         except OSError as error:
-            raise _unusable(path, unreadable(error)) from None
+            raise _unusable(path, str(unreadable(error))) from None
         if not same:
             raise _unusable(path, "the file was changed after the release was opened")
 

@@ -102,7 +102,7 @@ def read_strings(path: Path) -> tuple[str, dict[str, str]]:
     try:
         content = read_json(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise _no_strings(path, unreadable(error)) from None
+        raise _no_strings(path, str(unreadable(error))) from None
     except ValueError:
         raise _no_strings(path, "it is not JSON") from None
     keys = shipped()["en"]
