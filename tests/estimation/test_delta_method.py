@@ -143,7 +143,7 @@ def test_what_rests_on_an_empty_group_is_left_open():
 
 def test_answers_and_margins_that_are_not_there_are_errors():
     joint = two_way(8000, 1)[0]
-    with pytest.raises(TableError, match="not one of the answers; use one of f, m, x"):
+    with pytest.raises(TableError, match="not one of the answers to sex; use f, m, x"):
         difference(joint, OF, FEMALE, ("sex", "n"))
     with pytest.raises(TableError, match="not in this table"):
         conditional_share(joint, ("drinks", "yes"), FEMALE)

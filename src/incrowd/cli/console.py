@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.catalog.sentences import Keyword, in_words
 from incrowd.characters import visible
 from incrowd.errors import (
     MISSING,
@@ -55,7 +56,14 @@ _ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'([\w-]+)'|(\w+))")
 def as_typed(problem: Problem) -> Problem:
     """A problem of the library, with options in the place of its parameters."""
     field = OPTIONS.get(problem.field, problem.field)
+    if problem.code != "legacy":  # until all rooms make messages by code
+        first, _, rest = in_words(problem.message, option=_typed).partition("; ")
+        return Problem(field, InWords(first), rest)
     return Problem(field, problem.value, _ARGUMENT.sub(_option, problem.allowed))
+
+
+def _typed(argument: Keyword) -> str:
+    return _ARGUMENT.sub(_option, str(argument))
 
 
 def problems_as_typed(error: IncrowdError) -> list[Problem]:

@@ -294,7 +294,7 @@ def cramers_v(table: TableEstimate) -> Comparison:
     margins.
     """
     if not all(table.exclusive):
-        raise TableError.of("table", table.questions, "its options overlap; use exclusive ones")
+        raise TableError.of("table", "estimation.overlapping-table", value=table.questions)
     ends = _margins(table)
     largest = math.sqrt(min(len(answers) for answers in table.answers) - 1)
     length = Length(*standardized(table))
@@ -430,8 +430,7 @@ def _deviations(table: TableEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarra
     The shares are the cells in C order, then the margins of the rows and those of the columns.
     """
     if len(table.questions) != 2 or not all(table.margins):
-        allowed = "should have two questions, whose decoders were created with margin=True"
-        raise TableError.of("table", table.questions, allowed)
+        raise TableError.of("table", "estimation.two-questions", value=table.questions)
     (row, column), (left, right) = table.questions, table.answers
     cells = [{row: a, column: b} for a in left for b in right]
     shares = pick(table, [*cells, *({row: a} for a in left), *({column: b} for b in right)])

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Self, Unpack
 import numpy as np
 
 from incrowd import views
-from incrowd.errors import TableError, likely
+from incrowd.catalog.sentences import likely
+from incrowd.errors import TableError
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.delta_method import linear, named, product
 from incrowd.estimation.estimate import Reports, check_arrived, count
@@ -323,9 +324,14 @@ def two_way(
     pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
     base = groups[0] if reference is None else reference
     if base not in groups:
-        use = f"this is not one of the answers to {first}; use {', '.join(groups)}"
-        allowed = f"{likely(base, groups)}{use}"
-        raise TableError.of("reference", base, allowed)
+        raise TableError.of(
+            "reference",
+            "estimation.no-such-answer",
+            value=base,
+            hint=likely(base, groups),
+            question=first,
+            answers=groups,
+        )
     against = [
         ((second, answer), (first, group), (first, base))
         for answer in answers

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from incrowd import views
-from incrowd.errors import InWords, TableError, UsageError, likely
+from incrowd.catalog.sentences import likely, sentence
+from incrowd.errors import TableError, UsageError
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.estimate import Reports, check_arrived, count
@@ -33,7 +34,7 @@ from incrowd.estimation.tables import (
     NOISE_ONLY,
     TableEstimate,
 )
-from incrowd.estimation.weighting.margins import check_clear
+from incrowd.estimation.weighting.margins import USE_ALL, check_clear
 from incrowd.estimation.wording import IN_R, POINTS, comparison_sheet, methods_words, row
 from incrowd.number_text import percent
 from incrowd.plans import Guarantee, Plan
@@ -120,7 +121,7 @@ def compare_shares(
     plan = with_merged(plan, options.get("merge"))
     for name, answers in (("first", first), ("second", second)):
         if not answers:
-            raise UsageError.of(name, InWords("no answers"), "name a question and an answer")
+            raise UsageError.of(name, "estimation.no-answers")
     tables = check_tables(plan, [tuple(first), tuple(second)])
     for answers in (first, second):
         _check_answers(plan.survey, answers)
@@ -142,13 +143,17 @@ def _check_answers(survey: Survey, answers: SelectedAnswers) -> None:
     for id, answer in answers.items():
         question = survey.question(id)
         if question.open or question.one_way_only:
-            kind = "it is open" if question.open else "it is a text question"
-            allowed = f"{kind}; use other questions, whose answers are randomized one by one"
-            raise TableError.of("question", id, allowed)
+            code = "estimation.open-question" if question.open else "estimation.text-question"
+            raise TableError.of("question", code, value=id)
         if answer not in question.answers:
-            hint, options = likely(answer, question.answers), ", ".join(question.answers)
-            allowed = f"{hint}this is not one of the answers to {id}; use {options}"
-            raise TableError.of(id, answer, allowed)
+            raise TableError.of(
+                id,
+                "estimation.no-such-answer",
+                value=answer,
+                hint=likely(answer, question.answers),
+                question=id,
+                answers=question.answers,
+            )
 
 
 def joint_table(plan: Plan, first: SelectedAnswers, second: SelectedAnswers) -> QuestionIds | None:
@@ -265,8 +270,8 @@ def _among(
     whole = 1 - float(signs @ picked.values[1:])
     error = math.sqrt(max(float(signs @ picked.covariance[1:, 1:] @ signs), 0.0))
     if sets:
-        name = f"those who answered {', '.join(optional)}"
-        check_clear("table", name, whole, error, "use of_those_who_answered=False")
+        name = sentence("estimation.those-who-answered", questions=optional)
+        check_clear("table", name, whole, error, USE_ALL)
     share = float(picked.values[0]) / whole
     weights = np.append(1.0, share * signs) / whole
     return ComparedShare(

@@ -14,7 +14,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from incrowd import views
-from incrowd.errors import UsageError, likely, quantity
+from incrowd.catalog.sentences import likely
+from incrowd.errors import Of, UsageError, quantity
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.options import ErrorOptions
 from incrowd.estimation.ratios import Quotient
@@ -230,25 +231,32 @@ def _numbers(survey: Survey, ids: Sequence[str] | None, scores: Scores) -> dict[
     questions = {question.id: question for question in survey.questions}
     for id in (*(ids or ()), *scores):
         if id not in questions:
-            names = ", ".join(questions)
-            allowed = f"no question has this id; {likely(id, questions)}use {names}"
-            raise UsageError.of("questions", id, allowed)
+            raise UsageError.of(
+                "questions",
+                "estimation.no-such-question",
+                value=id,
+                hint=likely(id, questions),
+                questions=[*questions],
+            )
     chosen = ids or [id for id, each in questions.items() if id in scores or each.values]
     if len(set(chosen)) < 2:
-        allowed = "name at least two yes/no or number questions, or assign scores to other answers"
-        raise UsageError.of("questions", ", ".join(chosen), allowed)
+        raise UsageError.of("questions", "estimation.few-questions", value=", ".join(chosen))
     return {id: _scored(questions[id], scores.get(id)) for id in dict.fromkeys(chosen)}
 
 
 def _scored(question: AnyQuestion, scores: Sequence[float] | None) -> np.ndarray:
     scores = question.values if scores is None else scores
     if scores is None or question.one_way_only or not question.exclusive:
-        allowed = "its answers have no numbers; give each answer a score, or leave it out"
-        raise UsageError.of("questions", question.id, allowed)
+        raise UsageError.of("questions", "estimation.no-scores", value=question.id)
     answers = question.substantive
     if len(scores) != len(answers):
-        allowed = f"should be {len(answers)} numbers, for {', '.join(answers)}"
-        raise UsageError.of(f"scores of {question.id}", list(scores), allowed)
+        raise UsageError.of(
+            ("scores", Of(question.id)),
+            "estimation.number-of-scores",
+            value=list(scores),
+            number=len(answers),
+            answers=answers,
+        )
     numbers = np.full(len(question.answers), np.nan)
     numbers[: len(answers)] = scores
     return numbers

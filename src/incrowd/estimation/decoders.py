@@ -242,8 +242,7 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
 def check_exclusive(question: AnyQuestion) -> None:
     """Raises TableError for a `multi` question, whose options overlap."""
     if not question.exclusive:
-        allowed = "its options overlap; use a question with one answer"
-        raise TableError.of("question", question.id, allowed)
+        raise TableError.of("question", "estimation.overlapping-question", value=question.id)
 
 
 def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:
@@ -261,6 +260,7 @@ def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:
 def _few_bits(question: AnyQuestion) -> int:
     bits = question.domain.bits
     if bits > MOST_BITS:
-        allowed = f"it has {bits} bits; use one of at most {MOST_BITS}"
-        raise TableError.of("question", question.id, allowed)
+        raise TableError.of(
+            "question", "estimation.too-many-bits", value=question.id, bits=bits, most=MOST_BITS
+        )
     return bits

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from incrowd.catalog.sentences import likely
 from incrowd.errors import TableError
 from incrowd.estimation.tables import HALF_WIDTH, TableEstimate
 
@@ -94,17 +95,23 @@ def _place(table: TableEstimate, selection: Mapping[str, str]) -> int:
     """The cell of a selection, in C order."""
     for question in selection:
         if question not in table.questions:
-            names = ", ".join(table.questions)
-            raise TableError.of("question", question, f"it is not in this table; use {names}")
+            raise TableError.of(
+                "question", "estimation.not-in-table", value=question, questions=table.questions
+            )
     places = []
     axes = zip(table.questions, table.answers, table.margins, strict=True)
     for question, answers, margin in axes:
         answer = selection.get(question)
         if answer is None and not margin:
-            allowed = "it has no margin in this table; make its decoder with margin=True"
-            raise TableError.of("question", question, allowed)
+            raise TableError.of("question", "estimation.no-margin", value=question)
         if answer is not None and answer not in answers:
-            allowed = f"this is not one of the answers; use one of {', '.join(answers)}"
-            raise TableError.of(question, answer, allowed)
+            raise TableError.of(
+                question,
+                "estimation.no-such-answer",
+                value=answer,
+                hint=likely(answer, answers),
+                question=question,
+                answers=answers,
+            )
         places.append(len(answers) if answer is None else answers.index(answer))
     return int(np.ravel_multi_index(places, table.estimate.shape))

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+from incrowd.catalog.sentences import Keyword
 from incrowd.encoding.bloom import candidate_places, normalize
-from incrowd.errors import InWords, ReportsError, TableError, UsageError
+from incrowd.errors import ReportsError, TableError, UsageError
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
 from incrowd.estimation.options import ReportOptions, WeightedOptions
 from incrowd.estimation.readings import (
@@ -74,7 +75,7 @@ def count(
     """
     analysis_of(plan)
     if kind not in COUNTS:
-        raise UsageError.of("kind", kind, f"use one of {', '.join(COUNTS)}")
+        raise UsageError.of("kind", "shared.use-one-of", value=kind, choices=[*COUNTS])
     parts = [reports] if isinstance(reports, Collection) else reports
     return tallied(plan, parts, _counted_for(plan, tables), kind, in_order)
 
@@ -216,8 +217,11 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
     texts = plan.survey.texts
     for id in candidates:
         if id not in texts:
-            allowed = f"should be a text question: {', '.join(texts) or 'this survey has none'}"
-            raise UsageError.of("candidates", id, allowed)
+            if not texts:
+                raise UsageError.of("candidates", "estimation.no-text-questions", value=id)
+            raise UsageError.of(
+                "candidates", "estimation.not-a-text-question", value=id, questions=[*texts]
+            )
 
 
 def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], paired: bool) -> Tally:
@@ -225,18 +229,15 @@ def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], pair
     covariances are needed. Raises TableError if the tally lacks a table or its pairs."""
     counted = with_tables(plan, counted, wanted)
     if paired and not all(map(plan.by_cells_alone, wanted)) and counted.kind != "pairs":
-        allowed = (
-            "it counts only single bits; for weights and joint errors of cells, count the reports "
-            "with `incrowd tally --pairs`, or name the reports instead"
-        )
-        raise TableError.of("tally", counted.kind, allowed)
+        raise TableError.of("tally", "estimation.tally-without-pairs", value=counted.kind)
     for ids in wanted:
         if ids not in counted.tables:
-            names, name = "; ".join(map(",".join, counted.tables)), ",".join(ids)
-            allowed = (
-                f"it was not counted; use {names}, or count it: `incrowd tally --table {name}`"
+            raise TableError.of(
+                "table",
+                "estimation.not-counted",
+                value=",".join(ids),
+                tables="; ".join(map(",".join, counted.tables)),
             )
-            raise TableError.of("table", name, allowed)
     return counted
 
 
@@ -422,9 +423,11 @@ def check_arrived(
             raise nothing_of(number)
         arrived.append(Arrived(counts.accepted, counts.rejected, counts.people(message)))
     if people < plan.survey.crowd and not options.get("accept_smaller_crowd"):
-        allowed = (
-            f"the plan's guarantee relies on {plan.survey.crowd:,} people; collect more reports, "
-            "or use accept_smaller_crowd=True to recompute a weaker guarantee"
+        raise ReportsError.of(
+            "reports",
+            "estimation.small-crowd",
+            people=people,
+            planned=plan.survey.crowd,
+            option=Keyword("accept_smaller_crowd", True),
         )
-        raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)
     return tuple(arrived), counted_guarantee(plan, counted, people, options.get("received", ()))

@@ -22,6 +22,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from incrowd.catalog.sentences import sentence
 from incrowd.errors import TableError
 from incrowd.estimation.decoders import DecoderMatrix, dense
 from incrowd.estimation.tables import check_cells
@@ -232,8 +233,8 @@ def combined(sources: Sequence[CellSource], questions: Sequence[str]) -> Combine
         weights.reshape(len(margins), 2 ** len(ids))[:, 0] = 0  # the sum is known
     totals = weights.sum(axis=0)
     if np.count_nonzero(totals) < wanted:
-        allowed = "no message has all of these; request only what travels together"
-        raise TableError.of("table", ",".join(ids), allowed)
+        why = sentence("estimation.apart")
+        raise TableError.of("table", "estimation.no-table", value=",".join(ids), why=why)
     parts = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
     effects = np.zeros(shape)
     for part, margin in zip(parts, margins, strict=True):

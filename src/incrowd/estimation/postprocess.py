@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from incrowd import views
-from incrowd.errors import InWords, TableError, UsageError, quantity
+from incrowd.errors import TableError, UsageError, quantity
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.decoders import (
     by_axis,
@@ -211,19 +211,18 @@ def postprocess(
     large for a histogram of their bits; ReportsError as `estimate` does.
     """
     if method not in POSTPROCESSING_METHODS:
-        raise UsageError.of("method", method, f"use one of {', '.join(POSTPROCESSING_METHODS)}")
+        raise UsageError.of(
+            "method", "shared.use-one-of", value=method, choices=[*POSTPROCESSING_METHODS]
+        )
     if bootstrap == 1 or (bootstrap and method == "consistent"):
-        allowed = "should be 0, or at least 2 with simplex or likelihood"
-        raise UsageError.of("bootstrap", bootstrap, allowed)
+        raise UsageError.of("bootstrap", "estimation.bootstrap", value=bootstrap)
     plan = with_merged(plan, options.get("merge"))
     wanted = check_tables(plan, plan.survey.wanted if tables is None else tables)
     for ids in wanted:
         if clear := set(ids) - set(plan.survey.closed(ids)):
-            allowed = "it is open, and known without noise; leave it out of post-processing"
-            raise TableError.of("table", min(clear), allowed)
+            raise TableError.of("table", "estimation.open-in-postprocessing", value=min(clear))
         if plan.survey.question(ids[0]).one_way_only:
-            allowed = "it is a text question; leave it out of post-processing"
-            raise TableError.of("table", ids[0], allowed)
+            raise TableError.of("table", "estimation.text-in-postprocessing", value=ids[0])
     kind: TallyKind = "pairs" if method == "consistent" else "patterns"
     counted = count(plan, reports, tables=wanted, kind=kind)
     _, guarantee = check_arrived(plan, counted, options)
@@ -367,7 +366,7 @@ def project_to_simplex(estimate: np.ndarray) -> AdjustedShares:
     finite.
     """
     if not estimate.size or not np.all(np.isfinite(estimate)):
-        raise TableError.of("estimate", estimate.tolist(), "should be finite shares, at least one")
+        raise TableError.of("estimate", "estimation.infinite-shares", value=estimate.tolist())
     falling = np.sort(estimate, axis=None)[::-1]
     excess = (np.cumsum(falling) - 1) / np.arange(1, falling.size + 1)
     last = np.flatnonzero(falling > excess)[-1]  # not empty: the largest exceeds itself minus one
@@ -479,8 +478,7 @@ def _score(
     predicted = along_axes(channels, shares)
     seen = histogram > 0
     if np.any(predicted[seen] <= 0):
-        impossible = InWords("a report that no answer can give")
-        raise TableError.of("histogram", impossible, "check the channels")
+        raise TableError.of("histogram", "estimation.impossible-report")
     weights = np.divide(histogram, predicted, out=np.zeros(predicted.shape), where=seen)
     score = along_axes([channel.T for channel in channels], weights) / histogram.sum()
     return float(histogram[seen] @ np.log(predicted[seen])), score
@@ -489,14 +487,16 @@ def _score(
 def _check_histogram(histogram: np.ndarray, channels: Sequence[np.ndarray]) -> None:
     patterns = tuple(len(channel) for channel in channels)
     if histogram.shape != patterns or not histogram.sum() > 0:
-        allowed = f"should be counts of the shape {patterns} of the channels, not all zero"
-        raise TableError.of("histogram", InWords(f"shape {histogram.shape}"), allowed)
+        raise TableError.of(
+            "histogram",
+            "estimation.histogram-shape",
+            shape=histogram.shape,
+            patterns=patterns,
+        )
     for channel in channels:
         if np.any(channel < 0) or not np.allclose(channel.sum(axis=0), 1, rtol=0, atol=1e-9):
             sums = channel.sum(axis=0).tolist()
-            raise TableError.of(
-                "channel", sums, "its columns should be probabilities that sum to 1"
-            )
+            raise TableError.of("channel", "estimation.channel-columns", value=sums)
 
 
 # --- the bias of a method, by a parametric bootstrap ----------------------------------------
@@ -522,10 +522,10 @@ def bootstrap_bias(
     TableError if the shares are not a distribution, or there are fewer than 2 draws.
     """
     if np.any(shares < 0) or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-6):
-        raise TableError.of("shares", shares.tolist(), "should be at least 0 and sum to 1")
+        raise TableError.of("shares", "estimation.not-a-distribution", value=shares.tolist())
     if draws < 2 or people < 1 or copies < 1:
         given = (draws, people, copies)
-        raise TableError.of("draws, people, copies", given, "should be at least 2, 1 and 1")
+        raise TableError.of("draws, people, copies", "estimation.few-draws", value=given)
 
     def draw(generator: np.random.Generator, truth: np.ndarray) -> np.ndarray:
         return _draw(generator, truth, channels, people, copies)
@@ -634,11 +634,10 @@ def make_consistent(tables: Sequence[TableEstimate]) -> ConsistentTables:
     consistency. Raises TableError for no tables, margins, or a question with overlapping options.
     """
     if not tables:
-        raise TableError.of("tables", [], "should be at least one table")
+        raise TableError.of("tables", "estimation.no-tables")
     for each in tables:
         if any(each.margins) or not all(each.exclusive):
-            allowed = "should have exclusive answers and no margins (margin=False)"
-            raise TableError.of("table", each.questions, allowed)
+            raise TableError.of("table", "estimation.unfit-table", value=each.questions)
     covariance = scipy.linalg.block_diag(*(table.joint_covariance for table in tables))
     raw = np.concatenate([table.estimate.ravel() for table in tables])
     matrix, wanted = _constraints(tables)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from incrowd.errors import TableError, likely
+from incrowd.catalog.sentences import likely, sentence
+from incrowd.errors import TableError
 from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
@@ -101,11 +102,15 @@ def sources(plan: Outline, ids: QuestionIds) -> tuple[MessageSource, ...]:
         if message.holds(ids)
     )
     if not holding:
-        together = ", ".join(
-            f"{'two of ' * message.parities}({', '.join(message.ids)})" for message in plan.messages
-        )
-        allowed = f"no message has all of these; request only what travels together: {together}"
-        raise TableError.of("table", ",".join(ids), allowed)
+        together = [
+            sentence(
+                "estimation.two-of-these" if message.parities else "estimation.these",
+                questions=message.ids,
+            )
+            for message in plan.messages
+        ]
+        why = sentence("estimation.not-together", messages=together)
+        raise TableError.of("table", "estimation.no-table", value=",".join(ids), why=why)
     return holding
 
 
@@ -217,22 +222,23 @@ def check_tables(plan: Outline, tables: Sequence[Sequence[str]] | None) -> tuple
     for ids in tables:
         for id in ids:
             if id not in questions:
-                hint = likely(id, questions)
-                allowed = f"no question has this id; {hint}use {', '.join(questions)}"
-                raise TableError.of("table", id, allowed)
+                raise TableError.of(
+                    "table",
+                    "estimation.no-such-question",
+                    value=id,
+                    hint=likely(id, questions),
+                    questions=questions,
+                )
         if len(set(ids)) < len(ids) or not ids:
-            raise TableError.of(
-                "table", ",".join(ids), "should name at least one question, and each question once"
-            )
+            raise TableError.of("table", "estimation.questions-once", value=",".join(ids))
         alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
-            allowed = "it is a text question; give it a separate table"
-            raise TableError.of("table", alone[0], allowed)
+            raise TableError.of("table", "estimation.separate-table", value=alone[0])
         closed = survey.closed(ids)
         cells = math.prod(1 + survey.question(id).bits for id in closed)
         if len(ids) > 1 and cells > MOST_COUNTS:
-            allowed = f"it needs {cells:,} counts, more than {MOST_COUNTS:,}; drop a question"
-            raise TableError.of("table", ",".join(ids), allowed)
+            why = sentence("estimation.too-many-counts", counts=cells, most=MOST_COUNTS)
+            raise TableError.of("table", "estimation.no-table", value=",".join(ids), why=why)
         if closed:
             sources(plan, closed)
     return tuple(map(tuple, tables))

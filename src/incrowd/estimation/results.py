@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from incrowd import views
+from incrowd.catalog.sentences import sentence
 from incrowd.errors import Problem, TableError, quantity
 from incrowd.estimation.amounts import Amounts
 from incrowd.estimation.displayed import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 EVERYBODY = "all"  # the name of all strata together
 MOST_NAMES = 8  # strata named in one line
+NO_TABLE = "estimation.no-table"
 
 
 class Fact(NamedTuple):
@@ -77,14 +79,9 @@ class NotMade:
 
     @property
     def reason(self) -> str:
-        """The reason, and what would work."""
-        problem = self.problem
-        if problem.field == "table" and problem.value in (
-            ",".join(self.questions),
-            self.questions[0],
-        ):
-            return problem.allowed
-        return f"{problem.shown}; {problem.allowed}"
+        """The reason, and what would work; the table is not named again."""
+        why = self.problem.arguments["why"] if self.problem.code == NO_TABLE else None
+        return str(why or self.problem.message)
 
     @property
     def sentence(self) -> str:
@@ -263,11 +260,14 @@ class Estimates(_SomePeople, views.Result):
         if table := tables.get(frozenset(questions)):
             return table
         if len(questions) == 1 and questions[0] in self.words:
-            allowed = f"it is a question for words; use words[{questions[0]!r}]"
-            raise TableError.of("table", questions[0], allowed)
-        names = ", ".join(" × ".join(table.questions) for table in self.tables)
-        allowed = f"the tables are {names or 'none'}; name one, or ask for others in tables"
-        raise TableError.of("table", questions, allowed)
+            raise TableError.of("table", "estimation.words-not-table", value=questions[0])
+        names = [" × ".join(table.questions) for table in self.tables]
+        raise TableError.of(
+            "table",
+            "estimation.not-estimated",
+            value=questions,
+            tables=names or sentence("estimation.none"),
+        )
 
     def __getitem__(self, questions: str | tuple[str, ...]) -> TableEstimate:
         """`estimates["smokes"]` or `estimates["smokes", "stress"]`: see `table`."""

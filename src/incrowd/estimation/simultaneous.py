@@ -50,7 +50,7 @@ def check_method(method: str | None) -> None:
     """Raise UsageError for a method that does not exist; None requests no such intervals."""
     methods = get_args(SimultaneousMethod)
     if method is not None and method not in methods:
-        raise UsageError.of("simultaneous", method, f"use one of {', '.join(methods)}")
+        raise UsageError.of("simultaneous", "shared.use-one-of", value=method, choices=methods)
 
 
 def simultaneous_intervals(

@@ -23,7 +23,7 @@ import numpy as np
 import scipy
 
 from incrowd import views
-from incrowd.errors import InWords, TableError
+from incrowd.errors import TableError
 from incrowd.estimation.decoders import Decoder, by_axis, least_noise
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.views import Sheet
@@ -420,8 +420,7 @@ def with_covariance(
 def check_cells(cells: int) -> None:
     """Raises TableError if there are too many cells for a covariance."""
     if cells > MOST_CELLS:
-        allowed = f"the covariance is computed for at most {MOST_CELLS:,} cells; drop a question"
-        raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
+        raise TableError.of("table", "estimation.too-many-cells", cells=cells, most=MOST_CELLS)
 
 
 def at_least(covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:

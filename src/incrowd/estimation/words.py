@@ -31,7 +31,7 @@ import numpy as np
 import scipy
 
 from incrowd import views
-from incrowd.errors import InWords, TableError
+from incrowd.errors import TableError
 from incrowd.estimation.tables import LEVEL, SELECTED, Ends, Intervals, chosen_level
 from incrowd.estimation.weighting.margins import weights_words
 from incrowd.views import Sheet
@@ -96,7 +96,6 @@ def _cumulants(values: np.ndarray, tilt: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 FAMILY_ERROR = 0.05
-RAISE = "raise the question's cohorts, bits or hashes in the next survey"
 CHUNK_NUMBERS = 1 << 21
 DEPENDENT = 1e-10  # relative; an eigenvalue below it is roundoff
 
@@ -352,8 +351,7 @@ def _factor(normal: np.ndarray) -> np.ndarray:
     """Cholesky's factor. Raises TableError if some words are mixtures of others in every cell."""
     spectrum = np.linalg.eigvalsh(normal)
     if spectrum[0] <= spectrum[-1] * DEPENDENT:
-        allowed = f"some set the same bits as mixtures of the others; name fewer, or {RAISE}"
-        raise TableError.of("candidates", len(normal), allowed)
+        raise TableError.of("candidates", "estimation.dependent-words", value=len(normal))
     return np.asarray(np.linalg.cholesky(normal))
 
 
@@ -418,16 +416,17 @@ def _holm(p_values: np.ndarray) -> np.ndarray:
 
 def _check_shapes(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
     if not candidates:
-        raise TableError.of("candidates", InWords("no words"), "name at least one")
+        raise TableError.of("candidates", "estimation.no-words")
     for word, times in Counter(candidates).items():
         if times > 1:
-            raise TableError.of("candidate", word, f"it occurs {times} times; name each word once")
+            raise TableError.of("candidate", "estimation.word-twice", value=word, times=times)
     words, cohorts, hashes = places.shape
     if words != len(candidates) or len(counts) != cohorts or (counts.shape[1] - 1) % hashes:
-        allowed = f"should have a row for each of {cohorts} cohorts, a column for reports and bits"
-        raise TableError.of("counts", InWords(f"shape {counts.shape}"), allowed)
+        raise TableError.of(
+            "counts", "estimation.counts-shape", shape=counts.shape, cohorts=cohorts
+        )
     if not counts[:, 0].any():
-        raise TableError.of("reports", InWords("none were counted"), "at least one is needed")
+        raise TableError.of("reports", "estimation.no-reports")
 
 
 def _check_room(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
@@ -435,13 +434,9 @@ def _check_room(candidates: Sequence[str], places: np.ndarray, counts: np.ndarra
     words, cohorts, hashes = places.shape
     room = cohorts * (counts.shape[1] - 1 - hashes) - 1
     if words > room:
-        allowed = f"at most {room} can be distinguished; name fewer, or {RAISE}"
-        raise TableError.of("candidates", words, allowed)
+        raise TableError.of("candidates", "estimation.too-many-words", value=words, most=room)
     first: dict[bytes, str] = {}
     for word, bits in zip(candidates, places, strict=True):
         other = first.setdefault(bits.tobytes(), word)
         if other != word:
-            allowed = (
-                f"it sets the same bits as {other!r} in all cohorts; name one of them, or {RAISE}"
-            )
-            raise TableError.of("candidate", word, allowed)
+            raise TableError.of("candidate", "estimation.same-bits", value=word, other=other)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from incrowd.errors import MISSING, UsageError
+from incrowd.catalog.sentences import sentence
+from incrowd.errors import UsageError
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.results import ModelFit
 from incrowd.estimation.regression.variables import (
@@ -76,9 +77,11 @@ def formula_of(
     wanted = [each for each in survey.regressions if outcome in (None, each.outcome)]
     if on is None and len(wanted) == 1:
         return wanted[0].model_copy(update=given)
-    listed = ", ".join(f"'{each}'" for each in survey.regressions) or "none"
-    allowed = f"name the outcome and its predictors; regressions of the survey: {listed}"
-    raise UsageError.of("outcome" if outcome is None else "on", MISSING, allowed)
+    raise UsageError.of(
+        "outcome" if outcome is None else "on",
+        "estimation.no-formula",
+        regressions=[f"'{each}'" for each in survey.regressions] or sentence("estimation.none"),
+    )
 
 
 def _parsed(
@@ -90,14 +93,11 @@ def _parsed(
     if outcome is None or TILDE not in outcome or named(outcome, questions):
         return outcome, on
     if on is not None:
-        raise UsageError.of(
-            "on", list(on), f"the formula {outcome!r} already has predictors; leave one of them out"
-        )
+        raise UsageError.of("on", "estimation.predictors-twice", value=list(on), formula=outcome)
     explained, _, predictors = outcome.partition(TILDE)
     terms = _PLUS.split(predictors.strip())
     if not explained.strip() or not all(terms):
-        allowed = "should be a formula such as 'smokes ~ age + sex'"
-        raise UsageError.of("outcome", outcome, allowed)
+        raise UsageError.of("outcome", "estimation.not-a-formula", value=outcome)
     return explained.strip(), terms
 
 

@@ -16,7 +16,8 @@ import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.errors import InWords, TableError
+from incrowd.catalog.sentences import Keyword
+from incrowd.errors import TableError
 from incrowd.estimation.decoders import channel_matrix
 from incrowd.estimation.regression.fitting import NOT_FOUND, no_fit
 from incrowd.estimation.regression.model import Design, Levels, Model, design
@@ -75,9 +76,12 @@ def strata_of(
     laws = [pattern_channel(each, channels[each.question.id]) for each in model.randomized]
     entries = np.prod([float(law.size) for law in laws])
     if entries > MOST_ENTRIES:
-        allowed = f"at most {MOST_ENTRIES:,} are supported; use method='table', or fewer predictors"
         raise TableError.of(
-            "likelihood", InWords(f"{entries:,.0f} probabilities of reports"), allowed
+            "likelihood",
+            "estimation.too-many-probabilities",
+            number=entries,
+            most=MOST_ENTRIES,
+            option=Keyword("method", "table"),
         )
     law = reduce(np.kron, laws)
     return [

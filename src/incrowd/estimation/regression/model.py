@@ -9,7 +9,7 @@ from itertools import compress, product
 
 import numpy as np
 
-from incrowd.errors import IncrowdError, InWords, TableError
+from incrowd.errors import IncrowdError, TableError
 from incrowd.estimation.regression.variables import ModelVariable
 from incrowd.estimation.tables import MOST_CELLS, MOST_COUNTS
 from incrowd.methods import Family, Penalty
@@ -151,9 +151,7 @@ class Model:
 
 def too_large(model: Model) -> IncrowdError:
     """The error for a table that does not fit into memory."""
-    size = InWords(f"{model.cells:,} cells from {model.counts:,} counts")
-    allowed = "the table is too large; drop a predictor, or use questions with fewer answers"
-    return TableError.of("on", size, allowed)
+    return TableError.of("on", "estimation.large-model", cells=model.cells, counts=model.counts)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import NamedTuple, Unpack, get_args
 
 import numpy as np
 
-from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, UsageError
+from incrowd.catalog.sentences import Keyword, sentence
+from incrowd.errors import IncrowdError, ReportsError, TableError, UsageError
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.options import WeightedOptions
 from incrowd.estimation.pairwise_law import MOST_STATES
@@ -55,6 +56,7 @@ from incrowd.reports.tally import Tally
 from incrowd.survey.formulas import Formula
 
 METHODS: tuple[RegressionMethod, ...] = get_args(RegressionMethod)
+TABLE = Keyword("method", "table")
 CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
 CLOSE = 1e-9  # to zero, for a share
 
@@ -110,8 +112,9 @@ def regress(
     stated = () if margins is None else known_margins(plan.survey, margins)
     if stated:
         if method in METHODS and method != "table":
-            allowed = "weights need the table of all questions; use method='table', or no margins"
-            raise UsageError.of("method", method, allowed)
+            raise UsageError.of(
+                "method", "estimation.weights-need-table", value=method, option=TABLE
+            )
         method = method or "table"
     method = chosen_method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
@@ -205,19 +208,13 @@ def chosen_method(
     if method is None:
         method = _possible_method(plan, model)
     if method not in METHODS:
-        raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
+        raise UsageError.of("method", "shared.use-one-of", value=method, choices=[*METHODS])
     if method == "pairs":
         _check_pairs(plan, model, noise_only)
     elif plan.pairs_in_cells(model.ids) and not any(m.holds(model.ids) for m in plan.messages):
-        allowed = (
-            "the reports contain only pairs of its questions, and it needs one table of them all; "
-            "add it to the survey as a [[regression]] and plan again, or fit a linear model that "
-            "uses all answers of each question and has no interactions"
-        )
-        raise TableError.of("on", InWords(f"a {model.family} model"), allowed)
+        raise TableError.of("on", "estimation.only-pairs", family=model.family)
     if model.penalty and method != "table":
-        allowed = "a penalty needs the table of all questions; use method='table', or no penalty"
-        raise UsageError.of("method", method, allowed)
+        raise UsageError.of("method", "estimation.penalty-needs-table", value=method, option=TABLE)
     if method == "likelihood":
         _check_likelihood(plan, model, noise_only)
     if method != "pairs" and not model.fits_a_table:
@@ -238,21 +235,23 @@ def _possible_method(plan: Outline, model: Model) -> RegressionMethod:
 def _check_pairs(plan: Outline, model: Model, noise_only: bool) -> None:
     """Raises an error for a model that cannot be fitted to pairs of questions."""
     if not model.fits_pairs:
-        allowed = (
-            "pairs of questions are enough only for linear models in which nobody is left out and "
-            "randomized questions do not interact; use method='table', or family='linear'"
+        raise UsageError.of(
+            "method",
+            "estimation.pairs-not-enough",
+            method=TABLE,
+            family=Keyword("family", "linear"),
         )
-        raise UsageError.of("method", "pairs", allowed)
     if in_cell_pairs(plan, model):
         if model.cells > MOST_STATES and not noise_only:
-            allowed = (
-                f"sampling errors can be computed for at most {MOST_STATES:,}; drop a predictor, "
-                "or use noise_only=True"
+            raise TableError.of(
+                "on",
+                "estimation.too-many-combinations",
+                combinations=model.cells,
+                most=MOST_STATES,
+                option=Keyword("noise_only", True),
             )
-            raise TableError.of("on", InWords(f"{model.cells:,} combinations of answers"), allowed)
     elif not joint_sources(plan, model.ids):
-        allowed = "cells do not show how the options of a question overlap; use method='table'"
-        raise UsageError.of("method", "pairs", allowed)
+        raise UsageError.of("method", "estimation.overlap-unknown", option=TABLE)
 
 
 def _check_likelihood(plan: Outline, model: Model, noise_only: bool) -> None:
@@ -262,12 +261,7 @@ def _check_likelihood(plan: Outline, model: Model, noise_only: bool) -> None:
     whole = all(v.name == v.question.id and not v.question.merged for v in model.randomized)
     one = len(holding) == 1 and holding[0].message.copies == 1 and not holding[0].message.cells
     if not (fits and whole and one):
-        allowed = (
-            "it supports only logistic models of required questions with all their answers (no "
-            "merged answers, no scores), from one joint report per person, with errors of noise "
-            "and sampling; use method='table'"
-        )
-        raise UsageError.of("method", "likelihood", allowed)
+        raise UsageError.of("method", "estimation.no-likelihood", option=TABLE)
 
 
 def in_cell_pairs(plan: Outline, model: Model) -> bool:
@@ -314,8 +308,7 @@ def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[StratumS
         if len(levels) == 1:
             releases.setdefault(levels.pop(), []).append(names)
     if not releases:
-        allowed = "the reports cannot distinguish its answers; leave it out of the model"
-        raise ReportsError.of(ids[0], InWords("strata were released as one"), allowed)
+        raise ReportsError.of(ids[0], "estimation.strata-as-one")
     return [
         StratumShares(dict(zip(ids, levels, strict=True)), counted.only(names), frozenset(names))
         for levels, names in releases.items()
@@ -337,18 +330,17 @@ def of_the_released(plan: Plan, model: Model, counted: Tally) -> Model:
     model = model.without(absent)
     for each in model.predictors:
         if each.counted.sum() < 2:
-            only = ", ".join(compress(each.levels, each.counted)) or "nobody who answered"
-            allowed = "all released people gave the same answer; leave it out of the model"
-            raise ReportsError.of(each.name, InWords(f"only {only} was released"), allowed)
+            who = sentence("estimation.nobody-released")
+            for only in compress(each.levels, each.counted):
+                who = sentence("estimation.one-answer-released", answer=only)
+            raise ReportsError.of(each.name, "estimation.few-levels-released", who=who)
     for variables in model.interactions:
         clear = [each for each in variables if each.question.id in model.open]
         released = {tuple(v.level_of(stratum[v.question.id]) for v in clear) for stratum in strata}
         for combination in product(*(compress(each.levels, each.counted) for each in clear)):
             if combination not in released:
                 term = ModelTerm(tuple(zip(clear, combination, strict=True)))
-                nobody = InWords(f"no stratum with {term.name} was released by itself")
-                allowed = "leave the interaction out of the model"
-                raise ReportsError.of("on", nobody, allowed)
+                raise ReportsError.of("on", "estimation.no-stratum", term=term.name)
     return model
 
 

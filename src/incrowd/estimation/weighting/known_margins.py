@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from incrowd.errors import InWords, Problem, UsageError, likely
+from incrowd.catalog.sentences import likely, sentence
+from incrowd.errors import Problem, UsageError
 from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
 
 BETWEEN = " | "  # questions of one margin, and their answers
@@ -50,7 +51,7 @@ def known_margins(survey: Survey, given: GivenMargins) -> tuple[KnownMargin, ...
     required depends on the released strata, and is checked when tables are estimated.
     """
     if not given:
-        raise UsageError.of("margins", InWords("no margins"), "name a question and its shares")
+        raise UsageError.of("margins", "estimation.no-margins")
     if problems := [each for item in given.items() for each in _problems(survey, *item)]:
         raise UsageError(*problems)
     totals = {name: math.fsum(shares.values()) for name, shares in given.items()}
@@ -78,20 +79,23 @@ def _parts(text: str) -> tuple[str, ...]:
 def _problems(survey: Survey, name: str, shares: Any) -> Iterator[Problem]:
     ids, existing = _parts(name), [question.id for question in survey.questions]
     if not isinstance(shares, Mapping) or not shares:
-        yield Problem(f"margins.{name}", shares, "should name answers, each with its share")
+        yield Problem(("margins", name), "estimation.no-shares", value=shares)
         return
     if wrong := [id for id in ids if id not in existing]:
-        hint = likely(wrong[0], existing)
-        allowed = f"{hint}no question has this id; use {', '.join(existing)}"
-        yield Problem("margins", wrong[0], allowed)
+        yield Problem(
+            "margins",
+            "estimation.no-such-question",
+            value=wrong[0],
+            hint=likely(wrong[0], existing),
+            questions=existing,
+        )
         return
     if len(set(ids)) < len(ids):
-        yield Problem("margins", name, "should name each question once")
+        yield Problem("margins", "estimation.question-twice", value=name)
         return
     questions = [survey.question(id) for id in ids]
     if unfit := [question for question in questions if question.hashed or not question.exclusive]:
-        allowed = "should be for questions with exactly one answer: choice, number or yesno"
-        yield Problem("margins", unfit[0].id, allowed)
+        yield Problem("margins", "estimation.unfit-margin", value=unfit[0].id)
         return
     yield from _wrong_answers(name, questions, shares)
 
@@ -103,14 +107,18 @@ def _wrong_answers(
     possible = [BETWEEN.join(each) for each in product(*named)]
     for answer, value in shares.items():
         if answer not in possible:
-            listed = ", ".join(possible[:MOST_SHOWN]) + (", …" * (len(possible) > MOST_SHOWN))
-            allowed = f"{likely(answer, possible)}this is not one of the answers; use {listed}"
-            yield Problem(f"margins.{name}", answer, allowed)
+            yield Problem(
+                ("margins", name),
+                "estimation.no-such-answer",
+                value=answer,
+                hint=likely(answer, possible),
+                question=name,
+                answers=[*possible[:MOST_SHOWN], *(["…"] * (len(possible) > MOST_SHOWN))],
+            )
         elif isinstance(value, bool) or not isinstance(value, int | float):
-            yield Problem(f"margins.{name}.{answer}", value, "should be a number")
+            yield Problem(("margins", name, answer), "estimation.not-a-number", value=value)
         elif not 0 < value < math.inf:
-            allowed = "should be above 0, so that people with this answer count; use a small share"
-            yield Problem(f"margins.{name}.{answer}", value, allowed)
+            yield Problem(("margins", name, answer), "estimation.share-of-zero", value=value)
 
 
 def _people(totals: Mapping[str, float]) -> dict[str, float]:
@@ -124,10 +132,12 @@ def _people(totals: Mapping[str, float]) -> dict[str, float]:
         if abs(total - 1) <= CLOSE or abs(total - 100) <= 100 * CLOSE:
             continue
         if total < 2 or 90 < total < 110:  # percentages, rather than so few people
-            allowed = "shares should sum to 1, percentages to 100; or give numbers of people"
-            raise UsageError.of(f"margins.{name}", InWords(f"the sum is {total:g}"), allowed)
+            raise UsageError.of(("margins", name), "estimation.sum-of-shares", sum=total)
         people[name] = total
     if people and max(people.values()) > (1 + CLOSE) * min(people.values()):
-        sums = InWords(", ".join(f"{name} sums to {total:,g}" for name, total in people.items()))
-        raise UsageError.of("margins", sums, "all margins should count the same people")
+        sums = [
+            sentence("estimation.sum-of-margin", margin=name, sum=total)
+            for name, total in people.items()
+        ]
+        raise UsageError.of("margins", "estimation.different-people", sums=sums)
     return people

@@ -17,11 +17,14 @@ from functools import reduce
 
 import numpy as np
 
-from incrowd.errors import InWords, TableError
+from incrowd.catalog.sentences import Keyword, Sentence, sentence
+from incrowd.errors import TableError
 from incrowd.estimation.tables import TableEstimate
 from incrowd.views import with_and
 
-LEAVE_OUT = "leave this question out"
+# What would work where people are too few to divide by their share.
+LEAVE_OUT = sentence("estimation.leave-out")
+USE_ALL = sentence("estimation.use-all", option=Keyword("of_those_who_answered", False))
 CLEAR = 5.0  # standard errors above zero that a divisor needs
 SETTLED = 1e-12
 MOST_STEPS = 2000
@@ -123,9 +126,8 @@ def raked(shares: np.ndarray, margins: Sequence[MarginCells]) -> np.ndarray:
                 weights = weights * ((targets / weighted_shares) @ margin.cells + others)
         if np.max(np.abs(weights / before - 1)) < SETTLED:
             return weights
-    names = InWords(f"weights to {with_and([margin.name for margin in margins])} do not converge")
-    allowed = "the cells of these margins together are too noisy; leave one margin out"
-    raise TableError.of("margins", names, allowed)
+    names = [margin.name for margin in margins]
+    raise TableError.of("margins", "estimation.no-convergence", margins=names)
 
 
 def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
@@ -156,16 +158,21 @@ def _check_categories(
             check_clear("margins", f"{margin.name} = {name}", share, error, LEAVE_OUT)
 
 
-def check_clear(field: str, name: str, share: float, error: float, way_out: str) -> None:
+def check_clear(
+    field: str, name: str | Sentence, share: float, error: float, way_out: Sentence
+) -> None:
     """Raises TableError if a share is fewer than five standard errors above zero. way_out: what
     would work, other than more reports."""
     if share <= 0 or share < CLEAR * error:
-        text = f"the share of {name} is {share:.2%} with a standard error of {error:.2%}"
-        allowed = (
-            f"figures are divided by this share, so it should be at least {CLEAR:g} standard "
-            f"errors above zero; {way_out}, or collect more reports"
+        raise TableError.of(
+            field,
+            "estimation.unclear-share",
+            name=name,
+            share=share,
+            error=error,
+            least=CLEAR,
+            way_out=way_out,
         )
-        raise TableError.of(field, InWords(text), allowed)
 
 
 def additive(table: TableEstimate, questions: Collection[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from incrowd.errors import InWords, TableError
+from incrowd.errors import TableError
 from incrowd.estimation.readings import ReportPlaces, open_axis, open_of, table
 from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
 from incrowd.estimation.weighting.known_margins import BETWEEN, KnownMargin
@@ -35,8 +35,9 @@ class PeopleCells:
         parts = [counted.only([names]) for names in counted.strata] or [counted]
         sizes = [1 + len(plan.survey.question(id).answers) for id in ids]
         if (cells := prod(sizes) * len(parts)) > MOST_CELLS:
-            allowed = f"with the margins, at most {MOST_CELLS:,} are supported; drop a question"
-            raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
+            raise TableError.of(
+                "table", "estimation.too-many-weighted-cells", cells=cells, most=MOST_CELLS
+            )
         people = tuple(smallest(plan, part.messages) for part in parts)
         if ids:
             tables = [table(plan, part, ids, covariance=True, margin=True) for part in parts]
@@ -160,16 +161,17 @@ class WeightCells:
             given = dict(zip(stated.ids, answers, strict=True))
             openly = tuple(given[id] for id in clear)
             if clear and openly not in group_of:
-                allowed = (
-                    "no stratum with this answer was released, because too few people or nobody "
-                    "gave it; leave it out: the tables then describe everyone else"
+                raise TableError.of(
+                    ("margins", stated.name),
+                    "estimation.answer-not-released",
+                    value=BETWEEN.join(answers),
                 )
-                raise TableError.of(f"margins.{stated.name}", BETWEEN.join(answers), allowed)
             group = [group_of[openly]] if clear else []
             shares[BETWEEN.join([*group, *(given[id] for id in closed)])] += share
         if missing := [name for name, share in shares.items() if share == 0]:
-            allowed = "this answer is missing; give its share as well"
-            raise TableError.of(f"margins.{stated.name}", missing[0], allowed)
+            raise TableError.of(
+                ("margins", stated.name), "estimation.answer-missing", value=missing[0]
+            )
         rows = _crossed([rows for _, rows in axes], prod(self.shape))[used]
         values = np.array(list(shares.values()))
         return MarginCells(stated.name, tuple(categories), values, rows, stated.answered)

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from incrowd.catalog.sentences import Keyword, Sentence, sentence
 from incrowd.errors import TableError
 from incrowd.estimation.readings import ReportPlaces, sharpest, table
 from incrowd.estimation.regression.levels import levels_of
@@ -17,7 +18,7 @@ from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
 from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, averaged, changed
 from incrowd.estimation.weighting.known_margins import KnownMargin
-from incrowd.estimation.weighting.margins import LEAVE_OUT, check_clear
+from incrowd.estimation.weighting.margins import LEAVE_OUT, USE_ALL, check_clear
 from incrowd.estimation.weighting.people import PeopleCells, ReleaseGroups
 from incrowd.estimation.words import WeightedCounts, WordEstimates, estimate_weighted_words
 from incrowd.plans import Plan
@@ -27,7 +28,6 @@ from incrowd.survey import NO_ANSWER, Survey
 from incrowd.survey.question import MOST_TOGETHER, QuestionIds
 
 T = TypeVar("T")
-MANY_ANSWERS = f"a text question, or one with more than {MOST_TOGETHER:,} options,"
 
 
 class TableChange(NamedTuple):
@@ -95,29 +95,26 @@ def counted_for(plan: Plan, ids: QuestionIds, change: TableChange) -> QuestionId
     weighted = change.closed(survey)
     if closed and (survey.question(closed[0]).one_way_only or wide_alone(survey, closed)):
         if weighted:
-            allowed = (
-                f"{MANY_ANSWERS} cannot be weighted by answers to {', '.join(weighted)}; use "
-                "margins of open questions alone"
+            why = sentence(
+                "estimation.many-answers-weighted", most=MOST_TOGETHER, questions=weighted
             )
-            raise TableError.of("table", closed[0], allowed)
+            raise TableError.of("table", "estimation.no-table", value=closed[0], why=why)
         if change.answered and survey.question(closed[0]).optional:
-            allowed = (
-                f"{MANY_ANSWERS} cannot be a table of those who answered; leave "
-                "of_those_who_answered=True out, or ask for other tables"
+            why = sentence(
+                "estimation.many-answers-restricted",
+                most=MOST_TOGETHER,
+                option=Keyword("of_those_who_answered", True),
             )
-            raise TableError.of("table", closed[0], allowed)
+            raise TableError.of("table", "estimation.no-table", value=closed[0], why=why)
         return closed
     joint = (*(id for id in closed if id not in weighted), *weighted)
     if joint and not any(message.holds(joint) for message in plan.messages):
-        allowed = (
-            f"no report has it together with {', '.join(weighted)}, so its weighted shares cannot "
-            "be estimated; leave a margin out, or plan a table of all of them"
-        )
-        raise TableError.of("table", ",".join(ids), allowed)
+        why = sentence("estimation.not-with-margins", questions=weighted)
+        raise TableError.of("table", "estimation.no-table", value=",".join(ids), why=why)
     bits = [survey.question(id).bits for id in joint]
     if (counts := math.prod(1 + b + b * (b - 1) // 2 for b in bits)) > MOST_COUNTS:
-        allowed = f"with the margins it needs {counts:,} counts; drop a question or a margin"
-        raise TableError.of("table", ",".join(ids), allowed)
+        why = sentence("estimation.too-many-weighted-counts", counts=counts)
+        raise TableError.of("table", "estimation.no-table", value=",".join(ids), why=why)
     return joint
 
 
@@ -215,9 +212,8 @@ def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarr
         return table, np.eye(table.estimate.size)
     cells = _of_substantive(table)
     whole = substantive(table)
-    name = f"those who answered {', '.join(table.questions)}"
-    way_out = "use of_those_who_answered=False"
-    shares, jacobian = _shares_among(table, cells, cells[-1], ("table", name), way_out)
+    name = sentence("estimation.those-who-answered", questions=table.questions)
+    shares, jacobian = _shares_among(table, cells, cells[-1], name, USE_ALL)
     among = table.linear(shares.reshape(whole.estimate.shape), jacobian, answers=whole.answers)
     return replace(among, people=table.people * float(whole.estimate.flat[-1])), jacobian
 
@@ -251,7 +247,7 @@ def _within(table: TableEstimate, place: int, name: str) -> tuple[TableEstimate,
     """
     places = np.arange(table.estimate.size).reshape(table.estimate.shape)[place]
     cells = np.eye(table.estimate.size)[places.ravel()]
-    shares, jacobian = _shares_among(table, cells, cells[-1], ("table", name))
+    shares, jacobian = _shares_among(table, cells, cells[-1], name)
     axes = {
         field: getattr(table, field)[1:]
         for field in ("questions", "answers", "exclusive", "margins")
@@ -263,19 +259,19 @@ def _shares_among(
     table: TableEstimate,
     cells: np.ndarray,
     whole: np.ndarray,
-    named: tuple[str, str],
-    way_out: str = LEAVE_OUT,
+    name: str | Sentence,
+    way_out: Sentence = LEAVE_OUT,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums of cells as shares of another sum, and their Jacobian: dt = (dp - t da) / a.
 
-    cells, whole: which cells are summed, a row for each sum. named: the field and the name of the
-    people who are the whole, for the TableError if their share is not clearly above the noise;
-    way_out: what would work, for this error.
+    cells, whole: which cells are summed, a row for each sum. name: of the people who are the
+    whole, for the TableError if their share is not clearly above the noise; way_out: what would
+    work, for this error.
     """
     values = table.estimate.ravel()
     share = float(whole @ values)
     error = math.sqrt(max(float(whole @ table.joint_covariance @ whole), 0.0))
-    check_clear(*named, share, error, way_out)
+    check_clear("table", name, share, error, way_out)
     shares = cells @ values / share
     return shares, (cells - np.outer(shares, whole)) / share
 
