@@ -192,6 +192,6 @@ def test_the_worst_pair_is_for_experts():
     """It stands in symbols, and in no sentence for a board."""
     for name in PLANS:
         found = carded(name)
-        pairs = map(WorstPair.model_validate, recomputed(found)["worst"])
+        pairs = (WorstPair(**each) for each in recomputed(found)["worst"])
         assert (worst := worst_pair(tuple(pairs))) in found.symbols
         assert texts(found).count(worst) == 1

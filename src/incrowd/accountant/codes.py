@@ -5,12 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
-
-CodeNumber = Annotated[int, Field(ge=0)]
-UNUSED = Field(default=None, exclude_if=lambda value: value is None)  # left out of JSON
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Literal
 
 AssumptionCode = Literal[
     "whole-crowd",  # the shuffler unlinks reports, the whole crowd sends; their answers are free
@@ -34,16 +30,27 @@ WorstCode = Literal[
 ]
 
 
-class Held(BaseModel):
+NO_OTHER_KEYS: Any = {"extra": "forbid"}  # where files that contain these are read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
     """A record, as bits, and how many of the others hold it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    __pydantic_config__: ClassVar[Any] = NO_OTHER_KEYS
 
-    record: str = Field(pattern="^[01]+$")
-    people: CodeNumber
+    record: str
+    people: int
+
+    def __post_init__(self) -> None:
+        if not self.record or set(self.record) - set("01"):
+            raise ValueError("should consist of the digits 0 and 1")
+        if self.people < 0:
+            raise ValueError("should be at least 0")
 
 
-class WorstPair(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class WorstPair:
     """One pair of records, x and x', and the crowd in which delta was bounded.
 
     code: see `WorstCode`; the other fields are set if the code needs them. by: the analysis that
@@ -55,21 +62,30 @@ class WorstPair(BaseModel):
     crowd.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    __pydantic_config__: ClassVar[Any] = NO_OTHER_KEYS
 
     code: WorstCode
-    by: str | None = UNUSED
-    x: CodeNumber | None = UNUSED
-    other: CodeNumber | None = UNUSED
-    both: CodeNumber | None = UNUSED
-    place: Literal["bit", "place"] | None = UNUSED
-    crowd: Literal["alike", "each"] | None = UNUSED
-    bits: CodeNumber | None = UNUSED
-    farthest: bool | None = UNUSED
-    number: CodeNumber | None = UNUSED
-    records: tuple[str, str] | None = UNUSED
-    others: tuple[Held, ...] | None = UNUSED
+    by: str | None = None
+    x: int | None = None
+    other: int | None = None
+    both: int | None = None
+    place: Literal["bit", "place"] | None = None
+    crowd: Literal["alike", "each"] | None = None
+    bits: int | None = None
+    farthest: bool | None = None
+    number: int | None = None
+    records: tuple[str, str] | None = None
+    others: tuple[Held, ...] | None = None
+
+    def __post_init__(self) -> None:
+        numbers = (self.x, self.other, self.both, self.bits, self.number)
+        if any(each is not None and each < 0 for each in numbers):
+            raise ValueError("should be at least 0")
 
     def named(self, by: str) -> WorstPair:
         """Return a copy that names the analysis that gave the bound."""
-        return self.model_copy(update={"by": by})
+        return replace(self, by=by)
+
+    def data(self) -> dict[str, Any]:
+        """Return the fields that are set."""
+        return {name: value for name, value in asdict(self).items() if value is not None}

@@ -376,7 +376,7 @@ def facts(assessment: Assessment, channel: BitFlip) -> dict[str, Any]:
     figures = asdict(assessment)
     proved = figures.pop("proved")
     return figures | {
-        "worst": [pair.model_dump(mode="json") for pair in assessment.worst],
+        "worst": [pair.data() for pair in assessment.worst],
         "delta": float(assessment.delta.upper),
         "delta_lower": float(assessment.delta.lower),
         "delta_estimate": float(assessment.delta.estimate),

@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PlainSerializer, ValidationError, model_validator
 
 from incrowd import views
 from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
@@ -85,6 +85,9 @@ class Assumption(FileModel):
     asked: tuple[AskedIn, ...] = Field(default=(), exclude_if=lambda asked: not asked)
 
 
+WrittenPair = Annotated[WorstPair, PlainSerializer(WorstPair.data)]
+
+
 class Guarantee(FileModel):
     """What is promised to each person, by which analysis, for which crowd, on what assumptions.
 
@@ -107,7 +110,7 @@ class Guarantee(FileModel):
     crowd: int = Field(ge=1)
     proved: bool
     assumptions: tuple[Assumption, ...] = Field(min_length=1)
-    worst: tuple[WorstPair, ...] = Field(min_length=1)
+    worst: tuple[WrittenPair, ...] = Field(min_length=1)
     local_epsilon: Real = Field(ge=0)
     reduced_by: tuple[Reduction, ...] = Field(default=(), exclude_if=lambda reasons: not reasons)
     mixed_by: tuple[Mixing, ...] = Field(default=(), exclude_if=lambda kinds: not kinds)

@@ -245,7 +245,7 @@ def _facts(
     command: str,
     sealed: TransportFacts | None,
 ) -> dict[str, Any]:
-    worst = [pair.model_dump(mode="json") for pair in certified.worst]
+    worst = [pair.data() for pair in certified.worst]
     certificate = certified._asdict() | {"on": certified.on.isoformat(), "worst": worst}
     del certificate["proof"]
     proof = {"proved": asdict(certified.proof)} if certified.proof else {}
