@@ -8,8 +8,7 @@ import re
 
 import pytest
 
-from incrowd.errors import InWords, Problem, UsageError
-from tests.messages.grammar import faults
+from tests.messages.grammar import english_faults, faults, german_faults
 from tests.messages.listing import heard, lines
 from tests.messages.recorder import SOURCE, made_in, sites
 from tests.oracles.source import nodes_of
@@ -64,25 +63,43 @@ def test_a_decision_on_a_text_would_be_seen():
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "allowed"),
+    ("field", "message"),
     [
-        ("candidates", 0, "words; name at least one"),
-        ("answers", "rows 1 to 131,072", "are as far as it was checked"),
-        ("path", "/x", "is no file"),
-        ("options", 3, "has three; use two"),
-        ("noise", 0.5, "it is too large"),
-        ("noise", 0.5, "should be less than a half."),
-        ("noise", 0.5, "should be less;; than a half"),
-        ("noise", 0.5, "Should be less than a half"),
-        ("noise", None, "should be less than a half"),
-        ("noise", 0.5, "randomise, and use less"),
-        ("crowd", 1, "use --accept-smaller-crowd"),
-        ("", 1, "should be 2"),
-        ("crowd", InWords(""), "should be 2"),
+        ("candidates", "got 0; words; name at least one"),
+        ("answers", "rows 1 to 131,072 fit; are as far as it was checked; use them"),
+        ("path", "got '/x'; is no file; name another"),
+        ("options", "got 3; has three; use two"),
+        ("noise", "got 0.5; it is too large"),
+        ("noise", "got 0.5; should be less than a half."),
+        ("noise", "got 0.5; should be less;; than a half"),
+        ("noise", "got 0.5; Should be less than a half"),
+        ("noise", "got None; should be less than a half"),
+        ("noise", "got 0.5; randomise, and use less"),
+        ("crowd", "got 1; use --accept-smaller-crowd"),
+        ("", "got 1; should be 2"),
+        ("crowd", "; should be 2"),
+        ("crowd", "got 1 people; should be 2"),
     ],
 )
-def test_a_message_that_reads_badly_is_refused(field, value, allowed):
-    assert list(faults(UsageError(Problem(field, value, allowed))))
+def test_a_message_that_reads_badly_is_refused(field, message):
+    assert [*english_faults(field, message)]
+    assert not [*english_faults("crowd", "got 1; should be at least 2")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "got 1; should be 2",
+        "3 ist zu wenig; the crowd is 5",
+        "3 ist zu wenig; nötig sind 5.",
+        "3 ist zu wenig;; nötig sind 5",
+        "1 Zeilen sind zu wenig; nötig sind 2",
+        "3 ist zu wenig; fragen Sie die Teilnehmer:innen",
+    ],
+)
+def test_a_german_message_that_reads_badly_is_refused(message):
+    assert [*german_faults(message, "got 1; should be 2")]
+    assert not [*german_faults("3 ist zu wenig; nötig sind 5", "got 3; should be 5")]
 
 
 def test_a_message_without_a_call_is_seen():

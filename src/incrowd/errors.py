@@ -83,7 +83,7 @@ class Problem:
     message: Sentence
 
     def __init__(
-        self, path: PathPart | Iterable[PathPart], what: Any, *rest: Any, **arguments: Any
+        self, path: PathPart | Iterable[PathPart], what: Any, /, *rest: Any, **arguments: Any
     ) -> None:
         if rest:  # until all rooms make messages by code
             what = Sentence("legacy", {"value": what, "allowed": rest[0]})

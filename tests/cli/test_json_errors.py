@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+from incrowd.catalog.sentences import Keyword, sentence
+from incrowd.cli.console import error_lines
+from incrowd.errors import Of, Place, Problem, UsageError
 from tests.cli.conftest import ANSWERS, SURVEY
 
 
@@ -33,7 +36,7 @@ def test_an_error_is_one_object(call, command, kind, code):
     error = json.loads(err)["error"]
     assert (error["kind"], error["exit_code"]) == (kind, code)
     assert error["message"] and all(
-        set(p) == {"field", "found", "allowed"} for p in error["problems"]
+        set(p) == {"path", "field", "code", "arguments", "message"} for p in error["problems"]
     )
     plain, _, text = call(*command)
     assert plain == code and "{" not in text.replace("{SURVEY}", "").replace("{ANSWERS}", "")
@@ -42,7 +45,32 @@ def test_an_error_is_one_object(call, command, kind, code):
 def test_options_have_their_own_names_in_the_object(call):
     _, _, err = call("simulate", SURVEY, ANSWERS, "--trials", "1", "--json")
     (problem,) = json.loads(err)["error"]["problems"]
-    assert problem == {"field": "--trials", "found": "got 1", "allowed": "should be at least 2"}
+    assert (problem["path"], problem["field"]) == (["--trials"], "--trials")
+    assert problem["message"] == "got 1; should be at least 2"
+
+
+class Quantity(float):
+    """A value that only Python knows."""
+
+
+def test_a_problem_is_plain_data(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["incrowd", "--json"])
+    path = ("question", 1, "options", Of("health"))
+    hint = sentence("shared.did-you-mean", name=Keyword("unknown", "crowd"))
+    mistakes = UsageError(
+        Problem(path, "shared.use-one-of", value=float("nan"), choices=(Quantity(1), hint)),
+        Problem((Place("row", 5), "health"), "shared.use-one-of", value="x" * 10**6, choices=[]),
+    )
+    (text,) = error_lines(mistakes)
+    first, second = json.loads(text)["error"]["problems"]
+    assert first["path"] == ["question", 1, "options", {"of": "health"}]
+    assert first["field"] == "question[2].options of health"
+    assert first["code"] == "shared.use-one-of"
+    name = {"code": "shared.did-you-mean", "arguments": {"name": "--solve crowd"}}
+    assert first["arguments"] == {"value": "nan", "choices": [1.0, name]}
+    assert "did you mean --solve crowd? " in first["message"]
+    assert second["path"] == [{"row": 5}, "health"]
+    assert len(second["arguments"]["value"]) < 200
 
 
 def test_every_problem_is_in_the_object(call, tmp_path):
@@ -132,7 +160,8 @@ def test_what_the_parser_refuses_is_a_problem_too(call):
             continue
         code, _, err = call("plan", "--json") if field == "SURVEY" else call(*command, "--json")
         (problem,) = json.loads(err)["error"]["problems"]
-        assert code == 2 and (problem["field"], problem["found"]) == (field, found)
+        assert code == 2 and problem["field"] == field
+        assert problem["message"].startswith(f"{found}; ")
     assert "did you mean" in call("plan", SURVEY, "--sovle", "crowd")[2]
 
 

@@ -2,14 +2,16 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import incrowd
+from incrowd.catalog.sentences import Keyword
 from incrowd.cli.app import guarded
-from incrowd.cli.console import OPTIONS, as_typed, problems_as_typed
+from incrowd.cli.console import OPTIONS, as_option, as_typed, problems_as_typed
 from incrowd.cli.later import COMMANDS, Later
 from incrowd.errors import Problem, ProtocolError, UsageError
 from incrowd.plans.ledger import Ledger
@@ -19,6 +21,7 @@ from tests.oracles.source import nodes_of
 
 SOURCE = Path(incrowd.__file__).parent
 LIBRARY = [file for file in SOURCE.rglob("*.py") if "cli" not in file.parts]
+TEXTS = [file for file in (SOURCE / "catalog").rglob("*.toml") if file.stem != "cli"]
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]+(?![\w:{])|^-o$")
 
 
@@ -34,6 +37,12 @@ def estimates():
     plan = incrowd.plan(survey())
     answers = pa.table({"a": [True, False] * 500})
     return incrowd.estimate(plan, incrowd.randomize(plan, answers, simulation_seed=1))
+
+
+def test_no_text_of_the_library_names_an_option():
+    for file in TEXTS:
+        texts = tomllib.loads(file.read_text("utf-8"))
+        assert [text for text in texts.values() if OPTION.search(text)] == [], file
 
 
 def of_a_problem(nodes):
@@ -77,6 +86,24 @@ def test_every_option_of_the_list_exists():
 )
 def test_arguments_become_options(allowed, typed):
     assert as_typed(Problem("crowd", 1, allowed)) == Problem("crowd", 1, typed)
+
+
+@pytest.mark.parametrize(
+    ("argument", "typed"),
+    [
+        (Keyword("accept_smaller_crowd", True), "--accept-smaller-crowd"),
+        (Keyword("unknown", "crowd"), "--solve crowd"),
+        (Keyword("of_those_who_answered", False), "--of-all-people"),
+        (Keyword("earlier"), "--ledger"),
+        (Keyword("my_error", True), "my_error"),
+    ],
+)
+def test_an_argument_is_spelled_as_its_option(argument, typed):
+    assert as_option(argument) == typed
+    hint = Problem("unknown", "shared.did-you-mean", name=argument)
+    assert as_typed(hint).text(option=as_option) == f"--solve: did you mean {typed}? "
+    deeper = Problem(("plan", "unknown"), "shared.did-you-mean", name=argument)
+    assert as_typed(deeper).path == ("plan", "unknown")
 
 
 def test_problem_types_of_the_protocol_are_no_options():

@@ -59,8 +59,9 @@ NO_COMMAND = {
     "incrowd",
     *(
         f"incrowd.{name}"
-        for name in ("arguments", "characters", "errors", "files", "methods", "views")
+        for name in ("arguments", "catalog", "characters", "errors", "files", "methods", "views")
     ),
+    "incrowd.catalog.sentences",
     *(f"incrowd.reports{name}" for name in ("", ".locking")),
     *(f"incrowd.encoding{name}" for name in ("", ".formats", ".formats.registry")),
 }

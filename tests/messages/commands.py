@@ -1,13 +1,14 @@
 """What the command line says by itself, of its options and of its files."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import typer
 
 from incrowd.cli.console import usage_problem
 from incrowd.errors import UsageError
-from tests.messages import device, files, regressions
+from tests.messages import device, files, regressions, strata
 from tests.messages.shared import (
     answers_file,
     asked,
@@ -76,6 +77,16 @@ def typed(*words):
             raise UsageError(usage_problem(error)) from error
 
     return refused
+
+
+def refused_without_a_reason(_):
+    option = SimpleNamespace(get_error_hint=lambda *_: "'--noise'")
+    raise UsageError(usage_problem(typer.BadParameter("should be another value", param=option)))
+
+
+def strata_in_a_file(folder):
+    path = file(folder, "plan.json", strata.plan().dumps())
+    command("randomize", path, answers_file(folder), "-o", folder / "reports.parquet")
 
 
 def of_another_plan(folder):
@@ -151,5 +162,7 @@ CASES = {
     "a curve in a text file": privacy("curve", "--bits", "2", *PRIVACY, "-o", "curve.txt"),
     "a curve to epsilon 0": privacy("curve", "--bits", "2", *PRIVACY[:5], "0", "-o", "curve.csv"),
     "reports with another ending": randomize("reports.csv"),
+    "reports of strata in a file": strata_in_a_file,
+    "a value that is refused without a reason": refused_without_a_reason,
     "reports of many messages in a file": randomize("reports.parquet", "messages"),
 } | (device.COMMANDS | files.COMMANDS | regressions.COMMANDS)

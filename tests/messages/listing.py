@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from incrowd.cli.console import problems_as_typed
+from incrowd.cli.console import as_option, problems_as_typed
 from tests.messages import (
     answers,
     channels,
@@ -63,12 +63,15 @@ def _heard() -> Iterator[Said]:
 
 
 def lines() -> Iterator[str]:
-    """Every message as the library says it, and as the command line does where that differs."""
+    """Every message as the library says it, as the command line does where that differs, and in
+    German."""
     for said in heard():
         yield f"\n[{said.name}] {type(said.error).__name__}"
         found = problems(said.error)
         typed = problems_as_typed(said.error) if found else ()
-        for problem, as_option in zip(found, typed, strict=True):
+        for problem, as_typed in zip(found, typed, strict=True):
             yield f"    {problem}"
-            if as_option != problem:
-                yield f"    (typed) {as_option}"
+            if (line := as_typed.text(option=as_option)) != str(problem):
+                yield f"    (typed) {line}"
+            if (german := problem.text("de")) != str(problem):
+                yield f"    (de) {german}"

@@ -130,7 +130,7 @@ def _proof(plan: incrowd.Plan, holds: Guarantee, tail: float) -> Enclosure | str
                 progress=lambda step: status.update(f"proving in interval arithmetic: {step}"),
             )
         except ProofError as error:
-            return str(error.problems[0].value)
+            return error.problems[0].shown
 
 
 def _proves(proof: Enclosure | str, holds: Guarantee) -> bool:

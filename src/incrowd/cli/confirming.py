@@ -9,7 +9,7 @@ import typer
 
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 
 
 def confirm_clock(
@@ -36,12 +36,10 @@ def confirm_clock(
     try:
         stated = as_time(time)
     except ValueError:
-        allowed = "write it as 2027-03-31T20:05:00Z, in UTC"
-        raise UsageError.of("time", time, allowed) from None
+        raise UsageError.of("time", "cli.not-a-time", value=time) from None
     for folder in folders:
         if not (folder / "bundle.json").exists():
-            allowed = "name the folder of a service"
-            raise UsageError.of("folder", InWords(f"{folder} contains no bundle.json"), allowed)
+            raise UsageError.of("folder", "cli.no-bundle-here", folder=folder)
     for folder in folders:
         confirmed = confirm(folder / CLOCK_FILE, stated)
     shown = confirmed.strftime(TIME)

@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.catalog.sentences import Keyword, in_words
+from incrowd.catalog.sentences import Keyword, Sentence, in_words, likely, sentence, shown
 from incrowd.characters import visible
 from incrowd.errors import (
-    MISSING,
     IncrowdError,
     IncrowdWarning,
-    InWords,
+    Of,
+    Place,
     Problem,
     ProtocolError,
     naming,
@@ -48,26 +48,40 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "shares": "--share",
     "unknown": "--solve",
 }
-# A keyword argument as Python code: a flag is True, text is in quotation marks.
+# What is True unless another option says otherwise.
 _WITHOUT = {"of_those_who_answered": "--of-all-people"}
+# Until all rooms make messages by code: a keyword argument as Python code.
 _ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'([\w-]+)'|(\w+))")
 
 
+def as_option(argument: Keyword) -> str:
+    """Return an argument of the library as the command line spells it.
+
+    unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned".
+    """
+    if argument.value is False and argument.name in _WITHOUT:
+        return _WITHOUT[argument.name]
+    option = OPTIONS.get(argument.name, argument.name)
+    return option if argument.value in (None, True) else f"{option} {argument.value}"
+
+
 def as_typed(problem: Problem) -> Problem:
-    """A problem of the library, with options in the place of its parameters."""
-    field = OPTIONS.get(problem.field, problem.field)
-    if problem.code != "legacy":  # until all rooms make messages by code
-        first, _, rest = in_words(problem.message, option=_typed).partition("; ")
-        return Problem(field, InWords(first), rest)
-    return Problem(field, problem.value, _ARGUMENT.sub(_option, problem.allowed))
+    """Return a problem at the option of a parameter, if it is at one."""
+    (first, *rest), message = problem.path, problem.message
+    if problem.code == "legacy":
+        allowed = _ARGUMENT.sub(_option, problem.allowed)
+        message = sentence("legacy", value=problem.value, allowed=allowed)
+    path = problem.path if rest or not isinstance(first, str) else (OPTIONS.get(first, first),)
+    return Problem(path, message)
 
 
-def _typed(argument: Keyword) -> str:
-    return _ARGUMENT.sub(_option, str(argument))
+def _option(match: re.Match[str]) -> str:
+    name, text, word = match.groups()
+    return as_option(Keyword(name, False if word == "False" else text or word or True))
 
 
 def problems_as_typed(error: IncrowdError) -> list[Problem]:
-    """The problems of an error, with options in the place of the library's parameters.
+    """Return the problems of an error, with options in the place of the library's parameters.
 
     The fields of a ProtocolError are parts and problem types of the protocol, not parameters.
     """
@@ -76,17 +90,9 @@ def problems_as_typed(error: IncrowdError) -> list[Problem]:
     return [as_typed(problem) for problem in error.problems]
 
 
-def _option(match: re.Match[str]) -> str:
-    """unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned"; what is True by
-    default has another option for False."""
-    name, text, word = match.groups()
-    if word == "False" and name in _WITHOUT:
-        return _WITHOUT[name]
-    return " ".join(filter(None, (OPTIONS[name], text, word)))
-
-
 # Errors and warnings: lines for people, or JSON for machines.
 
+LONGEST = 10_000  # characters of an argument in the JSON of an error
 INTERRUPTED = 128 + signal.SIGINT
 BEYOND_FILES = frozenset(
     {"send", "inviter", "shuffler", "first-mixer", "second-mixer", "collector", "open", "demo"}
@@ -110,16 +116,46 @@ def line(kind: str, text: str, /, **more: Any) -> str:
 def error_lines(error: IncrowdError) -> list[str]:
     """Format an error: a line for each problem; as JSON, one object with all of them."""
     problems = problems_as_typed(error)
+    texts = [problem.text(option=as_option) for problem in problems]
     if not wants_json():
-        return [line("error", str(problem)) for problem in problems]
+        return [line("error", text) for text in texts]
     name, code = type(error).__name__, error.exit_code
     facts = [_facts(problem) for problem in problems]
-    text = "\n".join(map(str, problems))
-    return [line("error", text, kind=name, exit_code=code, problems=facts)]
+    return [line("error", "\n".join(texts), kind=name, exit_code=code, problems=facts)]
 
 
-def _facts(problem: Problem) -> dict[str, str]:
-    return {"field": problem.field, "found": problem.shown, "allowed": problem.allowed}
+def _facts(problem: Problem) -> dict[str, Any]:
+    """Return a problem as data: where it is, and its code and arguments, beside its text."""
+    if problem.code == "legacy":  # until all rooms make messages by code
+        message = f"{problem.shown}; {problem.allowed}"
+    else:
+        message = in_words(problem.message, option=as_option)
+    return {
+        "path": [_plain(part) for part in problem.path],
+        "field": problem.field,
+        "code": problem.code,
+        "arguments": {name: _plain(value) for name, value in problem.arguments.items()},
+        "message": message,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a problem as JSON has it; as a shortened text if that is impossible."""
+    try:
+        text = json.dumps(value, default=_data, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return shown(value)
+    return json.loads(text) if len(text) <= LONGEST else shown(value)
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, Sentence):
+        return {"code": value.code, "arguments": dict(value.arguments)}
+    if isinstance(value, Of):
+        return {"of": value.id}
+    if isinstance(value, Place):
+        return {value.kind: value.name}
+    return as_option(value) if isinstance(value, Keyword) else str(value)
 
 
 def other_error(text: str, kind: str, code: int, *problems: Problem) -> str:
@@ -148,22 +184,21 @@ def usage_problem(error: Any) -> Problem | None:
     """The option or argument that the parser rejected, and why; None if it does not say."""
     if option := getattr(error, "option_name", ""):
         if not hasattr(error, "possibilities"):
-            return Problem(option, MISSING, "give a value")
-        similar = sorted(error.possibilities or ())
-        hint = f"did you mean {' or '.join(similar)}? " if similar else ""
-        unknown = InWords("is not an option")
-        return Problem(option, unknown, f"{hint}--help lists the options")
+            return Problem(option, "cli.no-value")
+        similar = likely(option, error.possibilities or ())
+        return Problem(option, "cli.unknown-option", similar=similar)
     if (param := getattr(error, "param", None)) is None:
         if shows_help(error):
             return None
-        words = InWords(error.message.removeprefix("Got "))
-        return Problem("arguments", words, "leave them out; --help lists what is needed")
+        return Problem("arguments", "cli.not-expected", found=error.message.removeprefix("Got "))
     name = str(param.get_error_hint()).split(" / ")[-1].strip("'")
     if hasattr(error, "param_type"):
-        return Problem(name, MISSING, "give it; --help describes it")
-    reasons: Any = getattr(error.__cause__, "errors", None)
-    value = reasons()[0]["input"] if reasons else InWords("cannot be used")
-    return Problem(name, value, error.message.removeprefix("Input ").partition(", unable")[0])
+        return Problem(name, "cli.missing-argument")
+    reason = error.message.removeprefix("Input ").partition(", unable")[0]
+    causes: Any = getattr(error.__cause__, "errors", None)
+    if causes is None:
+        return Problem(name, "cli.cannot-be-used", reason=reason)
+    return Problem(name, "cli.not-accepted", value=causes()[0]["input"], reason=reason)
 
 
 def say_warnings(say: Any) -> None:

@@ -60,8 +60,7 @@ def init(
     if output:
         keep(output, data)
         if output.exists() and not force and not is_stream(output):
-            allowed = "it exists already; name another file, or add --force"
-            raise UsageError.of("-o", str(output), allowed)
+            raise UsageError.of("-o", "cli.exists", path=str(output))
     with working("reading the data"):
         draft = incrowd.draft(source(data, format, encoding, sheet))
     if output:

@@ -155,7 +155,7 @@ def tally(
     keep(output, plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
     if output.suffix != TALLY_ENDING and not is_stream(output):
-        raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
+        raise UsageError.of("-o", "cli.ending", path=str(output), endings=[TALLY_ENDING])
     loaded_plan = incrowd.Plan.load(plan)
     analysis_of(loaded_plan)
     adjustments = _Adjustments(
@@ -240,9 +240,9 @@ def _candidates(plan: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ..
     for word in words:
         id, _, path = word.partition("=")
         if id not in texts or not path:
-            those = f"the text questions are {', '.join(texts)}" if texts else "there are none here"
-            allowed = f"should be QUESTION=FILE, for a text question; {those}"
-            raise UsageError.of("--words", word, allowed)
+            if not texts:
+                raise UsageError.of("--words", "cli.no-text-questions", value=word)
+            raise UsageError.of("--words", "cli.words-of-no-question", value=word, ids=[*texts])
         candidates[id] = incrowd.load_words(path)
     for id in texts:
         if id not in candidates:
@@ -388,10 +388,9 @@ def compare(
 def _check_crosstab(crosstab: bool, reference: str | None, shares: bool) -> None:
     """Raise UsageError for options that do not go together with a crosstab."""
     if crosstab and shares:
-        raise UsageError.of("--crosstab", crosstab, "it needs two questions, not two shares")
+        raise UsageError.of("--crosstab", "cli.crosstab-of-shares", value=crosstab)
     if crosstab and reference is not None:
-        allowed = "a crosstab has no reference; leave out this option or --crosstab"
-        raise UsageError.of("--reference", reference, allowed)
+        raise UsageError.of("--reference", "cli.crosstab-reference", value=reference)
 
 
 class _Common(TypedDict):
@@ -412,18 +411,15 @@ def _shares(
     """
     if "=" not in first + second:
         if positive:
-            allowed = "it needs two shares, as smokes=yes; leave it out"
-            raise UsageError.of("--positive", positive, allowed)
+            raise UsageError.of("--positive", "cli.needs-shares", value=positive)
         return None
     for option, value in (("--reference", reference), ("--margins", margins)):
         if value is not None:
-            allowed = "it needs two questions, not two shares; leave it out"
-            raise UsageError.of(option, str(value), allowed)
+            raise UsageError.of(option, "cli.needs-questions", value=str(value))
     shares = []
     for name, text in (("FIRST", first), ("SECOND", second)):
         pairs = [part.partition("=") for part in text.split(",")]
         if not all(id and answer for id, _, answer in pairs):
-            allowed = "should be a share like the other one, such as smokes=yes or smokes=yes,sex=f"
-            raise UsageError.of(name, text, allowed)
+            raise UsageError.of(name, "cli.not-a-share", value=text)
         shares.append({id.strip(): answer.strip() for id, _, answer in pairs})
     return shares[0], shares[1]

@@ -67,7 +67,7 @@ def check_invitations(number: int, survey_page: str) -> None:
     from incrowd.collection.protocol.addresses import checked_address
 
     if number < 1:
-        raise UsageError.of("number", number, "should be at least 1")
+        raise UsageError.of("number", "cli.too-few", value=number, least=1)
     if survey_page:
         try:
             checked_address(survey_page.rstrip("/"))

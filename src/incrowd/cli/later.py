@@ -11,7 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from incrowd.errors import InWords, UsageError, likely, needing
+from incrowd.catalog.sentences import likely
+from incrowd.errors import UsageError, needing
 
 # Command -> its function, and its line in the list of commands.
 COMMANDS = {
@@ -65,8 +66,8 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that was typed. Raises UsageError if there is none of this name."""
         if self.get_command(ctx, args[0]) is None:
-            allowed = f"{likely(args[0], self.commands)}--help lists the commands"
-            raise UsageError.of("command", args[0], allowed)
+            similar = likely(args[0], self.commands)
+            raise UsageError.of("command", "cli.unknown-command", value=args[0], similar=similar)
         return super().resolve_command(ctx, args)
 
 
@@ -107,8 +108,7 @@ def _parsed(command: Any, parse: Callable[..., Any], context: Any, args: list[st
         for param, times in Counter(order).items():
             option, once = param.opts[0], not (param.multiple or getattr(param, "is_flag", False))
             if times > 1 and once and option.startswith("-"):
-                given = InWords(f"is given {times} times")
-                raise UsageError.of(option, given, "it has one value; give it once")
+                raise UsageError.of(option, "cli.given-twice", times=times)
     return parse(context, args)
 
 

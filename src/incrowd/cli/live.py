@@ -126,8 +126,8 @@ def live(
     a shuffler, 2 for two mixers and an inviter.
     """
     if people > answers.num_rows:
-        allowed = f"should be at most {answers.num_rows:,}, the rows of the data"
-        raise UsageError.of("people", people, allowed)
+        rows = answers.num_rows
+        raise UsageError.of("people", "cli.more-than-rows", value=people, rows=rows)
     make_folder(output)
     with working("planning"):
         survey = survey.model_copy(update={"crowd": crowd_of(people)})

@@ -11,7 +11,7 @@ import incrowd
 from incrowd.cli.console import say
 from incrowd.cli.estimating import added, count_paths
 from incrowd.cli.options import AsJson, certified, check_reports
-from incrowd.errors import MISSING, UsageError, naming
+from incrowd.errors import UsageError, naming
 
 AsPlanned = Annotated[
     bool,
@@ -59,12 +59,11 @@ def ledger(
     if plan is None:
         if as_planned or local_only:
             option = "--as-planned" if as_planned else "--local-only"
-            allowed = f"{option} needs a plan; name the plan that was carried out"
-            raise UsageError.of("plan", MISSING, allowed)
+            raise UsageError.of("plan", "cli.option-needs-plan", option=option)
         show_plans.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
     if new:
-        raise UsageError.of("--new", str(plan), "leave out the plan; record it afterwards")
+        raise UsageError.of("--new", "cli.plan-with-new", path=str(plan))
     Ledger.load(ledger)  # fail before anything is counted
     check_reports(*(reports or []))
     carried_out = certified(plan)

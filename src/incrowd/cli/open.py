@@ -12,7 +12,7 @@ import typer
 
 from incrowd.cli.console import print_json, progress, say
 from incrowd.cli.options import AsJson, EngineOption, Master
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, unreadable
 from incrowd.methods import THIS_MACHINE
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def open_sealed(
     try:
         collected = Bundle.parse(bundle.read_bytes())
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; name another file"
-        raise UsageError.of("bundle", str(bundle), allowed) from None
+        reason = unreadable(error)
+        raise UsageError.of("bundle", "cli.unreadable", path=str(bundle), reason=reason) from None
     private = load_private(key, collected)
     signed, start = read_start(release, release_kind(collected))
     files = str(release.resolve()), start, collected.encoded, str(key.resolve())

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 import incrowd
+from incrowd.catalog.sentences import system_words
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import say, working
 from incrowd.encoding.formats.registry import FORMATS, name_one
@@ -123,7 +124,7 @@ def share(name: str, help: str) -> Any:
         except ValueError:
             value = 0.0
         if rest.strip() or not 0 < value < 1:
-            raise UsageError.of(name, text, "should be a share of people, such as 2% or 0.02")
+            raise UsageError.of(name, "cli.share-of-people", value=text)
         return value
 
     return typer.Option(help=help, parser=proportion, metavar="<share>")
@@ -133,9 +134,7 @@ def keep(output: Path, *inputs: Path) -> None:
     """Raise UsageError if the output would overwrite an input."""
     for path in inputs:
         if output.resolve() == path.resolve():
-            raise UsageError.of(
-                "-o", str(output), "it is an input of this command; name another file"
-            )
+            raise UsageError.of("-o", "cli.output-over-input", path=str(output))
 
 
 def check_outputs(outputs: Sequence[Path], *inputs: Path) -> None:
@@ -174,8 +173,8 @@ def check_answers(path: Path) -> None:
     if is_standard_input(path):
         return
     if path.is_dir() or not path.exists():
-        reason = "it is a folder" if path.is_dir() else "it does not exist"
-        raise UsageError.of("answers", str(path), f"{reason}; {name_one()}")
+        code = "cli.answers-folder" if path.is_dir() else "cli.answers-missing"
+        raise UsageError.of("answers", code, path=str(path), formats=name_one())
 
 
 def is_standard_input(path: Path) -> bool:
@@ -201,10 +200,7 @@ def check_reports(*paths: Path) -> None:
     """Raise UsageError, before any work is done, for a path that does not exist."""
     for path in paths:
         if not path.exists():
-            allowed = (
-                "it does not exist; name a file that `incrowd randomize` or `incrowd tally` wrote"
-            )
-            raise UsageError.of("reports", str(path), allowed)
+            raise UsageError.of("reports", "cli.no-reports", path=str(path))
 
 
 def make_folder(folder: Path, field: str = "-o", mode: int = 0o777) -> None:
@@ -215,10 +211,10 @@ def make_folder(folder: Path, field: str = "-o", mode: int = 0o777) -> None:
     try:
         folder.mkdir(mode, parents=True, exist_ok=True)
     except FileExistsError:
-        raise UsageError.of(field, str(folder), "it is a file; name a folder") from None
+        raise UsageError.of(field, "cli.folder-is-file", path=str(folder)) from None
     except OSError as error:
-        allowed = f"it cannot be created: {error.strerror}; name another"
-        raise UsageError.of(field, str(folder), allowed) from None
+        reason = system_words(error)
+        raise UsageError.of(field, "cli.no-folder", path=str(folder), reason=reason) from None
 
 
 def certified(path: Path, merge: Sequence[str] | None = None) -> incrowd.Plan:

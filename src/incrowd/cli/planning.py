@@ -12,7 +12,7 @@ import incrowd
 from incrowd.cli.console import say, working
 from incrowd.cli.options import AsJson, Output, SurveyArgument, beside, choice, keep, share
 from incrowd.cli.words import UNKNOWNS
-from incrowd.errors import MISSING, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import write_text
 
 SOLVABLE = (*UNKNOWNS, "error")
@@ -116,19 +116,15 @@ def _check_plan_options(
 ) -> None:
     """Raise UsageError for options that cannot be combined."""
     if len(target) > 1:
-        allowed = "--error sets the same target; leave one of them out"
-        raise UsageError.of("--margin", target["margin"], allowed)
-    if frontier and (output is None or output.suffix.lower() != ".html"):
-        value = str(output) if output else MISSING
-        raise UsageError.of("-o", value, "--frontier writes a page; name an .html file")
+        raise UsageError.of("--margin", "cli.margin-and-error", value=target["margin"])
+    if frontier and output is None:
+        raise UsageError.of("-o", "cli.frontier-file")
+    if frontier and output and output.suffix.lower() != ".html":
+        raise UsageError.of("-o", "cli.frontier-ending", path=str(output))
     if solve and solve != "error" and not target:
-        allowed = f"--solve {solve} needs a target; give an error, such as 0.01, or a --margin"
-        raise UsageError.of("--error", MISSING, allowed)
+        raise UsageError.of("--error", "cli.no-target", solve=solve)
     if target and not (solve and solve != "error"):
         ((name, wanted),) = target.items()
-        raise UsageError.of(
-            f"--{name}", wanted, "it needs --solve crowd, epsilon or delta; add that"
-        )
+        raise UsageError.of(f"--{name}", "cli.needs-solve", value=wanted)
     if solve and ledger:
-        allowed = "it cannot be combined with --solve; leave one of them out"
-        raise UsageError.of("--ledger", str(ledger), allowed)
+        raise UsageError.of("--ledger", "cli.ledger-and-solve", path=str(ledger))

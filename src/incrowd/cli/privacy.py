@@ -17,7 +17,7 @@ from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.later import CommandGroup
 from incrowd.cli.options import AsJson
 from incrowd.cli.words import ANALYSES
-from incrowd.errors import MISSING, IncrowdError, UsageError, quantity
+from incrowd.errors import IncrowdError, UsageError, quantity
 from incrowd.files import replaced
 
 if TYPE_CHECKING:
@@ -80,11 +80,12 @@ class Setting:
         from incrowd.accountant.schema import MOST_FREE_BITS
         from incrowd.survey import Survey
 
-        if (bits is None) == (survey is None):
-            value = MISSING if bits is None else bits
-            raise UsageError.of("--bits or --survey", value, "give one of them, not both")
+        if bits is None and survey is None:
+            raise UsageError.of("--bits or --survey", "cli.bits-or-survey")
+        if bits is not None and survey is not None:
+            raise UsageError.of("--bits or --survey", "cli.bits-and-survey", value=bits)
         if bits is not None and not 1 <= bits <= MOST_FREE_BITS:
-            raise UsageError.of("--bits", bits, f"should be from 1 to {MOST_FREE_BITS}")
+            raise UsageError.of("--bits", "cli.bits", value=bits, most=MOST_FREE_BITS)
         self.bits = bits or 0
         self.survey = Survey.load(survey) if survey else None
         self.copies = int(self._value("copies", copies, self.survey, 1))
@@ -104,7 +105,7 @@ class Setting:
         if value is None:
             value = getattr(source, name) if source else otherwise
         if value is None:
-            raise UsageError.of(f"--{name}", MISSING, "give it, or a --survey that states it")
+            raise UsageError.of(f"--{name}", "cli.missing-setting")
         return value
 
     def wanted(self, name: str, value: float | None) -> float:
@@ -241,9 +242,9 @@ def noise(
 
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
-        raise UsageError.of("--eta", eta, "it replaces --delta; give one of them")
+        raise UsageError.of("--eta", "cli.eta-and-delta", value=eta)
     if eta is not None and not 0 < eta < 1:
-        raise UsageError.of("--eta", eta, "should lie strictly between 0 and 1")
+        raise UsageError.of("--eta", "cli.eta", value=eta)
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
     with working("searching for the smallest noise"):
@@ -275,10 +276,9 @@ def curve(
     from incrowd.presentation.sentences import assumption_sentence
 
     if output.suffix.lower() not in (".html", ".csv"):
-        raise UsageError.of("-o", str(output), "should end in .html or .csv")
+        raise UsageError.of("-o", "cli.page-or-csv", path=str(output))
     if not 0 < epsilon <= LARGEST_EPSILON:
-        allowed = f"should be greater than 0 and at most {LARGEST_EPSILON}"
-        raise UsageError.of("--epsilon", epsilon, allowed)
+        raise UsageError.of("--epsilon", "cli.epsilon", value=epsilon, most=LARGEST_EPSILON)
     channel = BitFlip.at_least(noise)
     epsilons = np.linspace(0, epsilon, points)
     with working("drawing"):

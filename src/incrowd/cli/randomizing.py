@@ -109,12 +109,12 @@ def _check_reports_path(plan: incrowd.Plan, output: Path) -> None:
     """Raise UsageError, before any work is done, for a path of the wrong kind."""
     if len(plan.messages) > 1 or plan.survey.open:
         if output.suffix:
-            several = "strata" if plan.survey.open else f"{len(plan.messages)} messages"
-            allowed = f"should name a folder: the plan has {several}"
-            raise UsageError.of("-o", str(output), allowed)
+            if plan.survey.open:
+                raise UsageError.of("-o", "cli.folder-for-strata", path=str(output))
+            number = len(plan.messages)
+            raise UsageError.of("-o", "cli.folder-for-messages", path=str(output), messages=number)
     elif output.is_dir() or (not is_stream(output) and output.suffix.lower() != ".parquet"):
-        allowed = "should name a file that ends in .parquet: the plan has one message"
-        raise UsageError.of("-o", str(output), allowed)
+        raise UsageError.of("-o", "cli.file-for-message", path=str(output))
 
 
 @contextmanager

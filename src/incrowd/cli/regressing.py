@@ -28,7 +28,7 @@ from incrowd.cli.options import (
     saved,
 )
 from incrowd.cli.words import BETWEEN, TABLE_SEPARATOR
-from incrowd.errors import MISSING, UsageError, naming
+from incrowd.errors import UsageError, naming
 from incrowd.methods import (
     FAMILIES,
     PENALTIES,
@@ -195,17 +195,14 @@ def _check_files(
     """Raise UsageError, before any work is done, for options that do not go together."""
     check_outputs(outputs, plan, *reports, *([margins] if margins else []))
     if forecast and margins:
-        allowed = "a forecast has no people to weight; leave out this option or --forecast"
-        raise UsageError.of("--margins", str(margins), allowed)
+        raise UsageError.of("--margins", "cli.margins-of-forecast", path=str(margins))
     if share and not forecast:
-        allowed = "it states the expected answers of a forecast; use it with --forecast"
-        raise UsageError.of("--share", share[0], allowed)
+        raise UsageError.of("--share", "cli.share-without-forecast", value=share[0])
     check_reports(*reports)
-    if bool(reports) == forecast:
-        allowed = (
-            "leave out the reports or --forecast" if reports else "name reports, or use --forecast"
-        )
-        raise UsageError.of("REPORTS", str(reports[0]) if reports else MISSING, allowed)
+    if reports and forecast:
+        raise UsageError.of("REPORTS", "cli.forecast-and-reports", path=str(reports[0]))
+    if not reports and not forecast:
+        raise UsageError.of("REPORTS", "cli.forecast-or-reports")
 
 
 def _predictors(plan: incrowd.Plan, on: list[str]) -> list[str]:
@@ -225,9 +222,8 @@ def _of_questions(plan: incrowd.Plan, option: str, texts: list[str]) -> dict[str
     for text in texts:
         ids = [q.id for q in plan.survey.questions if text.startswith(f"{q.id}{IS}")]
         if not ids:
-            questions = ", ".join(question.id for question in plan.survey.questions)
-            allowed = f"should begin with QUESTION=; the questions are {questions}"
-            raise UsageError.of(option, text, allowed)
+            every = [question.id for question in plan.survey.questions]
+            raise UsageError.of(option, "cli.of-no-question", value=text, ids=every)
         id = max(ids, key=len)
         by_question[id] = text[len(id) + 1 :]
     return by_question
@@ -246,7 +242,7 @@ def _numbers(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError.of(option, text, "should be numbers, such as 0,1,2") from None
+        raise UsageError.of(option, "cli.not-numbers", value=text) from None
 
 
 Among = Annotated[

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import incrowd
+from incrowd.catalog.sentences import sentence
 from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import AsJson, check_answers
 from incrowd.cli.randomizing import stored_key
 from incrowd.cli.words import AT_ONCE, PATIENCE
-from incrowd.errors import MISSING, UsageError, quantity, unreadable
+from incrowd.errors import UsageError, quantity, unreadable
 
 if TYPE_CHECKING:
     from incrowd.collection.device.device import Device
@@ -105,7 +106,7 @@ def send(
     if answers:
         check_answers(answers)
     elif not (show or withdraw):
-        raise UsageError.of("answers", MISSING, "name a file with your answers")
+        raise UsageError.of("answers", "cli.no-answers")
     connection = Connection(patience=Patience(whole=patience), notify=say)
     with working("fetching the bundle and checking its plan"):
         device = Device.of(
@@ -139,8 +140,8 @@ def _read(link: str, printed: str) -> Link:
 
     parsed = Link.parse(sys.stdin.readline() if link == STANDARD_INPUT else link)
     if printed and not is_short_of(printed, parsed.digest):
-        allowed = f"the link is for {shortened(parsed.digest)}; ask the person who invited you"
-        raise UsageError.of("short", printed, allowed)
+        right = shortened(parsed.digest)
+        raise UsageError.of("short", "cli.another-link", value=printed, short=right)
     return parsed
 
 
@@ -240,11 +241,10 @@ def _codes(device: Device, path: Path | None) -> list[bytes]:
         with path.open(encoding="utf-8", newline="") as file:
             typed = [row.get("code") for row in csv.DictReader(file)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = unreadable(error) if isinstance(error, OSError) else "it is not a CSV file"
-        raise UsageError.of("codes", str(path), f"{why}; name another file") from None
+        why = unreadable(error) if isinstance(error, OSError) else sentence("cli.not-csv")
+        raise UsageError.of("codes", "cli.unreadable", path=str(path), reason=why) from None
     if not typed or None in typed:
-        allowed = "should be a CSV file with a column `code`, from `incrowd invitations`"
-        raise UsageError.of("codes", str(path), allowed)
+        raise UsageError.of("codes", "cli.codes-column", path=str(path))
     return [checked_code(device.bundle, each or "") for each in typed]
 
 

@@ -24,7 +24,7 @@ from incrowd.cli.options import (
     make_folder,
     source,
 )
-from incrowd.errors import InWords, UsageError, needing, quantity
+from incrowd.errors import UsageError, needing, quantity
 from incrowd.files import write_text
 
 if TYPE_CHECKING:
@@ -170,19 +170,19 @@ def _check_live(
     live: bool, join: bool, people: int | None, mixers: int | None, wait: float | None
 ) -> None:
     """Raise UsageError for an option that lacks the one it needs, and for an impossible time."""
+    if join and not live:
+        raise UsageError.of("--open", "cli.flag-needs-option", option="--live")
     for name, given, needed, there in (
         ("people", people, "--live", live),
         ("--mixers", mixers, "--live", live),
-        ("--open", InWords("was given") if join else None, "--live", live),
         ("--wait", wait, "--open", join),
     ):
         if given is not None and not there:
-            allowed = f"it needs {needed}; add that, or leave it out"
-            raise UsageError.of(name, given, allowed)
+            raise UsageError.of(name, "cli.needs-option", value=given, option=needed)
     if mixers not in (None, 1, 2):
-        raise UsageError.of("--mixers", mixers, "should be 1 or 2")
+        raise UsageError.of("--mixers", "cli.mixers", value=mixers)
     if wait is not None and not 0 < wait <= 1440:
-        raise UsageError.of("--wait", wait, "should be minutes, more than 0 and at most 1,440")
+        raise UsageError.of("--wait", "cli.wait", value=wait)
 
 
 def _example(name: str) -> Path:
@@ -191,5 +191,5 @@ def _example(name: str) -> Path:
     for place in places:
         if (place / name).is_file():
             return place / name
-    allowed = f"it is not in {' or '.join(map(str, places))}; install the package again"
-    raise UsageError.of("demo", name, allowed)
+    source, installed = places
+    raise UsageError.of("demo", "cli.no-example", name=name, source=source, installed=installed)
