@@ -160,7 +160,7 @@ def _listed(value: object, language: str) -> str:
         if isinstance(value, tuple):
             return inner or nothing
         return several.format(inner) if value else no_list
-    return repr(value) if isinstance(value, str) else str(value)
+    return repr(str(value)) if isinstance(value, str | FileDigest) else str(value)
 
 
 def system_words(error: OSError) -> Sentence | str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from incrowd.errors import InWords, ReportsError, quantity
+from incrowd.catalog.sentences import FileDigest, Sentence, sentence
+from incrowd.errors import ReportsError
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import StratumNames, label, strata
 from incrowd.reports.collection import Collection
@@ -14,7 +15,6 @@ from incrowd.reports.moments import extract
 
 SHOWN = 12  # names of strata in a message
 DIGITS = 12  # of a digest
-_ITS_PLAN = "use the plan that they were made with"
 
 
 def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
@@ -25,49 +25,47 @@ def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
     """
     if reports.plan != digest:
         raise ReportsError.of(
-            "reports", reports.plan, f"they belong to {another_plan(reports.plan)}"
+            "reports",
+            "reports.of-another-plan",
+            value=FileDigest(reports.plan),
+            start=reports.plan[:DIGITS],
         )
     if not 0 <= reports.message < len(plan.messages):
-        shown = InWords(f"message {reports.message + 1}")
-        raise ReportsError.of("reports", shown, f"the plan has no such message; {_ITS_PLAN}")
+        raise ReportsError.of("reports", "reports.no-such-message", message=reports.message + 1)
     message = plan.messages[reports.message]
     bits = message.bits
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
-        raise ReportsError.of(
-            "reports",
-            InWords(quantity(reports.bits, "bits")),
-            f"the plan's reports have {bits}; {_ITS_PLAN}",
-        )
+        raise ReportsError.of("reports", "reports.number-of-bits", bits=reports.bits, planned=bits)
     if reports.people is None and message.declared(0) is not None:
-        allowed = "reports of cells should state how many people took part"
-        raise ReportsError.of("reports", InWords("no number of people"), allowed)
-    if wrong := wrong_strata(plan, reports.strata):
-        raise ReportsError.of("reports", stratum_named(reports.strata), wrong)
+        raise ReportsError.of("reports", "reports.no-people")
+    check_stratum(plan, "reports", reports.strata)
     return message
 
 
-def another_plan(digest: str) -> str:
-    """Return a message about reports of another plan."""
-    return f"another plan; use the one whose digest begins with {digest[:DIGITS]}"
+def check_stratum(plan: Plan, path: str, names: StratumNames) -> None:
+    """Raises ReportsError unless the strata of a collection are strata of the plan.
+
+    path: of what names them.
+    """
+    if why := _wrong_strata(plan, names):
+        strata = sentence("reports.of-no-stratum")
+        if names:
+            strata = sentence("reports.of-stratum", stratum=label(names))
+        raise ReportsError.of(path, "reports.wrong-stratum", strata=strata, why=why)
 
 
-def stratum_named(names: StratumNames) -> InWords:
-    """Return strata as they are named in a message."""
-    return InWords(f"of stratum {label(names)}" if names else "of no stratum")
-
-
-def wrong_strata(plan: Plan, names: StratumNames) -> str:
-    """Return what is wrong with the strata of a collection, and what would work; "" if they fit."""
+def _wrong_strata(plan: Plan, names: StratumNames) -> Sentence | None:
+    """Return what is wrong with strata, and what would work; None if they fit."""
     stratum_names = strata(plan.survey)
     if not stratum_names and names:
-        return f"the plan has no strata; {_ITS_PLAN}"
+        return sentence("reports.plan-without-strata")
     if stratum_names and not names:
-        return f"the reports of this plan name their stratum; {_ITS_PLAN}"
+        return sentence("reports.stratum-not-named")
     if not set(names) <= set(stratum_names) or len(set(names)) < len(names):
-        return f"the plan's strata are {', '.join(stratum_names[:SHOWN])}; {_ITS_PLAN}"
+        return sentence("reports.strata-of-plan", strata=stratum_names[:SHOWN])
     if len(names) > 1 and plan.survey.small_strata != "merge":
-        return "the plan does not merge strata; use files of one stratum each"
-    return ""
+        return sentence("reports.strata-not-merged")
+    return None
 
 
 def accepted(message: Message, packed: np.ndarray) -> np.ndarray:

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd import views
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import IncrowdError, ReportsError, quantity, unreadable
 from incrowd.plans.claims import ClaimedRelease
-from incrowd.plans.digests import EDITED, digest_of, read_json
+from incrowd.plans.digests import digest_of, read_json
 
 _log = logging.getLogger(__name__)
 COLUMN = "report"
@@ -32,7 +33,6 @@ WRITING = {
     "use_dictionary": False,
     "write_statistics": False,
 }
-_MAKE = "name a file that `incrowd randomize` wrote"
 
 
 @dataclass(frozen=True)
@@ -179,22 +179,29 @@ def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
         for number in range(file.num_row_groups):
             rows = file.metadata.row_group(number).num_rows
             if rows > group_rows(width):
-                most = f"should have at most {group_rows(width):,} of {width} bytes each"
                 raise ReportsError.of(
-                    "reports", str(path), f"a row group has {quantity(rows, 'reports')}; {most}"
+                    "reports",
+                    "reports.row-group",
+                    value=str(path),
+                    reports=rows,
+                    most=group_rows(width),
+                    bytes=width,
                 )
         yield file
     except OSError as error:
-        raise ReportsError.of("reports", str(path), f"{unreadable(error)}; {_MAKE}") from None
+        raise ReportsError.of(
+            "reports", "reports.unreadable", value=str(path), reason=unreadable(error)
+        ) from None
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise ReportsError.of(
-            "reports", str(path), f"it is not a reports file ({_sentence(error)}); {_MAKE}"
+            "reports", "reports.not-reports", value=str(path), reason=_reason(error)
         ) from None
 
 
-def _sentence(error: Exception) -> str:
-    """Return the first sentence of an error of the Parquet library."""
-    return str(error).partition(". ")[0]
+def _reason(error: Exception) -> Sentence | str:
+    """Return our reason, or the first sentence of an error of the Parquet library."""
+    ours = error.args[0] if error.args else ""
+    return ours if isinstance(ours, Sentence) else str(error).partition(". ")[0]
 
 
 def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path) -> Collection:
@@ -203,12 +210,12 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
     if not _fits(metadata, file.metadata.num_rows):
         raise _edited(path)
     if (format := metadata.get("incrowd.format")) != FORMAT:
-        raise ValueError(f"its format is {format!r}")
+        raise ValueError(sentence("reports.format", format=format))
     column = table.column(COLUMN)
     single = column.num_chunks == 1  # which `combine_chunks` would copy
     persons = metadata.get("incrowd.persons", "rows")
     if persons not in ("rows", "ids"):
-        raise ValueError(f"incrowd.persons is {persons!r}")
+        raise ValueError(sentence("reports.wrong-metadata", key="incrowd.persons", value=persons))
     message = int(metadata["incrowd.message"])
     release = ClaimedRelease.model_validate_json(metadata[RELEASE]) if RELEASE in metadata else None
     name = metadata.get("incrowd.collection", str(path))
@@ -239,14 +246,14 @@ def _fits(metadata: dict[str, str], reports: int) -> bool:
 
 
 def _edited(path: str | Path) -> IncrowdError:
-    return ReportsError.of("reports", str(path), f"{EDITED}; {_MAKE}")
+    return ReportsError.of("reports", "reports.edited", value=str(path))
 
 
 def _count(metadata: dict[str, str], name: str) -> int | None:
     """Return a number of at least 0, if there is one. Raises ValueError for any other."""
     number = int(metadata[name]) if name in metadata else None
     if number is not None and not 0 <= number < 1 << 63:
-        raise ValueError(f"{name} is {number}")
+        raise ValueError(sentence("reports.wrong-metadata", key=name, value=number))
     return number
 
 
@@ -254,7 +261,7 @@ def _strata(metadata: dict[str, str]) -> tuple[str, ...]:
     """Return the names of strata, if any. Raises ValueError for anything but a list of names."""
     names = read_json(metadata.get(STRATA, "[]"))
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{STRATA} is not a list of names")
+        raise ValueError(sentence("reports.not-a-list", key=STRATA))
     return tuple(names)
 
 

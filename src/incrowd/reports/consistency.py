@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from incrowd.errors import IncrowdError, InWords, ReportsError, quantity
+from incrowd.catalog.sentences import FileDigest, Sentence, sentence
+from incrowd.errors import IncrowdError, Place, ReportsError
 from incrowd.plans import CellsMessage, Message, Plan
 from incrowd.plans.strata import StratumNames, label
-from incrowd.reports.acceptance import another_plan, stratum_named, wrong_strata
+from incrowd.reports.acceptance import DIGITS, check_stratum
 from incrowd.reports.tally import MessageTally, Tally, TallyKind
 from incrowd.survey.question import QuestionIds
 
@@ -33,12 +34,16 @@ def check_possible(plan: Plan, tally: Tally) -> None:
     """Raises ReportsError for a tally of another plan, or one that no reports of the plan can
     give."""
     if tally.plan != plan.digest:
-        of = f"it counts the reports of {another_plan(tally.plan)}"
-        raise ReportsError.of("tally", tally.plan, of)
+        raise ReportsError.of(
+            "tally",
+            "reports.tally-of-another-plan",
+            value=FileDigest(tally.plan),
+            start=tally.plan[:DIGITS],
+        )
     check_strata(plan, tally)
     for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         if number >= len(plan.messages):
-            raise _impossible(number, "the plan has no such message")
+            raise _impossible(number, sentence("reports.message-of-no-plan"))
         for wrong in _wrong(plan, plan.messages[number], counts, tally):
             raise _impossible(number, wrong)
 
@@ -46,13 +51,11 @@ def check_possible(plan: Plan, tally: Tally) -> None:
 def check_strata(plan: Plan, tally: Tally) -> None:
     """Raises ReportsError unless every stratum belongs to the plan and is in one release."""
     for names in tally.strata or ((),) * bool(tally.messages):
-        if wrong := wrong_strata(plan, names):
-            raise ReportsError.of("tally", stratum_named(names), wrong)
+        check_stratum(plan, "tally", names)
     seen = Counter(name for names in tally.strata for name in names)
     for name, times in seen.items():
         if times > 1:
-            allowed = "a stratum is released once; name the reports of one release of it"
-            raise ReportsError.of("reports", InWords(f"{name} is in {times} releases"), allowed)
+            raise ReportsError.of("reports", "reports.released-twice", stratum=name, releases=times)
 
 
 def check_people(plan: Plan, tally: Tally) -> None:
@@ -67,9 +70,13 @@ def check_people(plan: Plan, tally: Tally) -> None:
             continue
         low = sends(message, counts.declared).low
         if counts.accepted < low:
-            least = quantity(math.ceil(low), "reports")
-            people = f"{quantity(counts.declared, 'people send')} at least {least}"
-            raise _impossible(number, f"{people}, but there are {counts.accepted:,}")
+            why = sentence(
+                "reports.fewer-than-sent",
+                people=counts.declared,
+                least=math.ceil(low),
+                reports=counts.accepted,
+            )
+            raise _impossible(number, why)
 
 
 def people_of(plan: Plan, tally: Tally) -> int:
@@ -96,9 +103,10 @@ def smallest(plan: Plan, crowd: Mapping[int, MessageTally]) -> int:
 
 def nothing_of(number: int, names: StratumNames = ()) -> IncrowdError:
     """Return the error for a message without reports."""
-    what = "name the reports of every message"
-    shown = InWords(f"no reports of stratum {label(names)}" if names else "no reports")
-    return ReportsError.of(f"message {number + 1}", shown, what)
+    none = sentence("reports.none")
+    if names:
+        none = sentence("reports.none-of-stratum", stratum=label(names))
+    return ReportsError.of(Place("message", number + 1), "reports.of-every-message", none=none)
 
 
 def sends(message: CellsMessage, people: int) -> Sends:
@@ -116,32 +124,27 @@ def sends(message: CellsMessage, people: int) -> Sends:
     return Sends(least - slack, most + slack)
 
 
-def _impossible(number: int, why: str) -> IncrowdError:
-    place = InWords(f"message {number + 1}")
-    return ReportsError.of(
-        "reports",
-        place,
-        f"{why}; something was edited, damaged or lost: use the files as they were written",
-    )
+def _impossible(number: int, why: Sentence) -> IncrowdError:
+    return ReportsError.of("reports", "reports.impossible", message=number + 1, why=why)
 
 
-def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> Iterator[str]:
+def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> Iterator[Sentence]:
     """Yield what is impossible in the counts of a message."""
     if min(counts.accepted, counts.rejected, counts.declared) < 0:
-        yield "it counts fewer than 0 reports"
+        yield sentence("reports.fewer-than-none")
     held = set(filter(message.holds, tally.tables))
     if message.cells:
         held = {message.ids} if tally.tables else set()
     if set(counts.tables) != held:
-        yield "it does not count the tables that the tally names"
+        yield sentence("reports.other-tables")
     else:
         for ids, table in counts.tables.items():
             if table.shape != _shape(plan, message, ids, tally.kind):
-                yield f"the counts of {', '.join(ids)} have another shape"
+                yield sentence("reports.other-shape", questions=ids)
             elif not _adds_up(plan, message, ids, table, counts, tally.kind):
-                yield f"the counts of {', '.join(ids)} do not fit {counts.accepted:,} reports"
+                yield sentence("reports.unfit-counts", questions=ids, reports=counts.accepted)
         if tally.kind == "singles" and not message.cells and not _agree(counts):
-            yield "its tables do not agree with each other"
+            yield sentence("reports.tables-disagree")
 
 
 def _shape(plan: Plan, message: Message, ids: QuestionIds, kind: TallyKind) -> tuple[int, ...]:

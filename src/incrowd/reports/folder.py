@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from incrowd.errors import InWords, ReportsError, UsageError
+from incrowd.catalog.sentences import system_words
+from incrowd.errors import ReportsError, UsageError
 from incrowd.files import replaced
 from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
@@ -79,7 +80,7 @@ def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path,
     distinguished.
     """
     if not reports:
-        raise UsageError.of("reports", InWords("no collection"), "name at least one")
+        raise UsageError.of("reports", "reports.no-collection")
     with new_files(path, [collection.strata for collection in reports]) as files:
         for collection, temporary in zip(reports, files.values(), strict=True):
             write_reports(collection, [collection.packed], temporary)
@@ -131,10 +132,11 @@ def _make(path: str | Path) -> None:
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        allowed = f"it cannot be written to: {error.strerror}; name another folder"
-        raise UsageError.of("path", str(path), allowed) from None
+        raise UsageError.of(
+            "path", "reports.folder-not-writable", value=str(path), reason=system_words(error)
+        ) from None
     if any(Path(path).glob(f"*{ENDING}")):
-        raise UsageError.of("path", str(path), "it already contains reports; name another folder")
+        raise UsageError.of("path", "reports.folder-in-use", value=str(path))
 
 
 def load_reports(path: str | Path) -> tuple[Collection, ...]:
@@ -160,9 +162,5 @@ def report_files(path: str | Path) -> list[Path]:
         return [Path(path)]
     files = sorted(Path(path).glob(f"*{ENDING}")) or sorted(Path(path).glob(f"*/*{ENDING}"))
     if not files:
-        raise ReportsError.of(
-            "reports",
-            str(path),
-            f"it contains no {ENDING} file; name a folder that `incrowd randomize` wrote",
-        )
+        raise ReportsError.of("reports", "reports.empty-folder", value=str(path), ending=ENDING)
     return files

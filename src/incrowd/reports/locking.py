@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from incrowd.catalog.sentences import system_words
 from incrowd.errors import UsageError
 from incrowd.files import write_text
 
@@ -54,14 +55,14 @@ def _acquired(place: Path, path: str | Path, deadline: float) -> int:
         try:
             handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            allowed = f"it cannot be locked: {error.strerror}; name one in another folder"
-            raise UsageError.of("file", str(path), allowed) from None
+            raise UsageError.of(
+                "file", "reports.not-locked", value=str(path), reason=system_words(error)
+            ) from None
         if _try_lock(handle) and _is_at(handle, place):
             return handle
         os.close(handle)
         if time.monotonic() > deadline:
-            allowed = "it is in use by another command; try again when that has finished"
-            raise UsageError.of("file", str(path), allowed)
+            raise UsageError.of("file", "reports.in-use", value=str(path))
         time.sleep(PAUSE)
 
 

@@ -14,7 +14,7 @@ from functools import reduce
 
 import numpy as np
 
-from incrowd.errors import InWords, TableError
+from incrowd.errors import TableError
 from incrowd.kernels import codes
 from incrowd.kernels.axes import transform
 
@@ -53,7 +53,7 @@ def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
     """
     widths = _widths(axes)
     if sum(widths) > MOST_BITS:
-        raise TableError.of("table", InWords(f"{sum(widths)} bits"), f"use at most {MOST_BITS}")
+        raise TableError.of("table", "reports.wide-table", bits=sum(widths), most=MOST_BITS)
     return codes.histogram(packed, np.r_[tuple(axes)]).reshape([1 << width for width in widths])
 
 

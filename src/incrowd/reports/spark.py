@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from incrowd.errors import InWords, ReportsError, UsageError, needing, quantity
+from incrowd.errors import ReportsError, UsageError, needing
 from incrowd.methods import THIS_MACHINE
 from incrowd.plans import Plan
 from incrowd.reports.acceptance import check_origin
@@ -39,6 +39,8 @@ RecordBatches = Iterator[pa.RecordBatch]
 TALLY = "tally"
 TASKS_EACH = 2  # per core; more tasks would cost more than repeating a lost one
 NAMED = re.compile(r"[\w.]+(Error|Exception): ")  # the end of a Python trace
+# Codes of messages, by what could not be done with reports.
+_FAILED = {"counted": "reports.not-counted-on-spark", "opened": "reports.not-opened-on-spark"}
 OURS = f"{ReportsError.__module__}.{ReportsError.__name__}: "
 
 
@@ -66,9 +68,7 @@ def count_files(
     total = sum(tallies, nothing)
     if len(total.parts) != len(places):
         raise ReportsError.of(
-            "reports",
-            InWords(f"{len(total.parts)} of {quantity(len(places), 'parts')} arrived"),
-            "run the count again",
+            "reports", "reports.parts-missing", arrived=len(total.parts), parts=len(places)
         )
     return total
 
@@ -86,17 +86,16 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
-        raise UsageError.of("engine", "spark", "it needs Java 17 or newer; install it")
+        raise UsageError.of("engine", "reports.no-java")
     if SparkSession.getActiveSession() is not None:
-        allowed = "another Spark session is running here; stop it, or pass it to count_files"
-        raise UsageError.of("master", master, allowed)
+        raise UsageError.of("master", "reports.spark-running", value=master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("incrowd").config("spark.log.level", "OFF")
     try:
         session = builder.master(master).getOrCreate()
     except (Py4JError, PySparkException) as error:
         raise UsageError.of(
-            "master", master, f"Spark does not start there: {_reason(error)}; name where it runs"
+            "master", "reports.spark-not-started", value=master, reason=_reason(error)
         ) from None
     try:
         yield session
@@ -110,7 +109,7 @@ def in_arrow(
     """Apply `work` to each partition of a frame and return the results, in any order.
 
     result: the columns of the result, with Spark's names of types. done: what happens to the
-    reports, for a message ("counted"). Raises ReportsError if it fails.
+    reports, "counted" or "opened". Raises ReportsError if it fails.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -118,8 +117,7 @@ def in_arrow(
     try:
         return frame.mapInArrow(work, result).toArrow()
     except (Py4JError, PySparkException) as error:
-        allowed = f"they could not be {done}: {_reason(error)}; try it without Spark"
-        raise ReportsError.of("reports", InWords("on Spark"), allowed) from None
+        raise ReportsError.of("reports", _FAILED[done], reason=_reason(error)) from None
 
 
 def _collected(frame: DataFrame, work: Callable[[RecordBatches], RecordBatches]) -> list[Tally]:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from incrowd import views
+from incrowd.catalog.sentences import FileDigest
 from incrowd.errors import ReportsError, quantity
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.counts import count_bits
@@ -92,13 +93,9 @@ class Tally:
         releases of one stratum.
         """
         if (self.plan, self.tables, self.kind) != (other.plan, other.tables, other.kind):
-            raise ReportsError.of(
-                "tally",
-                other.plan,
-                "it counts other tables or another plan; add tallies of the same tables and plan",
-            )
+            raise ReportsError.of("tally", "reports.other-tally", value=FileDigest(other.plan))
         if twice := self.parts & other.parts:
-            raise ReportsError.of("reports", min(twice), "they occur twice; count each part once")
+            raise ReportsError.of("reports", "reports.twice", value=FileDigest(min(twice)))
         releases = together(self.releases, other.releases)
         messages = _both(self.messages, other.messages)
         strata = dict(self.strata)

@@ -14,7 +14,6 @@ from incrowd.errors import InWords, ReportsError
 from incrowd.files import write_text
 from incrowd.plans.claims import ClaimedRelease, together
 from incrowd.plans.digests import (
-    EDITED,
     FileCount,
     FileKind,
     StrictFileModel,
@@ -131,7 +130,7 @@ def of_text(text: str, name: str = InWords("the text given")) -> Tally:
             raise _FILES.refused(name, "its format is not supported")
         content, fits = unsealed(data)
         if not fits:
-            raise ReportsError.of("tally", name, f"{EDITED}; count the reports again")
+            raise ReportsError.of("tally", "reports.edited-tally", value=name)
         return _read(content)
 
 
