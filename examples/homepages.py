@@ -72,7 +72,7 @@ def show(table: incrowd.TableEstimate, counts: np.ndarray) -> Detections:
     """Print the largest sites with their true numbers, and how many rise above the noise."""
     people = counts.sum()
     for place in np.argsort(-table.estimate)[:SHOWN]:
-        people_there, error = people * table.estimate[place], people * table.noise_error[place]
+        people_there, error = people * table.estimate[place], people * table.error.noise[place]
         print(f"  {SITES[place]} {people_there:8,.0f} ± {error:.0f}   (true: {counts[place]:,})")
 
     # A 5% chance of any false detection among all 50,000 tested sites.

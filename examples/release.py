@@ -78,7 +78,7 @@ def compare(releases: dict[str, incrowd.Estimates], true: np.ndarray) -> None:
         table = next(table for table in estimates.tables if table.questions == JOINT)
         for place, answers in enumerate(np.ndindex(table.estimate.shape)):
             names = ", ".join(a[i] for a, i in zip(table.answers, answers, strict=True))
-            share, error = 100 * table.estimate.flat[place], 100 * table.noise_error.flat[place]
+            share, error = 100 * table.estimate.flat[place], 100 * table.error.noise.flat[place]
             print(f"    {names:14} {share:7.1f} ± {error:4.1f}  ({100 * true.flat[place]:.1f})")
 
 

@@ -65,7 +65,7 @@ def test_tables_are_near_the_answers_and_their_margins_agree(path):
     for table, truth in zip(
         found.tables, incrowd.truth(path.plan, path.answers, tables=TABLES), strict=True
     ):
-        assert np.all(np.abs(table.estimate - truth) < 5 * table.noise_error), table.questions
+        assert np.all(np.abs(table.estimate - truth) < 5 * table.error.noise), table.questions
         assert np.all(table.low < table.estimate) and np.all(table.estimate < table.high)
     assert found["b", "a"].estimate.sum(axis=0) == pytest.approx(
         found["d", "a"].estimate.sum(axis=0)
@@ -90,21 +90,21 @@ def test_a_joint_report_and_cells_are_combined_by_the_planned_weights(path):
     assert table.estimate == pytest.approx(
         share * parts[0].estimate + (1 - share) * parts[1].estimate
     )
-    noise = (share * parts[0].noise_error) ** 2 + ((1 - share) * parts[1].noise_error) ** 2
-    assert table.noise_error == pytest.approx(np.sqrt(noise))
-    assert cells.weight == pytest.approx(1 / (parts[1].noise_error[0] ** 2 * PEOPLE))
+    noise = (share * parts[0].error.noise) ** 2 + ((1 - share) * parts[1].error.noise) ** 2
+    assert table.error.noise == pytest.approx(np.sqrt(noise))
+    assert cells.weight == pytest.approx(1 / (parts[1].error.noise[0] ** 2 * PEOPLE))
 
 
 def test_all_figures_of_tables_are_made(path):
     found = incrowd.estimate(
         path.plan, path.reports, tables=TABLES, covariance=True, simultaneous="max-t"
     )
-    several = [table.covariance is None for table in found.tables]
+    several = [table.error.covariance is None for table in found.tables]
     assert several == [table.questions == ("a", "c") for table in found.tables]
     for table, intervals in zip(found.tables, found.simultaneous, strict=True):
         assert np.all(intervals.low <= table.low) and np.all(table.high <= intervals.high)
-        if table.covariance is not None:
-            errors = np.sqrt(np.diagonal(table.covariance))
+        if table.error.covariance is not None:
+            errors = np.sqrt(np.diagonal(table.error.covariance))
             assert errors == pytest.approx(table.standard_error.ravel())
     mean = found.amounts["d"].mean
     values = path.answers["d"].to_numpy()
@@ -224,6 +224,6 @@ def test_strata_are_added_up_and_weighted():
     weighted = incrowd.estimate(plan, reports, margins=margins)
     expected = (parts[0].estimate + parts[1].estimate) / 2
     assert weighted["place", "a", "b"].estimate.sum(axis=0) == pytest.approx(expected)
-    errors = np.sqrt(np.diagonal(whole.covariance)).reshape(whole.estimate.shape)
+    errors = np.sqrt(np.diagonal(whole.error.covariance)).reshape(whole.estimate.shape)
     assert np.all(errors >= whole.standard_error * (1 - 1e-9))  # where shares are < 0
     assert errors == pytest.approx(whole.standard_error, rel=0.01)

@@ -28,7 +28,7 @@ def near(tables, truth, errors=6.0) -> bool:
     Six of them: a false alarm in 5e8 cells. The people are fixed: the noise is the only error.
     """
     return all(
-        bool((np.abs(table.estimate - true) <= errors * table.noise_error).all())
+        bool((np.abs(table.estimate - true) <= errors * table.error.noise).all())
         for table, true in zip(tables, truth, strict=True)
     )
 
@@ -94,7 +94,7 @@ def test_release(tmp_path, capsys):
     assert not near(blanket.tables, [np.flip(true) for true in truth])
     assert blanket.guarantee.epsilon == local.guarantee.epsilon == 1
     assert blanket.guarantee.local_epsilon > 7 and local.guarantee.local_epsilon <= 1
-    assert local.tables[0].noise_error.max() > 20 * blanket.tables[0].noise_error.max()
+    assert local.tables[0].error.noise.max() > 20 * blanket.tables[0].error.noise.max()
     assert capsys.readouterr().out.count("the guarantee holds") == 2
     for analysis in found:
         files = {path.name for path in (tmp_path / analysis).iterdir()}

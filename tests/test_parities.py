@@ -56,7 +56,7 @@ def test_the_tables_are_near_the_answers(path):
     apart = 0
     for ids in itertools.combinations(IDS, 2):
         table, truth = found.table(*ids), path.true(ids)
-        errors = table.noise_error
+        errors = table.error.noise
         assert (np.abs(table.estimate - truth) < 5 * errors).all()
         for axis, id in enumerate(reversed(ids)):
             assert table.estimate.sum(axis=axis) == pytest.approx(found.table(id).estimate)
@@ -196,7 +196,7 @@ def test_simulated_errors_are_those_that_are_stated():
         coefficients.append(np.mean((apart / [c.standard_error for c in model]) ** 2))
         found = incrowd.estimate(plan, made, noise_only=True)
         tables = [(found.table(*ids), people.true(ids)) for ids in pairs]
-        squares = [((t.estimate - true) / t.noise_error)[1, 1] ** 2 for t, true in tables]
+        squares = [((t.estimate - true) / t.error.noise)[1, 1] ** 2 for t, true in tables]
         cells.append(np.mean(squares))
     for each in (np.array(cells), np.array(coefficients)):
         spread = each.std(ddof=1) / np.sqrt(60)

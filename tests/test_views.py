@@ -15,6 +15,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import UsageError
+from incrowd.estimation.cell_errors import CellErrors
 from incrowd.presentation.layouts import page
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shell import rendered
@@ -267,7 +268,8 @@ def test_a_notebook_shows_the_largest_cells_of_a_long_table(made):
     shares = np.linspace(0.001, 0.01, count)
     answers = tuple(f"o{n}" for n in range(count))
     error = np.full(count, 0.001)
-    long = replace(one, answers=(answers,), estimate=shares, noise_error=error, report=0.0)
+    errors = CellErrors.of_noise(error, shares, one.people)
+    long = replace(one, answers=(answers,), estimate=shares, error=errors)
     html = page_in(long)
     assert "the largest 100 of 150 cells" in html
     assert ">o149<" in html and ">o50<" in html and ">o49<" not in html

@@ -82,8 +82,8 @@ def test_cells_saved_in_a_folder_tell_the_truth(by_cells, answers, tmp_path):
     assert [table.estimate.size for table in estimates.tables] == [2, 4, 4, 5, 2, 8]
     assert estimates.guarantee.reduced_by == ("simulation",)
     for table, true in zip(estimates.tables, truth(by_cells, answers), strict=True):
-        assert np.all(np.abs(table.estimate - true) < 6 * table.noise_error)
-        assert np.any(np.abs(table.estimate - np.flip(true)) > 6 * table.noise_error)
+        assert np.all(np.abs(table.estimate - true) < 6 * table.error.noise)
+        assert np.any(np.abs(table.estimate - np.flip(true)) > 6 * table.error.noise)
 
 
 def test_truth_is_the_shares_in_the_file(made, answers):

@@ -22,7 +22,7 @@ from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import check_tables, open_axis, open_of, sources, table
 from incrowd.estimation.simultaneous import SimultaneousIntervals, check_method
-from incrowd.estimation.tables import NOISE_ONLY, OpenAxis, TableEstimate
+from incrowd.estimation.tables import OpenAxis, TableEstimate
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import TableChange, counted_for, wide_alone
 from incrowd.guarantees.collected import guarantee_of
@@ -364,7 +364,7 @@ def _quality(
     truth = _truth(trial.plan, population, ids, change is not None and change.answered)
     theory = np.full(truth.shape, np.nan)
     if change is None:
-        theory = _theory(trial.plan, population, ids, estimates[0].errors, trial.number)
+        theory = _theory(trial.plan, population, ids, estimates[0].error.noise_only, trial.number)
     at_once = [each for each in intervals if each is not None]
     return quality(ids, truth, theory, estimates, at_once)
 
@@ -399,24 +399,24 @@ def _truth(plan: Plan, population: Everybody, ids: QuestionIds, answered: bool) 
 
 
 def _theory(
-    plan: Plan, population: Everybody, ids: QuestionIds, errors: str, number: int
+    plan: Plan, population: Everybody, ids: QuestionIds, noise_only: bool, number: int
 ) -> np.ndarray:
     """Return the standard error that every cell should have with `number` people."""
     closed = plan.survey.closed(ids)
 
-    def of(people: EncodedAnswers, number: int, errors: str) -> np.ndarray:
+    def of(people: EncodedAnswers, number: int, noise_only: bool) -> np.ndarray:
         weights = [(source.message, source.weight) for source in sources(plan, closed)]
         shares = true_moments(plan, people, closed)
         cells = true_table(plan, closed, shares)
-        return theoretical_error(plan, weights, closed, shares, cells, errors, number)
+        return theoretical_error(plan, weights, closed, shares, cells, noise_only, number)
 
     if closed == ids:
-        return of(population.people, number, errors)
+        return of(population.people, number, noise_only)
     axis, parts = population.parts(plan, ids)
-    each = [of(part, part.number, NOISE_ONLY) if closed else np.array(0.0) for part in parts]
+    each = [of(part, part.number, True) if closed else np.array(0.0) for part in parts]
     noise = np.stack([w * error for w, error in zip(axis.shares, each, strict=True)], axis.place)
     cells = population.cells(plan, ids)
-    sampling = 0.0 if errors == NOISE_ONLY else cells * (1 - cells) / number
+    sampling = 0.0 if noise_only else cells * (1 - cells) / number
     return np.asarray(np.sqrt(noise**2 + sampling))
 
 

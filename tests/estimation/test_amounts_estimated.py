@@ -124,7 +124,7 @@ def test_shares_of_edges_are_not_called_shares_of_people(tmp_path):
     found = incrowd.estimate(plan, reports, tables=[["hours"], ["night"], ["hours", "night"]])
     assert found.tables[0].estimate[1] > 0.09 > 3 * np.mean(hours == 10)
     words = " after rounding hours at random to edges"
-    assert [table.rounding for table in found.tables] == [words, "", words]
+    assert [table.provenance.rounding for table in found.tables] == [words, "", words]
     incrowd.save_reports(reports, tmp_path / "r.parquet")
     (tmp_path / "plan.json").write_text(plan.dumps())
     files = tmp_path / "plan.json", tmp_path / "r.parquet"

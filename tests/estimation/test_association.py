@@ -1,7 +1,5 @@
 """Tests of independence and Cramér's V: level, power, and errors against numerical gradients."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import chi2, ncx2
@@ -93,11 +91,10 @@ def test_independence_holds_its_level_and_the_naive_test_does_not(copies):
     if copies > 1:
         people = [
             independence_test(
-                replace(
-                    j,
-                    people=j.people * copies,
-                    covariance=j.covariance / copies,
-                    noise_covariance=j.noise_covariance / copies,
+                j.of_people(j.people * copies).with_errors(
+                    covariance=j.error.covariance / copies,
+                    noise_covariance=j.error.noise_covariance / copies,
+                    person=j.error.person / copies,
                 )
             )
             for j in found[:1000]
@@ -153,8 +150,8 @@ def test_association_against_numerical_gradients():
     joint = joint_estimates(
         TWO_WAY[0], drawn_histograms(TWO_WAY[0], STRONG, 8000, 1, 20, 1), margin=True
     )[0]
-    joint = replace(joint, constant_noise=True)  # few reports need no allowance
-    entries, covariance = joint.estimate.ravel(), joint.covariance
+    joint = joint.with_errors(constant=True)  # few reports need no allowance
+    entries, covariance = joint.estimate.ravel(), joint.error.covariance
 
     def contrast(v, j):
         found, _ = deviations(v)
@@ -170,7 +167,7 @@ def test_association_against_numerical_gradients():
     under = np.array(
         [numeric_gradient(lambda v, j=j: contrast(v, j), independent) for j in range(2)]
     )
-    variance = slope @ joint.noise_covariance @ slope.T
+    variance = slope @ joint.error.noise_covariance @ slope.T
     variance += under @ sampling @ under.T / joint.people
     statistic = values @ np.linalg.solve(variance, values)
     assert independence_test(joint).statistic == pytest.approx(statistic, rel=1e-6)
@@ -219,7 +216,7 @@ def without_rare(joint):
 
     entries = joint.estimate.ravel()
     slope = np.array([numeric_gradient(lambda v, k=k: common(v)[k], entries) for k in range(4)])
-    vector, own = common(entries), slope @ joint.covariance @ slope.T
+    vector, own = common(entries), slope @ joint.error.covariance @ slope.T
     return np.sqrt(max(vector @ vector - np.trace(own), 0))
 
 

@@ -136,10 +136,10 @@ def test_expected_counts_give_the_true_shares_and_their_sampling(setting):
     cells = list(cells_with_margins(wanted))
     true = np.array([share(law, cell) for cell in cells])
     assert joint.estimate.ravel() == pytest.approx(true, abs=1e-12)
-    both = (joint.covariance - joint.noise_covariance) * PEOPLE + np.outer(true, true)
+    both = (joint.error.covariance - joint.error.noise_covariance) * PEOPLE + np.outer(true, true)
     for (i, first), (j, second) in itertools.product(enumerate(cells), repeat=2):
         two = [id for id in first if id in second and first[id] != second[id]]
-        if "c" in two and not joint.overlaps:
+        if "c" in two and not joint.error.overlaps:
             assert both[i, j] <= min(true[i], true[j]) + 1e-9
         else:
             expected = 0.0 if two else share(law, first | second)
@@ -147,7 +147,9 @@ def test_expected_counts_give_the_true_shares_and_their_sampling(setting):
     plain = joint_of(wanted, reading, noise_only=False, margin=False)
     kept = [place for place, cell in enumerate(cells) if len(cell) == len(wanted)]
     assert plain.estimate.ravel() == pytest.approx(true[kept], abs=1e-12)
-    assert plain.covariance == pytest.approx(joint.covariance[np.ix_(kept, kept)], abs=1e-12)
+    assert plain.error.covariance == pytest.approx(
+        joint.error.covariance[np.ix_(kept, kept)], abs=1e-12
+    )
 
 
 def test_the_noise_covariance_is_that_of_the_bits(setting):
@@ -172,18 +174,18 @@ def test_the_noise_covariance_is_that_of_the_bits(setting):
     )
     jacobian = linear(lambda r: joint_of(wanted, r, noise_only=True, margin=True).estimate)
     joint = joint_of(wanted, reading, noise_only=True, margin=True)
-    assert joint.covariance == pytest.approx((jacobian * variances) @ jacobian.T, abs=1e-12)
+    assert joint.error.covariance == pytest.approx((jacobian * variances) @ jacobian.T, abs=1e-12)
     table = reading.table(wanted, True, ONE_REPORT)
     own = linear(lambda r: r.table(wanted, True, ONE_REPORT).estimate)
-    assert table.noise_error.ravel() ** 2 == pytest.approx((own**2) @ variances, abs=1e-12)
-    assert table.influence == pytest.approx(np.abs(own).max())
+    assert table.error.noise.ravel() ** 2 == pytest.approx((own**2) @ variances, abs=1e-12)
+    assert table.provenance.influence == pytest.approx(np.abs(own).max())
 
 
 def test_the_planned_noise_is_that_of_one_person(setting):
     reading, wanted, _ = setting
     messages = [part.message for part in reading.parts]
     table = reading.table(wanted, True, ONE_REPORT)
-    assert planned_noise(messages, wanted) == pytest.approx(table.noise_error**2 * PEOPLE)
+    assert planned_noise(messages, wanted) == pytest.approx(table.error.noise**2 * PEOPLE)
     ids = tuple(question.id for question in wanted)
     noise = reading.combined(ids).noise_variance
     assert planned_weight(messages, ids) == pytest.approx(1 / (noise * PEOPLE))
@@ -210,8 +212,8 @@ def test_merged_answers_have_the_sum_and_its_noise():
     plain = joint_of([B, A], reading, noise_only=True, margin=False)
     assert table.estimate == pytest.approx(rows @ plain.estimate)
     whole = np.kron(rows, np.eye(2))
-    variances = np.diagonal(whole @ plain.covariance @ whole.T)
-    assert table.noise_error.ravel() ** 2 == pytest.approx(variances)
+    variances = np.diagonal(whole @ plain.error.covariance @ whole.T)
+    assert table.error.noise.ravel() ** 2 == pytest.approx(variances)
 
 
 def test_empty_cells_have_exact_p_values_in_any_order():
@@ -219,9 +221,9 @@ def test_empty_cells_have_exact_p_values_in_any_order():
     part = CellCounts(cells_of([A, B], flip), PEOPLE, counts)
     table = CellsReading((part,), 1.0).table([B, A], False, ONE_REPORT)
     expected = binom.sf(counts - 1, PEOPLE, flip.q).reshape(2, 4).T
-    assert table.p_values == pytest.approx(expected)
+    assert table.error.p_values == pytest.approx(expected)
     margin = CellsReading((part,), 1.0).table([B], False, ONE_REPORT)
-    assert margin.p_values is None
+    assert margin.error.p_values is None
 
 
 def test_messages_that_lost_reports_are_combined_by_shares():
@@ -235,9 +237,9 @@ def test_messages_that_lost_reports_are_combined_by_shares():
     assert table.people == 800
     drawn = shares * (1 - shares) / 800 * (1 - 800 / 1000)
     noise = reading.combined(("b",)).noise_variance
-    assert table.noise_error**2 == pytest.approx(noise + drawn)
+    assert table.error.noise**2 == pytest.approx(noise + drawn)
     joint = joint_of([B], reading, noise_only=True, margin=False)
-    assert np.diagonal(joint.covariance) == pytest.approx(noise + drawn)
+    assert np.diagonal(joint.error.covariance) == pytest.approx(noise + drawn)
 
 
 # --- what is made of them --------------------------------------------------------------------

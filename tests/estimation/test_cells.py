@@ -74,7 +74,7 @@ def test_hardly_anything_false_rises_above_the_noise(people, q, trials):
         found = table_of_cells([WORDS], generator.binomial(people, flip.q, 1000), people, flip)
         false += found.above_noise().any()
         uncorrected += found.above_noise(family_wise=1000 * 0.05 / 2).any()
-        normal += (found.estimate > norm.isf(0.05 / 1000) * found.noise_error).any()
+        normal += (found.estimate > norm.isf(0.05 / 1000) * found.error.noise).any()
     limit = 0.05 + 5 * math.sqrt(0.05 * 0.95 / trials)
     assert uncorrected / trials > limit and normal / trials > limit
     assert false / trials <= limit

@@ -10,7 +10,6 @@ A share of 4,000 has a standard error of .0034 near .95, so that right intervals
 rate of false alarms of all together. Seeds are fixed. The wrong variants fall outside.
 """
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -178,7 +177,7 @@ def test_margins_cover_with_the_errors_of_least_squares_alone():
     assert nominal(holding(found, truth))
     cell = 1 / made.plan.messages[1].noise.excess / 400
     for cells in (2, 1):  # without the known sum, and with it
-        worse = [replace(each, noise_error=np.full(2, np.sqrt(cells * cell))) for each in found]
+        worse = [each.with_errors(noise=np.full(2, np.sqrt(cells * cell))) for each in found]
         assert holding(worse, truth).min() > 0.965
 
 
@@ -194,7 +193,7 @@ def compared(people, ids, trials=TRIALS):
 def without_noise(joints):
     """Wrong: as if the shares were those of people asked openly."""
     for joint in joints:
-        yield replace(joint, covariance=joint.covariance - joint.noise_covariance)
+        yield joint.with_errors(covariance=joint.error.covariance - joint.error.noise_covariance)
 
 
 OF, THESE, THOSE = ("ill", "yes"), ("smokes", "yes"), ("smokes", "no")
@@ -291,5 +290,7 @@ def test_raked_shares_cover(people):
         for counted in made.tallies(people, TRIALS, seed=people + 4)
     ]
     assert nominal(holding(found, truth))
-    wrong = [replace(each, whole_error=each.whole_error / each.error_ratio) for each in found]
+    wrong = [
+        each.with_errors(whole=each.error.whole / each.provenance.error_ratio) for each in found
+    ]
     assert not nominal(holding(wrong, truth))

@@ -60,7 +60,7 @@ def test_shares_of_one_table_are_compared_by_its_covariance():
     joint = table(APART.plan, counted, ids, covariance=True)
     rows = np.array([[0, -1, 0], [1, 1, 1]]).ravel()
     assert found.estimate == pytest.approx(rows @ joint.estimate.ravel())
-    assert found.standard_error**2 == pytest.approx(rows @ joint.covariance @ rows)
+    assert found.standard_error**2 == pytest.approx(rows @ joint.error.covariance @ rows)
     assert found.reason == ""
 
 

@@ -18,8 +18,8 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.association import Length, cramers_v, standardized
 from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.delta_method import pick, product
+from incrowd.estimation.intervals import chosen_level
 from incrowd.estimation.ratios import Quotient
-from incrowd.estimation.tables import chosen_level
 from incrowd.estimation.words import WordEstimates
 from incrowd.survey import Choice, Multi, YesNo
 from tests.conftest import slowly

@@ -69,7 +69,7 @@ def test_the_error_is_that_of_numerical_slopes(noise_only):
     slopes = np.array(
         [(value(joint.estimate + h) - value(joint.estimate - h)) / 2e-6 for h in steps]
     )
-    wanted = math.sqrt(slopes @ joint.covariance @ slopes)
+    wanted = math.sqrt(slopes @ joint.error.covariance @ slopes)
     found = correlation(joint, YES, NUMBERS)
     assert found.standard_error == pytest.approx(wanted, rel=1e-5)
 
@@ -83,7 +83,9 @@ def test_intervals_cover(people, q):
     inside = np.zeros(2)
     for seed in range(1500):
         joint = table((ILL, SMOKES), shares, people, seed, q)
-        noiseless = replace(joint, covariance=joint.covariance - joint.noise_covariance)
+        noiseless = joint.with_errors(
+            covariance=joint.error.covariance - joint.error.noise_covariance
+        )
         for place, each in enumerate((joint, noiseless)):
             found = correlation(each, YES, YES)
             inside[place] += found.low <= phi(shares) <= found.high

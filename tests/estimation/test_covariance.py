@@ -37,7 +37,7 @@ def test_yes_no_covariance_is_the_explicit_kronecker_formula(copies, noise_only)
     if not noise_only:
         wanted = wanted + (np.diag(pi) - np.outer(pi, pi)) / (600 / copies)
     assert np.allclose(found.estimate.ravel(), pi, atol=1e-12)
-    assert np.allclose(found.covariance, wanted, rtol=1e-10, atol=1e-14)
+    assert np.allclose(found.error.covariance, wanted, rtol=1e-10, atol=1e-14)
 
 
 def values_row_by_row(bits, questions, axes, margin):
@@ -61,7 +61,7 @@ def test_one_copy_has_the_sample_covariance_of_g(margin):
     rows = values_row_by_row(bits, MIXED, AXES, margin)
     assert np.allclose(found.estimate.ravel(), rows.mean(axis=0), atol=1e-11)
     wanted = np.cov(rows.T, bias=True) / 400
-    assert np.allclose(found.covariance, wanted, rtol=1e-9, atol=1e-12)
+    assert np.allclose(found.error.covariance, wanted, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("copies", [1, 4])
@@ -88,12 +88,14 @@ def test_covariance_of_overlapping_cells_is_exact_by_enumeration(copies):
     decoders = [question_decoder(q, FLIP, True) for q in MIXED]
     ids = [q.id for q in MIXED]
     fixed = estimate_table(ids, decoders, counts, copies, noise_only=True, covariance=True)
-    assert np.allclose(fixed.covariance, noise / (people * copies), rtol=1e-8, atol=1e-12)
+    assert np.allclose(fixed.error.covariance, noise / (people * copies), rtol=1e-8, atol=1e-12)
     found = estimate_table(ids, decoders, counts, copies, covariance=True)
     wanted = noise / (people * copies) + sampling / people
-    assert np.allclose(found.covariance, wanted, rtol=1e-8, atol=1e-12)
+    assert np.allclose(found.error.covariance, wanted, rtol=1e-8, atol=1e-12)
     as_if_people = estimate_table(ids, decoders, counts, 1, covariance=True)
-    assert (copies == 1) == np.allclose(as_if_people.covariance, wanted, rtol=1e-8, atol=1e-12)
+    assert (copies == 1) == np.allclose(
+        as_if_people.error.covariance, wanted, rtol=1e-8, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("people", "exact"), [(100, False), (20_000, True)])

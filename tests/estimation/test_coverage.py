@@ -6,7 +6,6 @@ near .95, so that right 95% intervals fall outside [.935, .965] with probability
 wrong variants named here fall well outside. Bit flips alone are in test_errors.
 """
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -133,7 +132,7 @@ def test_comparisons_cover_for_mixed_channels(figure):
     assert all(f.estimable for f in found)
     assert nominal(np.mean([f.low <= TRUTH[figure] <= f.high for f in found]))
     people = [
-        replace(joint, covariance=joint.covariance - 0.75 * sampling(joint))
+        joint.with_errors(covariance=joint.error.covariance - 0.75 * sampling(joint))
         for joint in compared()[:1000]
     ]
     wrong = [figure(joint, OF, FEMALE, MALE) for joint in people]
@@ -141,7 +140,7 @@ def test_comparisons_cover_for_mixed_channels(figure):
 
 
 def sampling(joint):
-    return joint.covariance - joint.noise_covariance
+    return joint.error.covariance - joint.error.noise_covariance
 
 
 # --- k-ary response with many options --------------------------------------------------------

@@ -1,6 +1,5 @@
 """Shares, differences and odds ratios: coverage, and errors against numerical gradients."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -88,11 +87,10 @@ def by_number(figure, joint):
 def test_delta_method_against_numerical_gradients(figure):
     """With errors so small that the bias of products is nothing (a millionth in variance)."""
     joint = two_way(8000, 1)[0]
-    joint = replace(
-        joint,
-        covariance=joint.covariance * 1e-6,
-        noise_covariance=joint.noise_covariance * 1e-6,
-        people=joint.people * 1e6,
+    joint = joint.of_people(joint.people * 1e6).with_errors(
+        covariance=joint.error.covariance * 1e-6,
+        noise_covariance=joint.error.noise_covariance * 1e-6,
+        person=joint.error.person * 1e-6,
     )
     found = compared(figure, joint)
     value, error = by_number(figure, joint)

@@ -47,9 +47,9 @@ def test_all_rows_of_one_person_count(rows, copies):
     results = list(with_false_reports(plan, reports, rows * copies))
     shares = np.array([result.tables[0].estimate for result in results])
     table = results[0].tables[0]
-    assert np.ptp(shares, axis=0).max() == pytest.approx(table.influence)
+    assert np.ptp(shares, axis=0).max() == pytest.approx(table.provenance.influence)
     (points,) = re.findall(r"at most ([\d.]+) percentage points", quality(table))
-    assert 1 <= float(points) / (100 * table.influence) < 1.1  # rounded up
+    assert 1 <= float(points) / (100 * table.provenance.influence) < 1.1  # rounded up
 
 
 def test_cells_of_one_sender_fill_all_slots_of_an_upload():
@@ -64,7 +64,7 @@ def test_cells_of_one_sender_fill_all_slots_of_an_upload():
     flood = np.zeros((number, width), np.uint8)  # the answer with number 0, again and again
     packed = np.concatenate([flood, reports.packed])
     moved = incrowd.estimate(plan, replace(reports, packed=packed)).tables[0]
-    assert (moved.estimate - honest.estimate).max() == pytest.approx(honest.influence)
+    assert (moved.estimate - honest.estimate).max() == pytest.approx(honest.provenance.influence)
 
 
 KINDS = {
@@ -161,4 +161,4 @@ def test_with_two_mixers_one_sender_has_the_slots_of_each_message_and_no_others(
         for way in ways
         for cells in product(range(4), repeat=2)
     ]
-    assert max(moved) == pytest.approx(before.influence)
+    assert max(moved) == pytest.approx(before.provenance.influence)

@@ -8,8 +8,8 @@ all directions for V.
 """
 
 import math
+from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from incrowd.estimation.association import (
     independence_test,
     quadratic_form,
 )
+from incrowd.estimation.cell_errors import CellErrors
 from incrowd.estimation.compare import two_way
 from incrowd.estimation.ratios import (
     DIFFERENCE,
@@ -33,7 +34,7 @@ from incrowd.estimation.ratios import (
     groups_of,
     precision_of,
 )
-from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.survey import Choice
 from tests.estimation.conftest import Setting
 
@@ -65,12 +66,16 @@ def tables(shares, people, noise, trials, seed):
         yield TableEstimate(
             questions=("group", "answer"),
             answers=names,
-            estimate=(sums @ each).reshape(rows + 1, columns + 1),
-            noise_error=np.sqrt(np.diagonal(own).clip(0)).reshape(rows + 1, columns + 1),
-            people=people,
-            constant_noise=True,
-            covariance=own + sampling,
-            noise_covariance=own,
+            estimate=(estimate := (sums @ each).reshape(rows + 1, columns + 1)),
+            error=CellErrors.of_noise(
+                np.sqrt(np.diagonal(own).clip(0)).reshape(rows + 1, columns + 1),
+                estimate,
+                people,
+                constant=True,
+                covariance=own + sampling,
+                noise_covariance=own,
+            ),
+            provenance=Provenance(people),
             exclusive=(True, True),
             margins=(True, True),
         )
@@ -349,8 +354,8 @@ def test_v_is_not_zero_where_a_rare_answer_makes_all_of_it():
     (drawn,) = tables(shares, people, EPSILON_2, 1, 13)
     full = np.pad(shares, (0, 1))
     full[-1], full[:, -1] = full.sum(axis=0), full.sum(axis=1)
-    table = TableEstimate(**(vars(drawn) | {"estimate": full}))
-    margin = drawn.covariance.reshape(4, 3, 4, 3)[2, 2, 2, 2]
+    table = replace(drawn, estimate=full)
+    margin = drawn.error.covariance.reshape(4, 3, 4, 3)[2, 2, 2, 2]
     assert groups[2] < 5 * math.sqrt(margin) and v_of(shares[:2] / shares[:2].sum()) < 1e-9
     found = cramers_v(table)
     assert found.estimate > 0.5 * truth and abs(found.estimate - truth) < found.standard_error
@@ -415,7 +420,7 @@ def test_the_effective_number_of_people_is_that_of_the_errors():
 def test_a_group_that_may_be_empty_has_no_effective_number():
     (table,) = tables([[0.5, 0.5], [0.0, 0.0]], 300, 0.0, 1, 18)
     assert math.isnan(precision_of(table)[1].effective_people)
-    assert precision_of(SimpleNamespace(errors="noise alone")) == ()
+    assert precision_of(table.noise_alone()) == ()
 
 
 def test_comparisons_of_two_answers_are_mirror_images():

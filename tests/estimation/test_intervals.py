@@ -5,8 +5,6 @@ that right 95% intervals fall outside [.935, .965] with probability below 2e-5, 
 variants named here well outside.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -78,16 +76,16 @@ def test_multipliers_of_known_cases():
     """Independent cells: P(all |z| < c) = (2 Phi(c) - 1)^n, so c is known. Perfectly correlated
     cells: the multiplier of one. The simulation is good to .03 here (some 4 standard errors)."""
     base = joint_estimates(*[ONE_WAY[0], drawn_histograms(*ONE_WAY, 3000, 1, 12, 1)])[0]
-    independent = replace(base, covariance=np.diag([1.0, 4.0, 9.0]))
+    independent = base.with_errors(covariance=np.diag([1.0, 4.0, 9.0]))
     found = simultaneous_intervals(independent)
     assert found.multiplier == pytest.approx(norm.ppf((1 + 0.95 ** (1 / 3)) / 2), abs=0.03)
     assert np.allclose(found.high - found.estimate, found.multiplier * np.array([1, 2, 3]))
     one = np.array([1.0, -2.0, 3.0])
-    tied = simultaneous_intervals(replace(base, covariance=np.outer(one, one)))
+    tied = simultaneous_intervals(base.with_errors(covariance=np.outer(one, one)))
     assert tied.multiplier == pytest.approx(Z, abs=0.03)
     bonferroni = simultaneous_intervals(independent, method="bonferroni")
     assert bonferroni.multiplier == pytest.approx(norm.ppf(1 - 0.025 / 3), abs=1e-9)
     assert bonferroni.accuracy == 0 < found.accuracy < 0.0011
     assert simultaneous_intervals(independent).multiplier == found.multiplier
-    nothing = simultaneous_intervals(replace(base, covariance=np.zeros((3, 3))))
+    nothing = simultaneous_intervals(base.with_errors(covariance=np.zeros((3, 3))))
     assert np.array_equal(nothing.low, nothing.estimate)

@@ -128,7 +128,7 @@ def test_open_strata_are_averaged_with_their_known_shares():
             np.sqrt(sum(errors)), rel=1e-3
         )
     assert found.tables[0].estimate == pytest.approx(known)
-    assert not found.tables[0].standard_error.any() and found.tables[0].error_ratio == 0
+    assert not found.tables[0].standard_error.any() and found.tables[0].provenance.error_ratio == 0
 
 
 def test_errors_of_the_noise_alone_and_simultaneous_intervals():
@@ -139,7 +139,7 @@ def test_errors_of_the_noise_alone_and_simultaneous_intervals():
     )
     first, second = whole.tables[0], noise.tables[0]
     assert np.all(second.standard_error < first.standard_error)
-    assert second.noise_error == pytest.approx(second.standard_error)
+    assert second.error.noise == pytest.approx(second.standard_error)
     assert np.all(whole.simultaneous[0].high > first.high)
     assert np.all(noise.simultaneous[0].high > second.high)
 
@@ -249,7 +249,10 @@ def test_a_margin_can_be_of_those_who_answered():
     sick, sex = made.tables
     assert sick.estimate[2] == pytest.approx(plain[2])
     assert sick.estimate[:2] == pytest.approx((1 - plain[2]) * np.array([0.7, 0.3]))
-    assert sick.weighted_to == ("sick (of those who answered)",) and sex.standard_error.all()
+    assert (
+        sick.provenance.weighted_to == ("sick (of those who answered)",)
+        and sex.standard_error.all()
+    )
     raked = incrowd.estimate(
         plan(),
         reports(),
@@ -267,4 +270,6 @@ def test_a_margin_can_be_of_those_who_answered():
 def test_with_no_answer_a_margin_is_of_all_people():
     margins = {"sick": {"no": 0.6, "yes": 0.3, "no answer": 0.1}}
     (sick,) = incrowd.estimate(plan(), reports(), tables=[["sick"]], margins=margins).tables
-    assert sick.estimate == pytest.approx([0.6, 0.3, 0.1]) and sick.weighted_to == ("sick",)
+    assert sick.estimate == pytest.approx([0.6, 0.3, 0.1]) and sick.provenance.weighted_to == (
+        "sick",
+    )

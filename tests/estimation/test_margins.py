@@ -191,7 +191,7 @@ def test_answers_that_are_made_additive_keep_their_means_and_lose_noise():
 
 
 def error_of(slopes, joint):
-    return np.sqrt(slopes @ joint.covariance @ slopes)
+    return np.sqrt(slopes @ joint.error.covariance @ slopes)
 
 
 # --- of those who answered -------------------------------------------------------------------

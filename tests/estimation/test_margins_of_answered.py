@@ -24,7 +24,7 @@ FOUR = np.arange(12).reshape(3, 4)[:, :3]
 
 
 def error_of(slopes, joint):
-    return np.sqrt(slopes @ joint.covariance @ slopes)
+    return np.sqrt(slopes @ joint.error.covariance @ slopes)
 
 
 def by_division(shares):
@@ -91,7 +91,7 @@ def test_tables_weighted_to_those_who_answered_cover_and_a_known_number_of_them_
         several.append(values[1, 0])
         right.append(
             abs(values[1, 0] - truth)
-            < Z * np.sqrt(jacobian[1, 0] @ joint.covariance @ jacobian[1, 0])
+            < Z * np.sqrt(jacobian[1, 0] @ joint.error.covariance @ jacobian[1, 0])
         )
         among = joint.estimate.ravel()[FOUR[-1]]
         fixed = MarginCells("", tuple("nya"), among * by_division(among), np.eye(3))

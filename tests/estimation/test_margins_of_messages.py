@@ -79,7 +79,7 @@ def estimates(folder):
 def test_what_can_be_weighted_is_and_the_rest_has_a_reason(estimates):
     """Half of the men are ill, and a third of the women; a quarter of the people are men."""
     sex, ill = estimates.tables
-    assert sex.estimate == pytest.approx([0.5, 0.5]) and ill.weighted_to == ("sex",)
+    assert sex.estimate == pytest.approx([0.5, 0.5]) and ill.provenance.weighted_to == ("sex",)
     assert abs(ill.estimate[1] - (0.5 / 2 + 0.5 / 3)) < 4 * ill.standard_error[1]
     (missing,) = estimates.not_made
     assert missing.questions == ("tired",)

@@ -66,14 +66,14 @@ def test_merged_cells_are_sums_with_the_errors_of_sums(kind):
         cells = sums @ before.estimate.ravel()
         assert after.estimate.ravel() == pytest.approx(cells, abs=1e-12)
         # sampling is of shares cut to [0, 1], so that only the noise is linear in the cells
-        expected = sums @ before.noise_covariance @ sums.T
-        assert after.noise_covariance == pytest.approx(expected, abs=1e-12)
-        alone = sums @ np.diag(np.diagonal(before.covariance)) @ sums.T
-        assert not np.allclose(np.diagonal(after.covariance), np.diagonal(alone), rtol=1e-4)
+        expected = sums @ before.error.noise_covariance @ sums.T
+        assert after.error.noise_covariance == pytest.approx(expected, abs=1e-12)
+        alone = sums @ np.diag(np.diagonal(before.error.covariance)) @ sums.T
+        assert not np.allclose(np.diagonal(after.error.covariance), np.diagonal(alone), rtol=1e-4)
     found = table(merged, "ill", "q")
     assert found.answers[1][:3] == ("a", "bd", "c")
-    assert found.noise_error.ravel() == pytest.approx(
-        np.sqrt(np.diagonal(found.noise_covariance)), rel=0.05
+    assert found.error.noise.ravel() == pytest.approx(
+        np.sqrt(np.diagonal(found.error.noise_covariance)), rel=0.05
     )
 
 
@@ -152,9 +152,9 @@ def test_cells_are_summed_with_the_noise_that_the_known_sum_leaves():
     flip = plan.messages[0].noise
     variance = flip.p * flip.q / (flip.p - flip.q) ** 2 / 1000
     left = SUM @ (np.eye(4) - 1 / 4) @ SUM.T
-    assert merged.noise_error**2 == pytest.approx(variance * np.diagonal(left))
-    assert plain.noise_error**2 == pytest.approx(np.full(4, variance * 3 / 4))
+    assert merged.error.noise**2 == pytest.approx(variance * np.diagonal(left))
+    assert plain.error.noise**2 == pytest.approx(np.full(4, variance * 3 / 4))
     (counts,) = incrowd.count(plan, reports).messages[0].tables.values()
     set_bits, q = SUM @ counts[1:], plan.messages[0].noise.q
     trials = SUM.sum(axis=1) * counts[0]
-    assert merged.p_values == pytest.approx(binom.sf(set_bits - 1, trials, q), rel=1e-6)
+    assert merged.error.p_values == pytest.approx(binom.sf(set_bits - 1, trials, q), rel=1e-6)

@@ -16,6 +16,7 @@ import pytest
 from scipy.special import expit
 
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.estimation.cell_errors import CellErrors
 from incrowd.estimation.regression.evidence import JointTable
 from incrowd.estimation.regression.fitting import fit_tables, refusal_risk
 from incrowd.estimation.regression.model import Model, design
@@ -28,7 +29,7 @@ from incrowd.estimation.regression.penalized import (
 )
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import sloped, whole
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
+from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Crowd, Mailing, Stratum
 
@@ -53,13 +54,15 @@ def counted(model, counts, noise=None):
         exclusive=(True,) * len(levels),
         margins=(False,) * len(levels),
         estimate=shares,
-        noise_error=np.sqrt(np.diagonal(noise)).reshape(shares.shape),
-        covariance=noise + sampling,
-        noise_covariance=noise,
-        people=float(people),
-        errors=NOISE_AND_SAMPLING,
-        person=np.full(shares.shape, 1 / people),
-        report=np.full(shares.shape, 1 / people),
+        error=CellErrors.of_noise(
+            np.sqrt(np.diagonal(noise)).reshape(shares.shape),
+            shares,
+            float(people),
+            covariance=noise + sampling,
+            noise_covariance=noise,
+            report=np.full(shares.shape, 1 / people),
+        ),
+        provenance=Provenance(float(people)),
     )
 
 
@@ -227,11 +230,9 @@ def test_the_chance_of_a_refusal_is_how_often_it_happens():
     standard error of .041 at most: off by four of them with probability 6e-5."""
     tables = collections(150, 17)
     refused = np.mean([bool(fit_tables(PLAIN, [({}, joint)]).reason) for joint in tables])
-    expected = replace(
-        tables[0],
-        estimate=rare().strata[0].shares,
-        covariance=np.mean([joint.covariance for joint in tables], axis=0),
-        noise_covariance=np.mean([joint.noise_covariance for joint in tables], axis=0),
+    expected = replace(tables[0], estimate=rare().strata[0].shares).with_errors(
+        covariance=np.mean([joint.error.covariance for joint in tables], axis=0),
+        noise_covariance=np.mean([joint.error.noise_covariance for joint in tables], axis=0),
     )
     risk = refusal_risk(PLAIN, [({}, expected)])
     assert abs(risk.chance - refused) < 4 * 0.041

@@ -356,7 +356,10 @@ def test_the_adjustment_is_the_least_squares_one():
     one, two = tables([("sex", "c"), ("c",)])
     x = np.concatenate([one.estimate.ravel(), two.estimate])
     inverse = np.zeros((8, 8))
-    inverse[:6, :6], inverse[6:, 6:] = np.linalg.inv(one.covariance), np.linalg.inv(two.covariance)
+    inverse[:6, :6], inverse[6:, 6:] = (
+        np.linalg.inv(one.error.covariance),
+        np.linalg.inv(two.error.covariance),
+    )
     rows = np.array([[1, 0, 1, 0, 1, 0, -1, 0], [0, 1, 0, 1, 0, 1, 0, -1], [1] * 6 + [0, 0]])
     system = np.block([[inverse, rows.T], [rows, np.zeros((3, 3))]])
     wanted = np.linalg.solve(system, np.concatenate([inverse @ x, [0, 0, 1]]))[:8]

@@ -18,9 +18,10 @@ from incrowd.estimation import simultaneous
 from incrowd.estimation.association import independence_test
 from incrowd.estimation.compare import difference, odds_ratio
 from incrowd.estimation.decoders import least_noise, question_decoder
+from incrowd.estimation.intervals import reach
 from incrowd.estimation.ratios import DIFFERENCE, ODDS, GroupShares
 from incrowd.estimation.simultaneous import simultaneous_intervals
-from incrowd.estimation.tables import OpenAxis, across, combined, reach
+from incrowd.estimation.tables import OpenAxis, across, combined
 from incrowd.estimation.weighting.margins import CellSums, MarginCells, weighted
 from incrowd.estimation.weighting.weighting import of_those_who_answered
 from incrowd.survey import NO_ANSWER, Choice, Multi, YesNo
@@ -55,7 +56,7 @@ RARE = {
 def raw_errors(joint):
     """The wrong variant: an estimate below zero takes its own size off the variance."""
     cells = joint.estimate.ravel()
-    noise = np.diagonal(joint.noise_covariance)
+    noise = np.diagonal(joint.error.noise_covariance)
     variances = noise + cells * (1 - cells) / joint.people
     return np.sqrt(np.maximum(variances, 0)).reshape(joint.estimate.shape)
 
@@ -114,7 +115,7 @@ SEX = Choice(id="sex", options=("f", "m"))
 def covered_by(made, truth):
     """For each cell the share of collections in which its interval holds."""
     off = [np.abs(each.estimate - truth) for each in made]
-    half = [reach(Z, each.standard_error, each.step) for each in made]
+    half = [reach(Z, each.standard_error, each.error.step) for each in made]
     return np.mean([o <= h for o, h in zip(off, half, strict=True)], axis=0)
 
 
@@ -182,7 +183,7 @@ def test_joint_intervals_are_never_narrower_than_single_ones(kind, monkeypatch):
         ]
         for table, joint in pairs:
             assert np.all(joint.standard_error >= table.standard_error * (1 - 1e-9))
-            assert np.linalg.eigvalsh(joint.covariance)[0] >= -1e-12
+            assert np.linalg.eigvalsh(joint.error.covariance)[0] >= -1e-12
         narrower += sum(np.sum(raw_errors(j) < 0.999 * t.standard_error) for t, j in pairs)
         each = simultaneous_intervals(joints[0])
         single = tables[0].high - tables[0].low

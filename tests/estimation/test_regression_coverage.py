@@ -73,7 +73,10 @@ def as_real_counts(collections):
     """Wrong: the debiased table as if it were one of answers without noise."""
     for tables in collections:
         yield [
-            (clear, replace(table, covariance=table.covariance - table.noise_covariance))
+            (
+                clear,
+                table.with_errors(covariance=table.error.covariance - table.error.noise_covariance),
+            )
             for clear, table in tables
         ]
 
@@ -144,7 +147,7 @@ def told(collections):
 def as_if_drawn_by_noise(collections):
     """Wrong: who was drawn counts among the doubts whether anybody is there."""
     for tables in collections:
-        yield [(clear, replace(t, noise_covariance=t.covariance)) for clear, t in tables]
+        yield [(clear, t.with_errors(noise_covariance=t.error.covariance)) for clear, t in tables]
 
 
 @pytest.mark.slow

@@ -53,9 +53,7 @@ def test_pairs_give_the_coefficients_and_errors_of_the_whole_table(mailings, sam
     asked = crowd(*mailings)
     (tables,) = asked.collections(seed=5, trials=1)
     if not sampled:
-        tables = [
-            (c, replace(t, covariance=t.noise_covariance, errors="noise alone")) for c, t in tables
-        ]
+        tables = [(c, t.noise_alone()) for c, t in tables]
     whole_table = fit_tables(MODEL, tables)
     parts = [pairs_of_stratum(MODEL, clear, sent, sampled) for clear, sent in asked.sent(seed=5)]
     from_pairs = fit(MODEL, Strata(parts, sampled))
@@ -147,4 +145,4 @@ def test_the_table_sums_to_one_exactly():
     (tables,) = crowd(Mailing((FLIP,) * 3)).collections(seed=6, trials=1)
     assert all(abs(table.estimate.sum() - 1) < 1e-12 for _, table in tables)
     ones = np.ones(18)
-    assert all(abs(ones @ table.covariance @ ones) < 1e-15 for _, table in tables)
+    assert all(abs(ones @ table.error.covariance @ ones) < 1e-15 for _, table in tables)

@@ -5,21 +5,24 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from incrowd.estimation.tables import NOISE_ONLY, TableEstimate, score_ends
+from incrowd.estimation.cell_errors import CellErrors
+from incrowd.estimation.intervals import score_ends
+from incrowd.estimation.tables import Provenance, TableEstimate
 
 PEOPLE, Z = 2000, 1.959963984540054
 EXPECTED = [0, 0.1, 0.2, 0.3, 0.5, 1, 2, 3, 5, 10, 20, 50, 100, 300, 1000]
 
 
-def table(counts, q, errors=TableEstimate.errors, constant=True):
+def table(counts, q, noise_only=False, constant=True):
     """A cell of which so many reports came, for every number of them."""
     estimate = (counts / PEOPLE - q) / (1 - 2 * q)
     noise = np.full(len(counts), np.sqrt(q * (1 - q) / PEOPLE) / (1 - 2 * q))
     report = 1 / PEOPLE / (1 - 2 * q)
     names = (tuple(map(str, counts)),)
-    return TableEstimate(
-        ("a",), names, estimate, noise, PEOPLE, errors, report=report, constant_noise=constant
+    error = CellErrors.of_noise(
+        noise, estimate, PEOPLE, noise_only=noise_only, report=report, constant=constant
     )
+    return TableEstimate(("a",), names, estimate, error, Provenance(PEOPLE))
 
 
 def coverage(q, share, ends):
@@ -59,7 +62,7 @@ def test_intervals_of_the_noise_alone_cover_where_people_are_fixed(invented):
             binom.pmf(np.arange(people + 1), people, 1 - q),
             binom.pmf(np.arange(PEOPLE - people + 1), PEOPLE - people, q),
         )
-        found = table(np.arange(PEOPLE + 1), q, NOISE_ONLY)
+        found = table(np.arange(PEOPLE + 1), q, noise_only=True)
         held = (found.low <= people / PEOPLE) & (people / PEOPLE <= found.high)
         assert chances[held].sum() > 0.933
 

@@ -108,7 +108,7 @@ def test_amounts_are_those_of_weighted_people(margins, answered):
     made = found.amounts["cost"]
     assert made.mean.estimate == pytest.approx(mean, abs=1e-3)
     assert made.total.estimate == pytest.approx(PEOPLE * each[gave] @ cost[gave], rel=1e-4)
-    said = made.note(found.tables[0].weighted_to)
+    said = made.note(found.tables[0].provenance.weighted_to)
     assert said.startswith("of those who answered, weighted to known margins of faculty")
     assert abs(mean - cost[gave].mean()) > 1
     asked, values = plan().survey.question("visits"), np.append(1.0, binned(each))
@@ -217,7 +217,7 @@ def test_strata_beside_weights_to_answers_are_of_the_weighted_people_in_them(ans
         gave = ~np.isnan(columns["cost"])
         mean = own[gave] @ columns["cost"][gave] / own[gave].sum()
         assert stratum.amounts["cost"].mean.estimate == pytest.approx(mean, abs=1e-3)
-        assert stratum.tables[0].weighted_to == ("faculty", "sex")
+        assert stratum.tables[0].provenance.weighted_to == ("faculty", "sex")
         whole = own[gave].sum() if answered else 1
         shares = np.array([own[columns["cost"] == edge].sum() for edge in (0, 10, 50)]) / whole
         assert stratum.tables[1].estimate[:3] == pytest.approx(shares, abs=1e-4)
@@ -238,7 +238,7 @@ def test_strata_need_no_weights_where_all_their_people_have_the_same():
         )
         assert third.tables[0].estimate == pytest.approx(alone.tables[0].estimate)
         assert third.tables[0].standard_error == pytest.approx(alone.tables[0].standard_error)
-        assert third.tables[0].whose == "those who answered"
+        assert third.tables[0].provenance.whose == "those who answered"
     assert len(estimate(BOTH, tables=[["faculty"]]).strata) == 3
 
 
@@ -269,7 +269,7 @@ def test_cells_are_averaged_over_strata_with_known_shares():
         )
         errors = [(w * each.standard_error) ** 2 for w, each in zip(SHARES, strata, strict=True)]
         assert found.standard_error == pytest.approx(np.sqrt(sum(errors)))
-        assert found.weighted_to == ("faculty",) and found.error_ratio > 1
+        assert found.provenance.weighted_to == ("faculty",) and found.provenance.error_ratio > 1
     exact = estimate(OPEN, tables=[["drink"]]).tables[0].estimate
     assert exact == pytest.approx(shares_of("drink", weights(OPEN, answers()), "xyz"), abs=1e-4)
 
@@ -365,7 +365,7 @@ def test_a_tally_of_pairs_of_the_joint_table_is_enough():
     for first, second in zip(found.tables, whole.tables, strict=True):
         assert first.estimate == pytest.approx(second.estimate)
         assert first.standard_error == pytest.approx(second.standard_error)
-        assert first.error_ratio == pytest.approx(second.error_ratio)
+        assert first.provenance.error_ratio == pytest.approx(second.provenance.error_ratio)
     with pytest.raises(TableError, match="incrowd tally --table visits"):
         incrowd.estimate(plan(14.0), counted, margins=BOTH, tables=[["visits"]])
     singles = incrowd.count(plan(14.0), reports(14.0), tables=[["sex", "cost"]])
@@ -391,7 +391,8 @@ def test_the_command_counts_what_margins_need(tmp_path):
     found = incrowd.estimate(plan(14.0), counted, **options).tables[0]
     whole = estimate(BOTH, epsilon=14.0, tables=[["cost"]]).tables[0]
     assert (
-        found.estimate == pytest.approx(whole.estimate) and found.weighted_to == whole.weighted_to
+        found.estimate == pytest.approx(whole.estimate)
+        and found.provenance.weighted_to == whole.provenance.weighted_to
     )
 
 

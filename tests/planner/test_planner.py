@@ -129,7 +129,7 @@ def test_several_messages_end_to_end(tmp_path):
         estimates = incrowd.estimate(made, found)
         for table, true in zip(estimates.tables, incrowd.truth(made, answers), strict=True):
             assert np.all(np.abs(table.estimate - true) < 5 * table.standard_error)
-    both = estimates.tables[1].noise_error[0]
+    both = estimates.tables[1].error.noise[0]
     parts = [(m.noise.phi - 1) * m.copies for m in made.messages]
     assert both == pytest.approx(math.sqrt(1 / (20_000 * sum(parts))))
     with pytest.raises(incrowd.ReportsError, match="message 2"):
@@ -222,7 +222,7 @@ def test_a_malicious_sender_moves_a_cell_by_the_influence_at_most(copies):
         packed[:copies, 0] = pattern
         found.append(incrowd.estimate(made, replace(reports, packed=packed)).tables[-1])
     cells = np.array([table.estimate.ravel() for table in found])
-    assert np.ptp(cells, axis=0).max() == pytest.approx(found[0].influence)
+    assert np.ptp(cells, axis=0).max() == pytest.approx(found[0].provenance.influence)
 
 
 def wide_beside(**changes):

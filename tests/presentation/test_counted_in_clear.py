@@ -37,7 +37,7 @@ def test_an_open_table_has_the_error_of_sampling_alone():
     """Binomial: 100 people were drawn from everybody."""
     estimates = estimated()
     faculty = estimates.tables[0]
-    assert not faculty.noise_error.any()
+    assert not faculty.error.noise.any()
     shares = np.array([0.4, 0.35, 0.25])
     assert faculty.standard_error == pytest.approx(np.sqrt(shares * (1 - shares) / 100))
     assert quality(faculty).startswith("counted in the clear, without noise; one person's false")

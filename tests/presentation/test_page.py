@@ -21,9 +21,10 @@ from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.schema import Contribution
 from incrowd.errors import UsageError
+from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, CellErrors
 from incrowd.estimation.receipts import ROWS
 from incrowd.estimation.results import Arrived, Estimates
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
+from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.number_text import bound, digits, noise, percent, written_out
 from incrowd.planner.plan import make_plan
 from incrowd.plans import Guarantee
@@ -73,8 +74,9 @@ def estimated(survey: Survey, *tables: tuple[str, ...], truth: bool = True) -> E
         values = shares + randomness.normal(0, 0.01, shares.shape)
         values.flat[0] = -0.0123
         errors = np.full(shares.shape, 0.0234)
-        # so many people that sampling adds nothing to the error
-        estimates.append(TableEstimate(ids, answers, values, errors, 10**15, NOISE_AND_SAMPLING))
+        people = 10**15  # so many that sampling adds nothing to the error
+        error = CellErrors.of_noise(errors, values, people)
+        estimates.append(TableEstimate(ids, answers, values, error, Provenance(people)))
         truths.append(shares)
     return Estimates(
         plan=plan,

@@ -140,7 +140,7 @@ def test_questions_with_devices_of_different_kinds_in_one_table(tmp_path):
     for found, truth in zip(estimates.tables, truths, strict=True):
         assert unlike(found, truth) < 5
         possible = (found.estimate >= 0) & (found.estimate <= 1)  # else no sampling error is added
-        errors = np.sqrt(np.diagonal(found.covariance)).reshape(found.estimate.shape)
+        errors = np.sqrt(np.diagonal(found.error.covariance)).reshape(found.estimate.shape)
         both = errors[possible], found.standard_error[possible]
         assert np.allclose(*both, rtol=1e-9) and possible.sum() > 1
     compared = incrowd.compare(plan, reports, "smokes", "drinks")

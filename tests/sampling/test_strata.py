@@ -87,7 +87,7 @@ def distance(plan, reports, known):
     for stratum in found.strata:
         (table,), (name,) = stratum.tables, stratum.names
         away = (table.estimate - shares(of(known, name))).ravel()[:-2]
-        total += away @ np.linalg.solve(table.covariance[:-2, :-2], away)
+        total += away @ np.linalg.solve(table.error.covariance[:-2, :-2], away)
         freedom += len(away)
     return float(chdtrc(freedom, total))
 
@@ -113,9 +113,9 @@ def test_all_together_is_the_sum_over_strata_weighted_by_people(made, reports):
         place = tables[own.questions]
         each = [(w, s.tables[n]) for w, s in zip(weights, found.strata, strict=True)]
         estimate = sum(w * table.estimate for w, table in each)
-        noise = sum(w**2 * table.noise_covariance for w, table in each)
+        noise = sum(w**2 * table.error.noise_covariance for w, table in each)
         np.testing.assert_allclose(found.tables[place].estimate, estimate, rtol=1e-9)
-        np.testing.assert_allclose(found.tables[place].covariance, noise, atol=1e-12)
+        np.testing.assert_allclose(found.tables[place].error.covariance, noise, atol=1e-12)
 
 
 @pytest.mark.parametrize("ids", [("faculty", "sick"), ("sick", "faculty"), ("faculty",)])
@@ -143,7 +143,7 @@ def test_errors_across_strata_are_those_of_the_people_themselves(made, reports, 
     counted = incrowd.count(made, reports, tables=[ids], kind="pairs")
     joint = table_across(made, counted, ids, covariance=True)
     table = incrowd.estimate(made, reports, tables=[ids]).tables[0]
-    np.testing.assert_allclose(joint.covariance, expected, atol=1e-15)
+    np.testing.assert_allclose(joint.error.covariance, expected, atol=1e-15)
     np.testing.assert_allclose(table.estimate, people.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(joint.estimate, table.estimate, atol=1e-12)
     np.testing.assert_allclose(table.standard_error, joint.standard_error, rtol=1e-9)

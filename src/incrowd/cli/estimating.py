@@ -229,7 +229,7 @@ def estimate(
     with beside(*outputs):
         show.result(estimates, json)
     for item, at_once in zip_longest(estimates, estimates.simultaneous):
-        if item.covariance is None if covariance else simultaneous and at_once is None:
+        if item.error.covariance is None if covariance else simultaneous and at_once is None:
             say(f"{item.questions[0]} comes from cells: no joint confidence region is available")
 
 

@@ -18,9 +18,10 @@ import scipy
 from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.intervals import LEVEL
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import MessageReading, Readings, ReportPlaces, false_reports
-from incrowd.estimation.tables import LEVEL, TableEstimate
+from incrowd.estimation.tables import TableEstimate
 from incrowd.number_text import written_out
 from incrowd.plans import Outline
 from incrowd.survey import WithEdges
@@ -251,7 +252,7 @@ def evidence_of(
     weighted one. swing: of its cells, as in `AmountEvidence.swings`. people: as there."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
-        matrix[np.ix_(order, order)] for matrix in (table.joint_noise, table.joint_covariance)
+        matrix[np.ix_(order, order)] for matrix in (table.error.joint_noise, table.error.joint)
     )
     swings = [swing[:, order]]
     return AmountEvidence(question, table.estimate[order], noise, covariance, people, swings)

@@ -16,7 +16,9 @@ import numpy as np
 import scipy
 
 from incrowd.errors import TableError
+from incrowd.estimation.cell_errors import at_least
 from incrowd.estimation.delta_method import TableShares, pick
+from incrowd.estimation.intervals import LEVEL
 from incrowd.estimation.ratios import (
     DIFFERENCE,
     EXACT,
@@ -26,7 +28,7 @@ from incrowd.estimation.ratios import (
     groups_of,
     weighting_effect,
 )
-from incrowd.estimation.tables import LEVEL, NOISE_ONLY, TableEstimate, at_least
+from incrowd.estimation.tables import TableEstimate
 
 # The length of a vector that is estimated with noise, with an interval by inverting a test.
 #
@@ -212,13 +214,13 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
     alone, the test is about independence among exactly these people. Raises TableError unless the
     table is of two questions with margins.
     """
-    names = (table.questions[0], table.questions[1])
-    if not table.overlaps:
-        return IndependenceTest(names, math.nan, 0, math.nan, table.errors, False, UNKNOWN_OVERLAP)
+    names, errors = (table.questions[0], table.questions[1]), table.error.includes
+    if not table.error.overlaps:
+        return IndependenceTest(names, math.nan, 0, math.nan, errors, False, UNKNOWN_OVERLAP)
     _, jacobian, deviations, shares = _deviations(table)
     if all(table.exclusive) and len(deviations) == 4:
         statistic = equal_shares(table)
-        return IndependenceTest(names, statistic, 1, _chance(1, statistic), table.errors)
+        return IndependenceTest(names, statistic, 1, _chance(1, statistic), errors)
     ends = _margins(table.noise_alone())
     used = [each.above_noise for each in ends]
     kinds = [scipy.linalg.helmert if exclusive else np.eye for exclusive in table.exclusive]
@@ -234,7 +236,7 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
         for answer in compress(end.answers, ~each)
     )
     values = contrast @ deviations
-    if table.constant_noise:
+    if table.error.constant:
         covariance = jacobian @ shares.noise @ jacobian.T + _sampling_if_independent(table)
     else:  # the noise is estimated too, from few reports if answers are rare
         covariance = jacobian @ shares.with_few() @ jacobian.T
@@ -242,11 +244,11 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"
         figures = math.nan, len(values), math.nan
-        return IndependenceTest(names, *figures, table.errors, False, reason, left_out)
+        return IndependenceTest(names, *figures, errors, False, reason, left_out)
     statistic = float(values @ np.linalg.solve(covariance, values))
     figures = statistic, len(values), _chance(len(values), statistic)
-    method = "score" if table.constant_noise else "Wald"
-    return IndependenceTest(names, *figures, table.errors, left_out=left_out, method=method)
+    method = "score" if table.error.constant else "Wald"
+    return IndependenceTest(names, *figures, errors, left_out=left_out, method=method)
 
 
 def _chance(degrees: int, statistic: float) -> float:
@@ -264,7 +266,7 @@ def equal_shares(table: TableEstimate) -> float:
 def _sampling_if_independent(table: TableEstimate) -> np.ndarray:
     """The covariance that the sampling of people gives to the deviations, under independence."""
     cells = math.prod(map(len, table.answers))
-    if table.errors == NOISE_ONLY:
+    if table.error.noise_only:
         return np.zeros((cells, cells))
     spreads = []
     for end, exclusive in zip(_margins(table), table.exclusive, strict=True):
@@ -314,7 +316,7 @@ def cramers_v(table: TableEstimate) -> Comparison:
         high=high,
         scale="linear",
         level=LEVEL,
-        errors=table.errors,
+        errors=table.error.includes,
         estimable=not math.isnan(value),
         reason=reason,
         unbounded="no" if high < 1 or not reason else limit,

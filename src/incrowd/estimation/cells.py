@@ -15,17 +15,11 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from incrowd.estimation.cell_errors import CellErrors, at_least
 from incrowd.estimation.decoders import DecoderMatrix, by_axis, merging
 from incrowd.estimation.interactions import CellSource, CombinedTable, combined, single_bit
-from incrowd.estimation.tables import (
-    NOISE_AND_SAMPLING,
-    NOISE_ONLY,
-    TableEstimate,
-    at_least,
-    check_cells,
-    sampling_variance,
-    with_covariance,
-)
+from incrowd.estimation.intervals import sampling_variance
+from incrowd.estimation.tables import Provenance, TableEstimate, check_cells
 from incrowd.plans import CellsMessage, Message
 from incrowd.survey import AnyQuestion
 from incrowd.survey.crossings import Block, cell_answers
@@ -138,19 +132,23 @@ class CellsReading(NamedTuple):
         table = _table(self, combined, sums, names, noise_only)
         table = replace(
             table,
-            influence=merged * self.largest_shift(combined, false_reports),
-            p_values=_p_values(self, ids, sums),
+            error=replace(table.error, p_values=_p_values(self, ids, sums), overlaps=not several),
+            provenance=Provenance(
+                self.people, merged * self.largest_shift(combined, false_reports)
+            ),
             exclusive=tuple(question.exclusive for question in questions),
-            overlaps=not several,
         )
         if not covariance:
             return table
         if several and not margin:  # how answers overlap is guessed from "any answer"
             arguments = questions, noise_only, false_reports
             cells = self.table(*arguments, covariance=True, margin=True).without_margins()
-            return replace(
-                table, covariance=cells.covariance, noise_covariance=cells.noise_covariance
+            error = replace(
+                table.error,
+                covariance=cells.error.covariance,
+                noise_covariance=cells.error.noise_covariance,
             )
+            return replace(table, error=error)
         shape = tuple(len(answers) + margin for answers in names)
         check_cells(math.prod(shape))
         estimate, noise = _with_noise(questions, self, shape, margin)
@@ -247,15 +245,20 @@ def _table(
     """Sums of the cells of a table."""
     estimate = by_axis(sums, combined.shares)
     lost = sampling_variance(estimate, 1) * reading.lost()
+    error = CellErrors.of_noise(
+        np.sqrt(combined.variances(sums) + lost),
+        estimate,
+        reading.people,
+        noise_only=noise_only,
+        report=max(combined.shifts),
+        constant=True,
+    )
     return TableEstimate(
         combined.questions,
         answers,
         estimate,
-        np.sqrt(combined.variances(sums) + lost),
-        reading.people,
-        NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        report=max(combined.shifts),
-        constant_noise=True,
+        error,
+        Provenance(reading.people),
         margins=tuple(False for _ in answers),
     )
 
@@ -267,12 +270,9 @@ def _with_covariance(
     if lost := reading.lost():
         noise = at_least(noise + lost * drawn, np.diagonal(noise))
     parts, ids = reading.parts, table.questions
-    table = replace(
-        table,
-        p_values=None,
-        report=max(source.report for part in parts for source in part.sources(ids)),
-    )
-    return with_covariance(table, noise, drawn / table.people, np.diagonal(noise))
+    report = max(source.report for part in parts for source in part.sources(ids))
+    table = table.with_errors(p_values=None, report=report)
+    return table.with_covariance(noise, drawn / table.people, np.diagonal(noise))
 
 
 def _p_values(

@@ -307,8 +307,8 @@ def joint_table(
     before = table(plan, counted, ids, noise_only, covariance=True, margin=True)
     return result._replace(
         unweighted=among_those_who_answered(before)[0] if answered is not None else before,
-        weighted_to=changed.table.weighted_to,
-        error_ratio=changed.table.error_ratio,
+        weighted_to=changed.table.provenance.weighted_to,
+        error_ratio=changed.table.provenance.error_ratio,
     )
 
 
@@ -336,7 +336,7 @@ def two_way(
         ((second, answer), (first, group), (first, base))
         for answer in answers
         for group in groups
-        if group != base and (table.overlaps or table.exclusive[0])
+        if group != base and (table.error.overlaps or table.exclusive[0])
     ]
     return TwoWay(
         questions=(first, second),

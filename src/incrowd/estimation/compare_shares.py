@@ -20,20 +20,16 @@ import numpy as np
 from incrowd import views
 from incrowd.catalog.sentences import likely, sentence
 from incrowd.errors import TableError, UsageError
+from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
+from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
 from incrowd.estimation.options import ErrorOptions
 from incrowd.estimation.ratios import Comparison
 from incrowd.estimation.readings import check_tables, readings, table
-from incrowd.estimation.tables import (
-    HALF_WIDTH,
-    LEVEL,
-    NOISE_AND_SAMPLING,
-    NOISE_ONLY,
-    TableEstimate,
-)
+from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.weighting.margins import USE_ALL, check_clear
 from incrowd.estimation.wording import IN_R, POINTS, comparison_sheet, methods_words, row
 from incrowd.number_text import percent
@@ -252,8 +248,8 @@ def _of_all_people(plan: Plan, counted: Tally, answers: SelectedAnswers) -> Comp
     number of cells."""
     whole = table(plan, counted, tuple(answers), places=(1,))
     place = tuple(plan.survey.question(id).answers.index(answer) for id, answer in answers.items())
-    step = float(np.broadcast_to(whole.report, whole.estimate.shape)[place])
-    noise = float(whole.noise_error[place]) ** 2
+    step = float(np.broadcast_to(whole.error.report, whole.estimate.shape)[place])
+    noise = float(whole.error.noise[place]) ** 2
     return ComparedShare(
         answers, (answers,), float(whole.estimate[place]), 1.0, np.ones(1), whole, noise, step
     )

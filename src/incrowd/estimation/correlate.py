@@ -16,11 +16,13 @@ import numpy as np
 from incrowd import views
 from incrowd.catalog.sentences import likely
 from incrowd.errors import Of, UsageError, quantity
+from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.estimate import Reports, check_arrived, count
+from incrowd.estimation.intervals import LEVEL
 from incrowd.estimation.options import ErrorOptions
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import check_tables, table
-from incrowd.estimation.tables import FIGURES, LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.estimation.tables import FIGURES, TableEstimate
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.survey import AnyQuestion, Survey
@@ -292,7 +294,7 @@ def correlation(table: TableEstimate, first: np.ndarray, second: np.ndarray) -> 
     slopes = np.zeros((2, counted.size))
     slopes[0, counted] = (x * y - over) / answered
     slopes[1, counted] = under * (x**2 / spreads[0] + y**2 / spreads[1] - 2) / (2 * answered)
-    variances = slopes @ table.joint_covariance @ slopes.T
+    variances = slopes @ table.error.joint @ slopes.T
     ratio = Quotient(over, under, variances[0, 0], variances[0, 1], variances[1, 1], False)
     low, high = ratio.interval(LEVEL)
     estimate = max(-1.0, min(ratio.estimate, 1.0))

@@ -92,7 +92,7 @@ class Crosstab(views.Result):
             "of_rows": self.of_rows,
             "of_columns": self.of_columns,
             "precision": self.precision,
-            "errors": self.table.errors,
+            "errors": self.table.error.includes,
             "guarantee": self.guarantee,
             **({"wording": self.wording} if self.wording else {}),
             **weights_facts(self.weighted_to, self.error_ratio),
@@ -149,7 +149,7 @@ class Crosstab(views.Result):
             yield _numbers(title, heading[:-1], lines[:-1], within)
 
     def _notes(self) -> Iterator[str]:
-        yield f"in parentheses: standard errors; errors: {self.table.errors}"
+        yield f"in parentheses: standard errors; errors: {self.table.error.includes}"
         if weights := weights_words(self.weighted_to, self.error_ratio):
             yield weights
         figures = (*self.of_rows, *self.of_columns)

@@ -9,7 +9,8 @@ import numpy as np
 
 from incrowd.catalog.sentences import likely
 from incrowd.errors import TableError
-from incrowd.estimation.tables import HALF_WIDTH, TableEstimate
+from incrowd.estimation.intervals import HALF_WIDTH
+from incrowd.estimation.tables import TableEstimate
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class TableShares:
 
     def with_few(self, multiplier: float = HALF_WIDTH) -> np.ndarray:
         """The covariance, with larger variances if few people are counted: see
-        `incrowd.estimation.tables.reach`."""
+        `incrowd.estimation.intervals.reach`."""
         return np.asarray(self.covariance + np.diag((multiplier * self.step) ** 2))
 
 
@@ -79,10 +80,10 @@ def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Table
     square = np.ix_(places, places)
     return TableShares(
         values=table.estimate.ravel()[places],
-        covariance=table.joint_covariance[square],
-        noise=table.joint_noise[square],
-        step=table.step.ravel()[places],
-        errors=table.errors,
+        covariance=table.error.joint[square],
+        noise=table.error.joint_noise[square],
+        step=table.error.step.ravel()[places],
+        errors=table.error.includes,
     )
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.base import rounded_up
+from incrowd.estimation.intervals import SELECTED, chosen_level
 from incrowd.estimation.simultaneous import SimultaneousIntervals
-from incrowd.estimation.tables import SELECTED, TableEstimate, chosen_level
+from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.estimation.weighting.margins import weights_words
-from incrowd.estimation.words import WordEstimates
 from incrowd.survey import Survey
 from incrowd.views import with_and
 
@@ -71,7 +71,7 @@ class Shown(NamedTuple):
     def intervals(self) -> str:
         """Name the intervals: "95% interval", "95% interval, all cells at once (max-t)"."""
         at_once = f", all cells at once ({self.together})" if self.together else ""
-        return f"{self.table.level:.0%} interval{at_once}"
+        return f"{self.table.error.level:.0%} interval{at_once}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,24 +87,30 @@ class Shown(NamedTuple):
 CLEAR = "counted in the clear, without noise"
 
 
-def changes(estimate: TableEstimate | WordEstimates) -> dict[str, str]:
+def weight_column(margins: Sequence[str]) -> dict[str, str]:
+    """The column `weighted_to` of files, where figures are weighted."""
+    return {"weighted_to": with_and(margins)} if margins else {}
+
+
+def changes(provenance: Provenance) -> dict[str, str]:
     """The columns `weighted_to` and `shares_of` of files, where figures are weighted, are shares of
     those who answered, or are shares of rounded amounts."""
-    weighted = {"weighted_to": with_and(estimate.weighted_to)} if estimate.weighted_to else {}
-    changed = estimate.answered or estimate.rounding
-    return weighted | ({"shares_of": estimate.whose + estimate.rounding} if changed else {})
+    whose, rounding = provenance.whose, provenance.rounding
+    changed = provenance.answered or rounding
+    shares = {"shares_of": whose + rounding} if changed else {}
+    return weight_column(provenance.weighted_to) | shares
 
 
 def quality(table: TableEstimate) -> str:
     """State how precise a table is, and how far one person's false reports can shift it."""
-    points = rounded_up(100 * table.influence, 2, whole=True)
-    weighted = weights_words(table.weighted_to, table.error_ratio)
+    points = rounded_up(100 * table.provenance.influence, 2, whole=True)
+    weighted = weights_words(table.provenance.weighted_to, table.provenance.error_ratio)
     weights = f"{weighted}; " if weighted else ""
     if not table.standard_error.any():
         return weights.removesuffix("; ") or CLEAR
     precise = f"as precise as asking {table.effective_sample_size:,.0f} people without privacy"
     return (
-        f"{weights}{precise if table.noise_error.any() else CLEAR}; "
+        f"{weights}{precise if table.error.noise.any() else CLEAR}; "
         f"one person's false reports can shift a figure by at most {points} percentage points"
     )
 
@@ -146,8 +152,8 @@ def answer_labels(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str,
 def visible(item: Shown) -> Shown:
     """The answers that rise above the noise, the largest first."""
     chosen = sum(bool(cell.above_noise) for cell in item.cells)
-    level = chosen_level(item.table.level, chosen, len(item.cells))
-    wide = replace(item.table, level=level)
+    level = chosen_level(item.table.error.level, chosen, len(item.cells))
+    wide = item.table.with_errors(level=level)
     ends = zip(item.cells, wide.low.ravel().tolist(), wide.high.ravel().tolist(), strict=True)
     above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
     visible = sorted(above, key=lambda cell: -cell.estimate)

@@ -331,11 +331,15 @@ def _figures(
     intervals: list[SimultaneousIntervals | None] = []
     for ids, item in items.items():
         # If it is not known how answers overlap, neither is the covariance of the cells.
-        joint = item.joint if options.covariance and item.joint and item.joint.overlaps else None
-        covariance, noise = (joint.covariance, joint.noise_covariance) if joint else (None, None)
-        rounded = plan.survey.rounded(ids)
-        shown = replace(item.table, covariance=covariance, noise_covariance=noise, rounded=rounded)
-        tables.append(shown)
+        joint = item.joint.error if options.covariance and item.joint else None
+        joint = joint if joint and joint.overlaps else None
+        error = replace(
+            item.table.error,
+            covariance=joint.covariance if joint else None,
+            noise_covariance=joint.noise_covariance if joint else None,
+        )
+        provenance = replace(item.table.provenance, rounded=plan.survey.rounded(ids))
+        tables.append(replace(item.table, error=error, provenance=provenance))
         if method := options.simultaneous:
             at_once = simultaneous_intervals(item.joint, method=method) if item.joint else None
             intervals.append(at_once)

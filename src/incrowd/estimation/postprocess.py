@@ -638,7 +638,7 @@ def make_consistent(tables: Sequence[TableEstimate]) -> ConsistentTables:
     for each in tables:
         if any(each.margins) or not all(each.exclusive):
             raise TableError.of("table", "estimation.unfit-table", value=each.questions)
-    covariance = scipy.linalg.block_diag(*(table.joint_covariance for table in tables))
+    covariance = scipy.linalg.block_diag(*(table.error.joint for table in tables))
     raw = np.concatenate([table.estimate.ravel() for table in tables])
     matrix, wanted = _constraints(tables)
     spread = covariance @ matrix.T

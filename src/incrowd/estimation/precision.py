@@ -26,7 +26,6 @@ from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import is_flip
 from incrowd.estimation.cells import answer_sums, planned_noise, planned_table, planned_weight
 from incrowd.estimation.decoders import question_decoder
-from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import JointReport, Message, Plan, fixed_channel
 from incrowd.survey import AnyQuestion, Survey, Text, takes_words
@@ -324,14 +323,14 @@ def theoretical_error(
     ids: tuple[str, ...],
     shares: np.ndarray,
     cells: np.ndarray,
-    errors: str,
+    noise_only: bool,
     people: int,
 ) -> np.ndarray:
     """The standard error that every cell of a table should have: Vinterbo, section 3.2.
 
     messages: those that hold the table, with their weights. shares: the true joint shares of set
-    bits; cells: the true table. errors: of the noise alone, or of noise and the sampling of
-    `people`. A table that several messages hold is combined as its estimate is.
+    bits; cells: the true table. noise_only: leave out the sampling of `people`. A table that
+    several messages hold is combined as its estimate is.
     """
     questions = [plan.survey.question(id) for id in ids]
     by_weight = [
@@ -344,7 +343,7 @@ def theoretical_error(
         by_weight.append((planned_weight(cross, ids), planned_noise(cross, questions)))
     total = sum(weight for weight, _ in by_weight)
     noise = np.sum([(weight / total) ** 2 * each / people for weight, each in by_weight], axis=0)
-    if errors == NOISE_ONLY:
+    if noise_only:
         return np.asarray(np.sqrt(noise))
     return np.asarray(np.sqrt(noise + cells * (1 - cells) / people))
 

@@ -25,7 +25,8 @@ import numpy as np
 import scipy
 
 from incrowd.estimation.delta_method import ShareTerm, TableShares, pick
-from incrowd.estimation.tables import LEVEL, NOISE_ONLY, TableEstimate
+from incrowd.estimation.intervals import LEVEL
+from incrowd.estimation.tables import TableEstimate
 
 TINY = 1e-300
 TOLERANCE = 1e-9  # of an end
@@ -329,7 +330,7 @@ def groups_of(
     lacking = -having
     lacking[1] += 1
     shares = picked.combined(np.kron(np.eye(len(given)), np.stack([having, lacking])))
-    if table.errors == NOISE_ONLY:
+    if table.error.noise_only:
         return shares, GroupShares(shares.values, shares.noise, np.zeros(len(given)))
     disjoint = len(given) == 1 or table.exclusive[table.questions.index(given[0][0])]
     if not disjoint:
@@ -344,9 +345,9 @@ def weighting_effect(table: TableEstimate, group: QuestionAnswer, of: str) -> fl
     The sum of the variances of all shares within the group, divided by that of a simple random
     sample (Kish 1965); 1 without weights.
     """
-    if table.person is None:
+    if not isinstance(table.error.person, np.ndarray):
         return 1.0
-    most = float(np.max(table.person)) * table.people
+    most = float(np.max(table.error.person)) * table.people
     within = WithinGroup.of(table, group, of)
     if not within.spread > 0:
         return most
@@ -408,7 +409,7 @@ def precision_of(
     unweighted: the same table without weights, if `table` is weighted. It shows how many people
     took part, and that is the size of the simple random sample to compare with.
     """
-    if table.errors == NOISE_ONLY:
+    if table.error.noise_only:
         return ()
     (first, second), groups = table.questions, table.answers[0]
     rows = []

@@ -76,7 +76,8 @@ class MessageReading(NamedTuple):
             noise_only,
             covariance=covariance,
         )
-        return replace(table, influence=table.influence * false_reports.of(self.message))
+        influence = table.provenance.influence * false_reports.of(self.message)
+        return replace(table, provenance=replace(table.provenance, influence=influence))
 
 
 Readings = Sequence[MessageReading | CellsReading]

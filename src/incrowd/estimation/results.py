@@ -24,6 +24,7 @@ from incrowd.estimation.displayed import (
     quality,
     titled,
     visible,
+    weight_column,
     with_cells,
 )
 from incrowd.estimation.receipts import (
@@ -139,16 +140,16 @@ class _SomePeople:
         table, read = item.table, as_read(item, survey).table
         facts: dict[str, Any] = {
             "questions": table.questions,
-            "errors": table.errors,
-            "level": table.level,
+            "errors": table.error.includes,
+            "level": table.error.level,
             "people": int(table.people),
             "as_good_as": table.effective_sample_size,
-            "influence_of_a_malicious_sender": table.influence,
+            "influence_of_a_malicious_sender": table.provenance.influence,
             "cells": [cell.facts for cell in item.cells],
-            **changes(table),
+            **changes(table.provenance),
         }
-        if table.error_ratio is not None:
-            facts["error_ratio"] = table.error_ratio
+        if table.provenance.error_ratio is not None:
+            facts["error_ratio"] = table.provenance.error_ratio
         if read.questions != table.questions:
             facts["text"] = read.questions
         if read.answers != table.answers:
@@ -162,19 +163,21 @@ class _SomePeople:
                 "low": intervals.low.ravel(),
                 "high": intervals.high.ravel(),
             }
-        if table.covariance is not None:
-            facts["covariance"] = table.covariance
+        if table.error.covariance is not None:
+            facts["covariance"] = table.error.covariance
         return facts
 
     def records(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """A record for each cell of each table, and for each word."""
         for item in self.complete(plan):
-            questions, more = JOINT.join(item.table.questions), changes(item.table)
+            questions, more = JOINT.join(item.table.questions), changes(item.table.provenance)
             for cell in item.cells:
                 truth = {} if cell.truth is None else {"truth": cell.truth}
                 yield _record(questions, JOINT.join(cell.answer), cell) | truth | more
         for id, words in self.words.items():
-            yield from (_record(id, row.word, row) | changes(words) for row in words.rows)
+            yield from (
+                _record(id, row.word, row) | weight_column(words.weighted_to) for row in words.rows
+            )
 
 
 def _record(questions: str, answer: str, figures: Any) -> dict[str, Any]:
@@ -187,7 +190,7 @@ def _word_facts(id: str, words: WordEstimates) -> dict[str, Any]:
     names = ("family_error", "others", "others_error", "errors", "share_statement")
     facts = {name: getattr(words, name) for name in names}
     rows = [row._asdict() for row in words.rows]
-    return {"question": id} | facts | {"words": rows} | changes(words)
+    return {"question": id} | facts | {"words": rows} | weight_column(words.weighted_to)
 
 
 @dataclass(frozen=True)
@@ -388,10 +391,10 @@ class Estimates(_SomePeople, views.Result):
             Square(
                 f"cov {' x '.join(table.questions)}",
                 tuple(map(JOINT.join, product(*table.answers))),
-                table.covariance,
+                table.error.covariance,
             )
             for table in self.tables
-            if table.covariance is not None
+            if table.error.covariance is not None
         ]
 
     @property
@@ -410,8 +413,10 @@ class Estimates(_SomePeople, views.Result):
         for table in self.tables:
             ids = table.questions
             asked = titled([self.plan.survey.text_of(id) for id in ids], ids)
-            errors = table.errors if table.standard_error.any() else "none"
-            whose = f"shares of {table.whose}{table.rounding}; errors: {errors}"
+            errors = table.error.includes if table.standard_error.any() else "none"
+            whose = (
+                f"shares of {table.provenance.whose}{table.provenance.rounding}; errors: {errors}"
+            )
             facts.append(f"{' x '.join(ids)}: {asked}; {whose}; {quality(table)}")
         shares = "Shares are proportions, neither truncated nor projected; 95% intervals."
         return View(self.plan.survey.name, notes=(shares, *facts))

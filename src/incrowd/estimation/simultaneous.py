@@ -9,16 +9,9 @@ import numpy as np
 import scipy
 
 from incrowd.errors import UsageError
-from incrowd.estimation.tables import (
-    HALF_WIDTH,
-    LEVEL,
-    NOISE_ONLY,
-    Ends,
-    TableEstimate,
-    errors_of,
-    reach,
-    score_ends,
-)
+from incrowd.estimation.cell_errors import errors_of
+from incrowd.estimation.intervals import HALF_WIDTH, LEVEL, Ends, reach
+from incrowd.estimation.tables import TableEstimate
 from incrowd.methods import SimultaneousMethod
 
 DRAWS = 50_000
@@ -32,8 +25,9 @@ class SimultaneousIntervals:
 
     estimate, low, high: arrays of the shape of the table; not truncated at zero or one.
     multiplier: of the standard errors; the intervals are slightly longer if few people are counted
-    (see `incrowd.estimation.tables.reach`). accuracy: one standard error of the joint probability,
-    from simulating the multiplier; 0 for Bonferroni, whose probability is `level` or more.
+    (see `incrowd.estimation.intervals.reach`). accuracy: one standard error of the joint
+    probability, from simulating the multiplier; 0 for Bonferroni, whose probability is `level` or
+    more.
     """
 
     estimate: np.ndarray
@@ -65,13 +59,13 @@ def simultaneous_intervals(
     narrower than the interval of a single cell. If it is not known how answers overlap, neither are
     their correlations, and "bonferroni" is used.
     """
-    if not table.overlaps:
+    if not table.error.overlaps:
         method = "bonferroni"
     widest = float(scipy.special.ndtri(1 - (1 - LEVEL) / (2 * table.estimate.size)))
     simulated = method == "max-t"
     multiplier = widest
     if simulated:
-        multiplier = min(widest, max(HALF_WIDTH, _largest(table.joint_covariance)))
+        multiplier = min(widest, max(HALF_WIDTH, _largest(table.error.joint)))
     accuracy = float(np.sqrt(LEVEL * (1 - LEVEL) / DRAWS)) if simulated else 0.0
     low, high = _ends(table, multiplier)
     return SimultaneousIntervals(
@@ -82,19 +76,17 @@ def simultaneous_intervals(
         method=method,
         multiplier=multiplier,
         accuracy=accuracy,
-        errors=table.errors,
+        errors=table.error.includes,
     )
 
 
 def _ends(table: TableEstimate, multiplier: float) -> Ends:
     """The ends of the interval of each cell."""
-    if not table.constant_noise:
-        errors = errors_of(table.joint_covariance, table.estimate.shape)
-        half = reach(multiplier, errors, table.step)
+    if not table.error.constant:
+        errors = errors_of(table.error.joint, table.estimate.shape)
+        half = reach(multiplier, errors, table.error.step)
         return table.estimate - half, table.estimate + half
-    noise = table.noise_error**2
-    people = None if table.errors == NOISE_ONLY else table.people
-    return score_ends(multiplier, table.estimate, noise, table.report, people)
+    return table.error.score_intervals(multiplier, table.estimate, table.people)
 
 
 def _largest(covariance: np.ndarray) -> float:

@@ -32,7 +32,7 @@ import scipy
 
 from incrowd import views
 from incrowd.errors import TableError
-from incrowd.estimation.tables import LEVEL, SELECTED, Ends, Intervals, chosen_level
+from incrowd.estimation.intervals import LEVEL, SELECTED, Ends, Intervals, chosen_level
 from incrowd.estimation.weighting.margins import weights_words
 from incrowd.views import Sheet
 
@@ -144,9 +144,6 @@ class WordEstimates(Intervals, views.Notebook, views.Tabular):
     family_error: float = FAMILY_ERROR
     level: float = LEVEL
     weighted_to: tuple[str, ...] = ()
-    answered: ClassVar[bool] = False  # words have no "no answer" to leave out
-    whose: ClassVar[str] = "people"
-    rounding: ClassVar[str] = ""
     layout: ClassVar[str] = "words"
 
     def __repr__(self) -> str:

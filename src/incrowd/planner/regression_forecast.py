@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import IncrowdError, TableError, UsageError
+from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.estimation.precision import assumed_shares
 from incrowd.estimation.readings import (
     expected_cells_reading,
@@ -55,7 +57,7 @@ from incrowd.estimation.regression.results import (
     of_fit,
 )
 from incrowd.estimation.regression.solving import Strata
-from incrowd.estimation.tables import HALF_WIDTH, NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.estimation.tables import TableEstimate
 from incrowd.methods import Family, Penalty, RegressionMethod
 from incrowd.plans import JointReport, Outline, Plan
 from incrowd.plans.plan import with_merged
@@ -288,11 +290,9 @@ def _from_table(plan: Outline, model: Model, shares: GuessedShares, noise_only: 
     table = level_table(model.randomized, readings, noise_only)
 
     def tables(times: float) -> list[tuple[Levels, TableEstimate]]:
-        more = replace(
-            table,
-            people=table.people * times,
-            covariance=table.joint_covariance / times,
-            noise_covariance=table.joint_noise / times,
+        more = table.of_people(table.people * times).with_errors(
+            covariance=table.error.joint / times,
+            noise_covariance=table.error.joint_noise / times,
         )
         return [(levels, more) for levels in _strata(model)]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.numerics.extrema import root
 from incrowd.errors import MISSING, PrecisionError, PrivacyError, UsageError
-from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.planner.plan import limit_error, make_plan
 from incrowd.planner.precision import plan_error
 from incrowd.planner.search import SearchProgress

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.errors import quantity
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.estimation.regression.results import SELDOM
-from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.number_text import short_percent, written_out
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata

@@ -8,9 +8,9 @@ from typing import Any
 
 from incrowd.estimation import receipts
 from incrowd.estimation.amounts import HEADINGS as AMOUNT_HEADINGS
+from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING
 from incrowd.estimation.displayed import Cell, Shown, quality
 from incrowd.estimation.results import Estimates, StratumEstimates
-from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.words import WordEstimates
 from incrowd.number_text import digits, percent
 from incrowd.presentation import sentences
@@ -59,10 +59,10 @@ def parts(estimates: Estimates) -> dict[str, Any]:
         ],
         amount_headings=AMOUNT_HEADINGS,
         words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
-        level=estimates.tables[0].level if estimates.tables else 0.95,
+        level=estimates.tables[0].error.level if estimates.tables else 0.95,
         at_once=any(item.together for item in items),
         singly=not all(item.together for item in items) or bool(estimates.words),
-        errors=list(dict.fromkeys(item.table.errors for item in items if not item.certain)),
+        errors=list(dict.fromkeys(item.table.error.includes for item in items if not item.certain)),
         noise_and_sampling=NOISE_AND_SAMPLING,
         several_answers=not all(question.exclusive for question in survey.questions),
     )
@@ -112,7 +112,10 @@ def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, 
     figures = estimates.amounts_of(item.names)
     if figures is None:
         return {"amounts": ()}
-    return {"amounts": list(figures.lines), "amount_note": figures.note(item.table.weighted_to)}
+    return {
+        "amounts": list(figures.lines),
+        "amount_note": figures.note(item.table.provenance.weighted_to),
+    }
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:

@@ -26,11 +26,11 @@ def table_parts(table: TableEstimate) -> dict[str, Any]:
         for cell in listed
         for interval in [f"{percent(cell.low, places)} to {percent(cell.high, places)}"]
     )
-    headings = (*names, f"% of {table.whose}", "standard error", item.intervals)
+    headings = (*names, f"% of {table.provenance.whose}", "standard error", item.intervals)
     left = f"the largest {len(listed):,} of {len(item.cells):,} cells"
     notes = (*([left] if len(listed) < len(item.cells) else []), quality(table))
     numbers = Numbers(" × ".join(names), headings, lines)
-    people = f"{table.people:,.0f} people; errors: {table.errors}"
+    people = f"{table.people:,.0f} people; errors: {table.error.includes}"
     return of_view(View(" × ".join(names), tables=(numbers,), notes=notes), people)
 
 

@@ -80,7 +80,7 @@ def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
     yield _fitting(item)
     if figures := estimates.amounts_of(item.names):
         name = titled(item.table.questions, item.names)
-        note = figures.note(item.table.weighted_to)
+        note = figures.note(item.table.provenance.weighted_to)
         spread = _table(f"{name}: in numbers", note, *HEADINGS)
         for row in figures.lines:
             spread.add_row(*map(Text, row))
@@ -147,9 +147,10 @@ def _words(title: str, words: WordEstimates) -> Table:
 def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
-    errors = "" if item.certain else f"; errors: {of.errors}"
+    errors = "" if item.certain else f"; errors: {of.error.includes}"
     shown = _table(
-        titled(of.questions, item.names), f"% of {of.whose}{of.rounding}{errors}{_note(item)}"
+        titled(of.questions, item.names),
+        f"% of {of.provenance.whose}{of.provenance.rounding}{errors}{_note(item)}",
     )
     for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
@@ -199,9 +200,9 @@ def _grid(item: Shown) -> Table:
 def _grid_caption(item: Shown) -> str:
     truth = " (truth)" if item.has_truth else ""
     mark = f"; * {BELOW_ZERO}" if any(cell.below_zero for cell in item.cells) else ""
-    whose = f"% of {item.table.whose}{item.table.rounding}"
+    whose = f"% of {item.table.provenance.whose}{item.table.provenance.rounding}"
     interval = f"estimate ± half of the {item.intervals}{truth}{mark}"
-    return f"{whose}; {interval}; errors: {item.table.errors}{_note(item)}"
+    return f"{whose}; {interval}; errors: {item.table.error.includes}{_note(item)}"
 
 
 def _plus_minus(cell: Cell, places: int) -> Text:

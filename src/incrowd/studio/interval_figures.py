@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.survey import Survey
 

@@ -180,7 +180,7 @@ def _summarize(
     tables = [
         {
             "questions": list(item.names),
-            "level": item.table.level,
+            "level": item.table.error.level,
             "cells": [
                 {
                     "answer": list(cell.answer),

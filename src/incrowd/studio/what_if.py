@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import UsageError
-from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.document import Operation, Raw
 from incrowd.studio.interval_figures import points, rounded, table_name
 from incrowd.studio.language import decimal

@@ -160,7 +160,9 @@ def test_one_device_that_fills_every_slot_is_bounded_and_said(opened, plain):
     for alone, told in zip(estimates[0].tables, estimates[1].tables, strict=True):
         (message,) = (m for m in PLAN.messages if m.holds(alone.questions))
         each = INVITED.places if message.cells else message.copies
-        assert told.influence == pytest.approx(alone.influence * INVITED.places / each)
+        assert told.provenance.influence == pytest.approx(
+            alone.provenance.influence * INVITED.places / each
+        )
 
 
 def test_a_sender_of_all_slots_moves_no_figure_farther_than_said(opened, plain):
@@ -172,7 +174,9 @@ def test_a_sender_of_all_slots_moves_no_figure_farther_than_said(opened, plain):
         filled[: INVITED.places] = [SHAPE.report(0, packed)] * INVITED.places
         for table in estimated_tables(opened, filled):
             moved = np.abs(table.estimate - tables[table.questions].estimate).max()
-            assert moved <= tables[table.questions].influence + table.influence
+            assert (
+                moved <= tables[table.questions].provenance.influence + table.provenance.influence
+            )
 
 
 def estimated_tables(opened, plain):

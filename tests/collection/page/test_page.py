@@ -88,7 +88,7 @@ class TestSending:
             ("saved", "no answer", PEOPLE - 1),
         ]:
             table = next(t for t in found.tables if t.questions == (id,))
-            error = float(np.max(table.noise_error)) * PEOPLE
+            error = float(np.max(table.error.noise)) * PEOPLE
             assert abs(counts[id][answer] - people) < 5 * error + 1e-9, id
 
     def test_the_same_bytes_until_they_are_taken(self, seen):

@@ -82,12 +82,12 @@ class JointTable(StratumEvidence):
     def covariance(self, beta: np.ndarray) -> np.ndarray:
         """D Sigma D', D the scores of the cells and Sigma the covariance of their shares."""
         scores = self._scores(beta)
-        return np.asarray(scores @ self.table.joint_covariance @ scores.T)
+        return np.asarray(scores @ self.table.error.joint @ scores.T)
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Linear in the shares as well."""
         weights = self._mean(beta)[1] * (along @ self.design.x) ** 2
-        return np.asarray(((weights @ self.table.joint_covariance) * weights).sum(axis=1))
+        return np.asarray(((weights @ self.table.error.joint) * weights).sum(axis=1))
 
     def gain(self, beta: np.ndarray) -> float:
         """The log-likelihood with the unbiased shares; its gradient is the score."""

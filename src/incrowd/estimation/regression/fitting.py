@@ -30,7 +30,7 @@ from incrowd.estimation.regression.solving import (
     weakest,
 )
 from incrowd.estimation.regression.variables import SLOPE
-from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
+from incrowd.estimation.tables import TableEstimate
 
 LEAST_PEOPLE = 0.5  # without noise a share is of whole people, up to rounding
 MORE = "collect more reports"
@@ -144,7 +144,7 @@ def _fit_if_seen(model: Model, parts: Sequence[StrataTable]) -> ModelFit:
 def _strata(model: Model, parts: Sequence[StrataTable]) -> Strata:
     """The joint tables as evidence; their axes are those of `Model.randomized`."""
     tables = [JointTable(joint, design(model, *levels), model.family) for levels, joint in parts]
-    return Strata(tables, parts[0][1].errors != NOISE_ONLY)
+    return Strata(tables, not parts[0][1].error.noise_only)
 
 
 def fit(model: Model, strata: Strata) -> ModelFit:

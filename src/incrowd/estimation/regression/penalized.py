@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.estimation.regression.evidence import JointTable
 from incrowd.estimation.regression.solving import LARGEST, Strata
-from incrowd.estimation.tables import HALF_WIDTH
 
 MOST_STEPS = 60
 MOST_CUTS = 30
@@ -60,7 +60,7 @@ def cells_of(strata: Strata) -> StackedCells:
     weighted = [(w, part) for w, part in strata.weighted() if isinstance(part, JointTable)]
     parts = [w * part.shares for w, part in weighted]
     tables = [(w, part.table) for w, part in weighted]
-    within = [w**2 * (table.joint_covariance - table.joint_noise) for w, table in tables]
+    within = [w**2 * (table.error.joint - table.error.joint_noise) for w, table in tables]
     between = [w * np.outer(part.shares, part.shares) / strata.people for w, part in weighted]
     sampling = scipy.linalg.block_diag(*within) + (
         scipy.linalg.block_diag(*between) if len(weighted) > 1 else 0.0
@@ -69,7 +69,7 @@ def cells_of(strata: Strata) -> StackedCells:
         x=np.hstack([part.design.x for _, part in weighted]),
         y=np.hstack([part.design.y for _, part in weighted]),
         shares=np.hstack(parts),
-        noise=scipy.linalg.block_diag(*(w**2 * table.joint_noise for w, table in tables)),
+        noise=scipy.linalg.block_diag(*(w**2 * table.error.joint_noise for w, table in tables)),
         sampling=sampling if strata.sampled else None,
         people=strata.people,
     )

@@ -12,6 +12,7 @@ import numpy as np
 
 from incrowd.catalog.sentences import Keyword, sentence
 from incrowd.errors import IncrowdError, ReportsError, TableError, UsageError
+from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.options import WeightedOptions
 from incrowd.estimation.pairwise_law import MOST_STATES
@@ -41,7 +42,6 @@ from incrowd.estimation.regression.model import Levels, Model, ModelTerm, too_la
 from incrowd.estimation.regression.pairs import MessageRows, pairs_of_stratum
 from incrowd.estimation.regression.results import ModelFit, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.weighting.known_margins import KnownMargin, known_margins
 from incrowd.estimation.weighting.weighting import TableChange, counted_for, weighted_levels
 from incrowd.methods import Family, Penalty, RegressionMethod

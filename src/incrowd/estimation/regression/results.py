@@ -13,9 +13,10 @@ import scipy
 
 from incrowd import views
 from incrowd.errors import quantity
+from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
 from incrowd.estimation.ratios import Unbounded
 from incrowd.estimation.regression.model import Model
-from incrowd.estimation.tables import FIGURES, HALF_WIDTH, LEVEL
+from incrowd.estimation.tables import FIGURES
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.methods import Family, Penalty, RegressionMethod
 from incrowd.number_text import times

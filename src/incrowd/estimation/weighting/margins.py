@@ -150,7 +150,7 @@ def _check_categories(
     """Raises TableError for a category whose share is not clearly above its error: weights divide
     by it, and the error of a quotient is known only if the divisor is far from zero."""
     shares = table.estimate.ravel()[everybody]
-    covariance = table.joint_covariance[np.ix_(everybody, everybody)]
+    covariance = table.error.joint[np.ix_(everybody, everybody)]
     for margin in margins:
         for name, cells in zip(margin.categories, margin.cells, strict=True):
             error = math.sqrt(max(float(cells @ covariance @ cells), 0.0))

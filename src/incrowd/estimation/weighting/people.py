@@ -102,7 +102,9 @@ class PeopleCells:
             people = sum(smallest(self.plan, part) for part in self.counted.crowds)
             return self.plan.survey.rows_per_person / people
         clear = tuple(question.id for question in self.plan.survey.open)
-        return table(self.plan, self.counted, (*clear, *self.ids), places=places).influence
+        return table(
+            self.plan, self.counted, (*clear, *self.ids), places=places
+        ).provenance.influence
 
     def reach(self, jacobian: np.ndarray) -> float:
         """How far cells of the table move at most if each cell of one release moves by one."""

@@ -149,7 +149,7 @@ def derived_strata(
     for place, names in enumerate(people.releases):
         before = _unweighted(plan, counted.only([names]), ids, change)
         part, among = _within(whole, place, f"stratum {label(names)}")
-        part = replace(part, people=before.people)
+        part = part.of_people(before.people)
         yield _derived(people, part, among @ jacobian, before, change)
 
 
@@ -215,7 +215,7 @@ def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarr
     name = sentence("estimation.those-who-answered", questions=table.questions)
     shares, jacobian = _shares_among(table, cells, cells[-1], name, USE_ALL)
     among = table.linear(shares.reshape(whole.estimate.shape), jacobian, answers=whole.answers)
-    return replace(among, people=table.people * float(whole.estimate.flat[-1])), jacobian
+    return among.of_people(table.people * float(whole.estimate.flat[-1])), jacobian
 
 
 def substantive(table: TableEstimate) -> TableEstimate:
@@ -270,7 +270,7 @@ def _shares_among(
     """
     values = table.estimate.ravel()
     share = float(whole @ values)
-    error = math.sqrt(max(float(whole @ table.joint_covariance @ whole), 0.0))
+    error = math.sqrt(max(float(whole @ table.error.joint @ whole), 0.0))
     check_clear("table", name, share, error, way_out)
     shares = cells @ values / share
     return shares, (cells - np.outer(shares, whole)) / share
@@ -293,7 +293,7 @@ def release_shares(
     people = PeopleCells(plan, counted, ())
     groups = {label(names): [names] for names in people.releases}
     weighted, _ = people.table((), margins, groups)
-    return weighted.estimate[:-1], weighted.joint_covariance[:-1, :-1]
+    return weighted.estimate[:-1], weighted.error.joint[:-1, :-1]
 
 
 def weighted_options(
@@ -310,7 +310,7 @@ def weighted_options(
     before = unweighted(counted)
     mean = averaged(parts, weights, drift, before)
     names = tuple(margin.name for margin in change.margins)
-    return changed(mean, before, names, False, mean.influence)
+    return changed(mean, before, names, False, mean.provenance.influence)
 
 
 def weighted_words(
