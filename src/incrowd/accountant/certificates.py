@@ -97,11 +97,32 @@ def redraw_cost(by: Analysis, sent: Contribution, crowd: int) -> float:
 
 @dataclass(frozen=True)
 class Certificate:
-    """(epsilon, delta) of what one person sends, by one analysis.
+    """The (epsilon, delta) of what one person sends, by one analysis.
 
-    delta: lower and estimate are numerical, upper is certified. worst: for each kind of report, the
-    pair of records (and the crowd) that gave the bound. proved: whether it holds for every
-    collection. by: the analysis that gave the bound; `shuffle` chooses among several.
+    Attributes
+    ----------
+    analysis : str
+        The name of the analysis that was requested.
+    epsilon : float
+        The epsilon that was requested.
+    delta : DeltaBounds
+        `upper` is certified; `lower` and `estimate` are numerical.
+    worst : tuple of WorstPair
+        For each kind of report, the pair of records (and the crowd) that gave the bound.
+    assumption : str
+        The code of the assumption that the bound depends on.
+    proved : bool
+        Whether the bound holds for every collection.
+    by : str
+        The analysis that gave the bound: `shuffle` chooses among several.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> certificate = accountant.certify("shuffle", flip, crowd=10_000, epsilon=0.1)
+    >>> certificate.by, certificate.assumption, certificate.proved
+    ('exact', 'whole-crowd', True)
     """
 
     analysis: str
@@ -116,13 +137,39 @@ class Certificate:
 def certify(
     analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float
 ) -> Certificate:
-    """Certify delta at epsilon for everything a person sends, each report in a separate crowd.
+    """Certify delta at epsilon for everything that one person sends, each report in its own crowd.
 
-    sent: a `Contribution`, a schema for one report, or a channel for one report of one question;
-    for alternatives the largest delta is certified. crowd: the number of honest people, the same
-    for every report; `local` ignores it. The cost of redraws is added (`redraw_cost`). Raises
-    PrivacyError if the analysis is unknown or does not support what is sent, the crowd is below 2,
-    or epsilon is out of range: below 700 in a crowd, finite for `local`.
+    Parameters
+    ----------
+    analysis : str
+        A key of `ANALYSES`, such as "shuffle".
+    sent : Contribution, Schema, Channel, or Alternatives
+        A schema stands for one report, and a channel for one report of one question. For
+        alternatives, the largest delta is certified.
+    crowd : int
+        The number of honest people, the same for every report; "local" ignores it.
+    epsilon : float
+        Below 700 in a crowd; any finite value for "local".
+
+    Returns
+    -------
+    Certificate
+        The bounds of delta, and what they depend on. The cost of redraws is included.
+
+    Raises
+    ------
+    PrivacyError
+        If the analysis is unknown or does not support what is sent, the crowd is below 2, or
+        epsilon is out of range.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> alone = accountant.certify("local", flip, crowd=1, epsilon=1.0).delta.upper
+    >>> hidden = accountant.certify("shuffle", flip, crowd=10_000, epsilon=1.0).delta.upper
+    >>> hidden < 1e-6 < alone
+    True
     """
     by = registered(analysis)
     if by.shuffled:
@@ -143,7 +190,7 @@ def certify(
 
 
 def _check_epsilon(by: Analysis, epsilon: float) -> None:
-    """Raises PrivacyError if an analysis cannot compute delta at epsilon."""
+    """Raise PrivacyError if an analysis cannot compute delta at epsilon."""
     if by.shuffled:
         check_epsilon(epsilon)
     elif not 0 <= epsilon < math.inf:
@@ -151,12 +198,43 @@ def _check_epsilon(by: Analysis, epsilon: float) -> None:
 
 
 def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STEPS) -> PrivacyCurve:
-    """Return the privacy curve of everything one person sends, each report in a separate crowd.
+    """Return delta as a function of epsilon, for everything that one person sends.
 
-    The curve is an upper bound. analysis: `shuffle`, `seat`, `blanket`, or `exact` (for one bit),
-    which take the largest delta over all pairs of records at every epsilon (again a convex curve),
-    or `outlier`, which takes the pair that is worst for one report. steps: grid points per standard
-    deviation of a collection's privacy loss. Raises PrivacyError as `certify` does.
+    Parameters
+    ----------
+    analysis : str
+        "shuffle", "seat", "blanket", or "exact" (for one bit) bound delta over all pairs of records
+        at every epsilon. "outlier" uses the pair that is worst for one report.
+    sent : Contribution, Schema, or Channel
+        As for `certify`.
+    crowd : int
+        The number of honest people, the same for every report.
+    steps : int
+        The number of grid points per standard deviation of a collection's privacy loss.
+
+    Returns
+    -------
+    PrivacyCurve
+        An upper bound at every epsilon.
+
+    Raises
+    ------
+    PrivacyError
+        As for `certify`, if the analysis has no curve, or if steps < 1.
+
+    Notes
+    -----
+    The largest delta over pairs is again a convex curve, and therefore that of some pair of laws
+    (docs/mathematics.md#composition).
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> week = accountant.privacy_curve("seat", flip, crowd=10_000)
+    >>> year = week**52
+    >>> week.epsilon(1e-6) < year.epsilon(1e-6) < 52 * week.epsilon(1e-6)
+    True
     """
     by = registered(analysis)
     if not isinstance(by, Composing):
@@ -180,14 +258,44 @@ def smallest_noise(
     epsilon: float,
     delta: float,
 ) -> BitFlip:
-    """Return the smallest noise n / 2^32 for which what is sent has (epsilon, delta), certified.
+    """Return the smallest noise n / 2^32 for which a certified guarantee holds.
 
-    family: maps a bit flip to everything one person sends; more noise has to give more privacy. For
-    the same noise on all questions of k reports use `lambda flip:
-    Contribution.of(Schema.uniform(domains, flip), k)`. `local` uses only epsilon. Among
-    alternatives, the one with the largest signal is calibrated first; its noise is usually enough
-    for the others. Raises PrivacyError, with what can be achieved, if no noise below 1/2 is enough,
-    or if delta is too small to be certified: below 1e-12 for several reports, 1e-290 for one.
+    Parameters
+    ----------
+    analysis : str
+        A key of `ANALYSES`; "local" uses only epsilon.
+    family : callable
+        Maps a bit flip to everything that one person sends. More noise has to give more privacy.
+        For the same noise on all questions of k reports, use
+        `lambda flip: Contribution.of(Schema.uniform(domains, flip), k)`.
+    crowd : int
+        The number of honest people.
+    epsilon, delta : float
+        The guarantee.
+
+    Returns
+    -------
+    BitFlip
+        The noise.
+
+    Raises
+    ------
+    PrivacyError
+        If no noise below 1/2 is enough (the message states what can be achieved), a value is out of
+        range, or delta is too small to be certified: below 1e-12 for several reports, 1e-290 for
+        one.
+
+    Notes
+    -----
+    Of alternatives, the one with the largest signal is calibrated first; its noise is usually
+    enough for the others.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> noise = accountant.smallest_noise("shuffle", lambda flip: flip, 10_000, 0.5, 1e-8)
+    >>> noise.epsilon > 4  # the local epsilon that a crowd of 10,000 reduces to 0.5
+    True
     """
     by = registered(analysis)
     check_promise(crowd if by.shuffled else 2, epsilon, delta)
@@ -266,9 +374,35 @@ def smallest_noise_for_eta(
 def smallest_epsilon(
     analysis: str, sent: Alternatives | Sendable, crowd: int, delta: float
 ) -> float:
-    """Return the smallest epsilon at which the certified delta is at most `delta`, rounded up.
+    """Return the smallest epsilon at which the certified delta is small enough, rounded up.
 
-    Raises PrivacyError unless 0 < delta < 1, or if delta is smaller than can be computed.
+    Parameters
+    ----------
+    analysis : str
+        A key of `ANALYSES`.
+    sent : Contribution, Schema, Channel, or Alternatives
+        As for `certify`.
+    crowd : int
+        The number of honest people.
+    delta : float
+        The largest delta that is allowed.
+
+    Returns
+    -------
+    float
+        Epsilon.
+
+    Raises
+    ------
+    PrivacyError
+        Unless 0 < delta < 1, or if delta is smaller than can be computed.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> accountant.smallest_epsilon("shuffle", flip, crowd=10_000, delta=1e-6) < 0.1
+    True
     """
     by, possible = registered(analysis), alternatives(sent)
     check_promise(crowd, 0.0, delta)
@@ -289,7 +423,7 @@ def smallest_epsilon(
 
 @dataclass(frozen=True)
 class OrderFigures:
-    """delta and eta of the papers' pair in one order.
+    """The delta and eta of the papers' pair in one order.
 
     The records are as far apart as allowed, and everybody else holds one of them.
     """
@@ -300,13 +434,44 @@ class OrderFigures:
 
 @dataclass(frozen=True)
 class Assessment:
-    """delta and eta of what one person sends in a crowd at epsilon, by one analysis.
+    """The delta and eta of what one person sends in a crowd, by one analysis.
 
-    delta: upper is certified. eta: P[privacy ratio > e^epsilon]; for `blanket` a bound for every
-    collection, for `outlier` numerical, otherwise exact. by: the analysis that gave the bound of
-    delta; `shuffle` chooses among several. worst: the worst pair for each kind of report. presence,
-    absence: the papers' pair in a homogeneous crowd, in either order; None if there are several
-    reports, or channels other than bit flips.
+    Attributes
+    ----------
+    analysis : str
+        The name of the analysis.
+    epsilon : float
+        The epsilon that was requested.
+    crowd : int
+        The number of honest people.
+    copies : int
+        The number of reports that one person sends.
+    delta : DeltaBounds
+        `upper` is certified.
+    eta : float
+        P[privacy ratio > e^epsilon]: for "blanket" a bound for every collection, for "outlier"
+        numerical, otherwise exact.
+    worst : tuple of WorstPair
+        The worst pair of records for each kind of report.
+    assumption : str
+        The code of the assumption that the figures depend on.
+    proved : bool
+        Whether delta is bounded for every collection.
+    by : str
+        The analysis that gave the bound of delta: `shuffle` chooses among several.
+    presence, absence : OrderFigures or None
+        The papers' pair in a crowd of equal records, in either order. None for several reports, or
+        channels other than bit flips.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.at_least(0.1)
+    >>> found = accountant.assess("outlier", flip, crowd=200, epsilon=1.0)
+    >>> found.proved  # a crowd in which all others hold the same record
+    False
+    >>> found.presence.delta < found.absence.delta <= found.delta.upper
+    True
     """
 
     analysis: str
@@ -324,10 +489,36 @@ class Assessment:
 
 
 def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessment:
-    """Return delta and eta at epsilon for everything a person sends, by one analysis.
+    """Compute delta and eta at epsilon for everything that one person sends.
 
-    crowd: the number of honest people. Raises PrivacyError if a value is out of range, the analysis
-    is unknown, or the crowd is too large for `exact`.
+    Parameters
+    ----------
+    analysis : str
+        A key of `ANALYSES`.
+    sent : Contribution, Schema, or Channel
+        As for `certify`.
+    crowd : int
+        The number of honest people.
+    epsilon : float
+        As for `certify`.
+
+    Returns
+    -------
+    Assessment
+        The figures, and what they depend on.
+
+    Raises
+    ------
+    PrivacyError
+        If a value is out of range, the analysis is unknown, or the crowd is too large for "exact".
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.at_least(0.1)
+    >>> exact = accountant.assess("exact", flip, crowd=200, epsilon=1.0)
+    >>> exact.proved, round(exact.delta.upper, 8)
+    (True, 4.85e-06)
     """
     by, sent = registered(analysis), as_contribution(sent)
     check_crowd(crowd)

@@ -173,7 +173,29 @@ def _cumulant(law: LossLaw, t: np.ndarray) -> np.ndarray:
 @checked_class
 @dataclass(frozen=True)
 class PrivacyCurve(Plotted):
-    """The privacy of a pair of neighbors, both orders kept apart; one law if they are alike."""
+    """An upper bound of delta as a function of epsilon, which can be composed.
+
+    `one * other` is the curve of two independent collections, and `curve**k` of k alike.
+    `privacy_curve` creates curves; a notebook shows `plot()`.
+
+    Attributes
+    ----------
+    forward, backward : LossLaw
+        The law of the privacy loss in either order of the two neighbors; the same object if they
+        are alike.
+
+    References
+    ----------
+    Doroshenko, Ghazi, Kamath, Kumar, and Manurangsi (2022).
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> week = accountant.privacy_curve("seat", flip, crowd=10_000)
+    >>> (week**52).delta(1.0) < 1e-6  # a year of weekly collections
+    True
+    """
 
     forward: LossLaw
     backward: LossLaw
@@ -185,9 +207,17 @@ class PrivacyCurve(Plotted):
 
     @classmethod
     def of(cls, curves: Sequence[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
-        """All collections published: (curve, how many of it), all with the same step.
+        """Return the curve of independent collections that are all published.
 
-        Raises PrivacyError if there are none.
+        Parameters
+        ----------
+        curves : sequence of (PrivacyCurve, int)
+            Each curve and how often it occurs, all with the same step.
+
+        Raises
+        ------
+        PrivacyError
+            If there are none.
         """
         if not curves:
             raise PrivacyError.of("curves", curves, "should be at least one curve")
@@ -197,22 +227,31 @@ class PrivacyCurve(Plotted):
         return cls(forward, composed([(curve.backward, count) for curve, count in curves]))
 
     def __mul__(self, other: PrivacyCurve) -> PrivacyCurve:
-        """Both collections published."""
+        """Compose two independent collections."""
         forward = self.forward.times(other.forward)
         if self.backward is self.forward and other.backward is other.forward:
             return PrivacyCurve(forward, forward)
         return PrivacyCurve(forward, self.backward.times(other.backward))
 
     def __pow__(self, count: int) -> PrivacyCurve:
-        """`count` collections of the same kind published. Raises PrivacyError if count < 1."""
+        """Compose `count` collections of the same kind.
+
+        Raises
+        ------
+        PrivacyError
+            If count < 1.
+        """
         if count < 1:
             raise PrivacyError.of("count", count, "should be a whole number of at least 1")
         return PrivacyCurve.of([(self, count)])
 
     def delta(self, epsilon: float) -> float:
-        """An upper bound of delta at epsilon, for the worse of the two orders.
+        """Return an upper bound of delta at epsilon, for the worse of the two orders.
 
-        Raises PrivacyError if epsilon is not a number.
+        Raises
+        ------
+        PrivacyError
+            If epsilon is not a number.
         """
         if math.isnan(epsilon):
             raise PrivacyError.of("epsilon", epsilon, "should be a number, such as 1.0")
@@ -224,9 +263,12 @@ class PrivacyCurve(Plotted):
         return max(self.forward.doubt, self.backward.doubt)
 
     def epsilon(self, delta: float) -> float:
-        """The smallest epsilon at which the bound of delta is at most `delta`.
+        """Return the smallest epsilon at which the bound of delta is at most `delta`.
 
-        Raises PrivacyError if no finite epsilon reaches it, or unless 0 < delta < 1.
+        Raises
+        ------
+        PrivacyError
+            If no finite epsilon reaches it, or unless 0 < delta < 1.
         """
         if not 0 < delta < 1:
             raise PrivacyError.of("delta", delta, "should lie strictly between 0 and 1")

@@ -19,9 +19,26 @@ from incrowd.errors import ArgumentError, InWords, PrivacyError
 
 @checked_class
 class Domain(NamedTuple):
-    """The records one question allows: the sets of `fewest` to `most` of `bits` options.
+    """The records that one question allows: the sets of `fewest` to `most` of `bits` options.
 
-    One yes/no question is (1, 0, 1), a choice of c options (c, 1, 1), at most m of c (c, 0, m).
+    Attributes
+    ----------
+    bits : int
+        The number of options.
+    fewest, most : int
+        How many options a record contains. A yes/no question is (1, 0, 1), a choice of c options
+        (c, 1, 1), and at most m of c options (c, 0, m).
+
+    Raises
+    ------
+    PrivacyError
+        Unless 0 <= fewest <= most <= bits and bits >= 1.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> accountant.Domain(5, 1, 1).distance  # between two choices
+    2
     """
 
     bits: int
@@ -29,7 +46,7 @@ class Domain(NamedTuple):
     most: int
 
     def __post_init__(self) -> None:
-        """Raises PrivacyError unless 0 <= fewest <= most <= bits, and there is a bit."""
+        """Raise PrivacyError unless 0 <= fewest <= most <= bits, and there is a bit."""
         if not 0 <= self.fewest <= self.most <= self.bits or self.bits < 1:
             allowed = (
                 "should be bits, fewest, and most with 0 <= fewest <= most <= bits, such as 3, 1, 1"
@@ -45,11 +62,23 @@ class Domain(NamedTuple):
 
 @checked_class
 class Part(NamedTuple):
-    """One question in a report. Different questions may have different channels.
+    """One question in a report, with its channel.
 
-    domain: the records that the question allows. channel: applies to each bit of the domain, or to
-    the whole answer; in that case the report is itself an option, and the domain is a choice among
-    as many options.
+    Attributes
+    ----------
+    domain : Domain
+        The records that the question allows.
+    channel : Channel
+        Applied to each bit of the domain, or to the whole answer. In the second case the report is
+        itself an option, and the domain is a choice among as many options.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(1.0)
+    >>> part = accountant.Part(accountant.Domain(5, 1, 1), flip)
+    >>> round(part.local_epsilon, 4)  # two of the five bits change
+    2.0
     """
 
     domain: Domain
@@ -64,13 +93,13 @@ class Part(NamedTuple):
     def log_phi(self) -> float:
         """ln max E[P(s|x) / P(s|x')], where s is a report of x: 1 plus the chi-square divergence.
 
-        For a bit flip it is the distance times ln phi, Sufficient DP (3.14).
+        For a bit flip it is the distance times ln phi: Sufficient DP, equation (3.14).
         """
         return _largest_sum(self.domain, *self.channel.log_phis)
 
 
 def check_part(part: Part) -> None:
-    """Raises PrivacyError if the channel does not fit the domain or reveals an answer."""
+    """Raise PrivacyError if the channel does not fit the domain or reveals an answer."""
     domain, channel = part
     if takes_answers(channel):
         if domain != (channel.options, 1, 1):
@@ -87,7 +116,7 @@ def check_part(part: Part) -> None:
 
 
 def flip_of(part: Part, analysis: str) -> BitFlip:
-    """Return the bit flip of a part. Raises PrivacyError if its channel is not a bit flip."""
+    """Return the bit flip of a part, or raise PrivacyError if its channel is not a bit flip."""
     if not is_flip(part.channel):
         allowed = f"it is for bit flips, not for {part.channel}; use shuffle or local"
         raise PrivacyError.of("analysis", analysis, allowed)
@@ -192,16 +221,38 @@ __all__ = [
 
 @checked_class
 class Schema(NamedTuple):
-    """The parts of a report, equal ones counted together; their order does not matter."""
+    """The parts of one report. Equal parts are counted together; their order does not matter.
+
+    Attributes
+    ----------
+    parts : tuple of (Part, int)
+        Each part and how often it occurs. Use `Schema.of` to create it from a list of parts.
+
+    Examples
+    --------
+    >>> from incrowd.accountant import BitFlip, Domain, KAry, Part, Schema
+    >>> yes_no = Part(Domain(1, 0, 1), BitFlip.from_epsilon(1.0))
+    >>> choice = Part(Domain(5, 1, 1), KAry.from_epsilon(2.0, 5))
+    >>> round(Schema.of([yes_no, yes_no, choice]).local_epsilon, 4)  # 1 + 1 + 2
+    4.0
+    """
 
     parts: tuple[tuple[Part, int], ...]
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> Schema:
-        """Group equal parts.
+        """Return a report of these parts, in any order.
 
-        Raises PrivacyError if there is no question, there are more than 64 yes/no questions, or a
-        channel does not fit its domain.
+        Parameters
+        ----------
+        parts : iterable of Part
+            Equal parts may occur several times.
+
+        Raises
+        ------
+        PrivacyError
+            If there is no part, there are more than 64 yes/no questions, or a channel does not fit
+            its domain.
         """
         parts = list(parts)
         for part in parts:
@@ -218,7 +269,15 @@ class Schema(NamedTuple):
 
     @classmethod
     def uniform(cls, domains: Iterable[Domain], channel: Channel) -> Schema:
-        """All questions with the same channel."""
+        """Return a report in which all questions have the same channel.
+
+        Parameters
+        ----------
+        domains : iterable of Domain
+            One for each question.
+        channel : Channel
+            The channel of every question.
+        """
         return cls.of(Part(domain, channel) for domain in domains)
 
     @property
@@ -234,13 +293,37 @@ SchemaCounts = tuple[tuple[Schema, int], ...]  # how many independent reports of
 @checked_class
 @dataclass(frozen=True)
 class Contribution:
-    """Everything one person sends: schemas, and how many independent reports of each.
+    """Everything that one person sends: schemas, and how many independent reports of each.
 
-    reports: each goes to a separate collection, with a separate crowd. Reports of one person that
-    share a collection reveal no more, since mixing only hides (docs/mathematics.md#composition).
-    linked: reports that are treated as if they carried the person's name, so that no crowd hides
-    them. redraws: the sum of -ln(1 - t) over the rounds in which noise was drawn again with a
-    probability of at most t per person (docs/mathematics.md#composition).
+    Parameters
+    ----------
+    reports : tuple of (Schema, int)
+        Each report goes to a separate collection, with a separate crowd. Reports of one person that
+        share a collection reveal no more, since mixing only hides.
+    linked : tuple of (Schema, int)
+        Reports that are treated as if they carried the person's name, so that no crowd hides them.
+    redraws : float
+        The sum of -ln(1 - t) over the rounds in which noise was drawn again with a probability of
+        at most t per person.
+
+    Raises
+    ------
+    PrivacyError
+        Unless `redraws` is finite and at least 0.
+
+    Notes
+    -----
+    Proof: docs/mathematics.md#composition.
+
+    Examples
+    --------
+    >>> from incrowd.accountant import BitFlip, Contribution, Domain, Schema
+    >>> schema = Schema.uniform([Domain(1, 0, 1)], BitFlip.from_epsilon(1.0))
+    >>> three = Contribution.of(schema, copies=3)
+    >>> three.copies
+    3
+    >>> round(three.also(Contribution.of(schema)).local_epsilon, 4)  # four reports
+    4.0
     """
 
     reports: SchemaCounts
@@ -248,14 +331,29 @@ class Contribution:
     redraws: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raises PrivacyError unless redraws is a finite number of at least 0."""
+        """Raise PrivacyError unless redraws is a finite number of at least 0."""
         if not 0 <= self.redraws < math.inf:
             allowed = "should be a finite number of at least 0"
             raise PrivacyError.of("redraws", self.redraws, allowed)
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Contribution:
-        """Return `copies` reports of one schema. Raises PrivacyError if copies < 1."""
+        """Return independent reports of one schema.
+
+        Parameters
+        ----------
+        schema : Schema
+            The parts of each report.
+        copies : int
+            The number of reports.
+        linked : bool
+            Whether the reports are treated as if they carried the person's name.
+
+        Raises
+        ------
+        PrivacyError
+            If copies < 1.
+        """
         if copies < 1:
             raise PrivacyError.of("copies", copies, "should be at least 1")
         reports = ((schema, copies),)
@@ -309,11 +407,28 @@ def _together(one: SchemaCounts, other: SchemaCounts) -> SchemaCounts:
 @checked_class
 @dataclass(frozen=True)
 class Alternatives:
-    """What one person sends, if the affected reports depend on which of her answers change.
+    """Everything that one person sends, if the affected reports depend on which answers change.
 
     A change affects at most the reports of one alternative; a guarantee has to hold for all of
-    them. Two may be equal, for instance if their noise is equal: the order of the alternatives does
-    not depend on the noise (docs/mathematics.md#parities).
+    them.
+
+    Parameters
+    ----------
+    each : tuple of Contribution
+        The alternatives. Two may be equal, for instance if their noise is equal: their order does
+        not depend on the noise.
+
+    Notes
+    -----
+    Proof: docs/mathematics.md#parities.
+
+    Examples
+    --------
+    >>> from incrowd.accountant import Alternatives, BitFlip, Contribution, Domain, Schema
+    >>> schema = Schema.uniform([Domain(1, 0, 1)], BitFlip.from_epsilon(1.0))
+    >>> one, three = Contribution.of(schema), Contribution.of(schema, copies=3)
+    >>> round(Alternatives((one, three)).local_epsilon, 4)  # the larger one
+    3.0
     """
 
     each: tuple[Contribution, ...]
@@ -334,7 +449,7 @@ Sendable = Contribution | Schema | Channel  # a schema, or a channel, stands for
 
 
 def alternatives(sent: Alternatives | Sendable) -> tuple[Contribution, ...]:
-    """The alternatives, one for each way in which the answers can change; often there is one."""
+    """Return the alternatives, one for each way in which the answers can change; often only one."""
     return sent.each if isinstance(sent, Alternatives) else (as_contribution(sent),)
 
 
@@ -352,22 +467,22 @@ def as_contribution(sent: Sendable) -> Contribution:
 
 
 def check_crowd(crowd: int) -> None:
-    """Raises PrivacyError if the crowd is below 2."""
+    """Raise PrivacyError if the crowd is below 2."""
     if crowd < 2:
         raise PrivacyError.of("crowd", crowd, "should be at least 2 honest people")
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raises PrivacyError unless 0 <= epsilon < 700.
+    """Raise PrivacyError unless 0 <= epsilon < 700.
 
-    Larger ones are beyond double precision in a crowd; without one, any epsilon can be certified.
+    Larger values exceed double precision in a crowd; without a crowd, any epsilon can be certified.
     """
     if not 0 <= epsilon < 700:
         raise PrivacyError.of("epsilon", epsilon, "should lie between 0 and 700")
 
 
 def check_promise(crowd: int, epsilon: float, delta: float) -> None:
-    """Raises PrivacyError if the crowd, epsilon, or delta (or eta) is out of range."""
+    """Raise PrivacyError if the crowd, epsilon, or delta (or eta) is out of range."""
     check_crowd(crowd)
     check_epsilon(epsilon)
     if not 0 < delta < 1:

@@ -12,6 +12,22 @@ from incrowd.errors import PrivacyError
 __all__ = ["ANALYSES", "LOCAL", "Analysis", "analysis", "plannable"]
 
 ANALYSES: dict[str, Analysis] = {a.name: a for a in (SHUFFLE, SEAT, BLANKET, OUTLIER, LOCAL, EXACT)}
+"""The analyses by name.
+
+"shuffle" gives the smallest of all proved bounds. "exact" (one bit, or a few bits and people),
+"seat" (nearly exact), and "blanket" (fast) hold for every collection; "local" needs no crowd.
+"outlier" holds only if all others hold the same record: it is not a guarantee.
+
+References
+----------
+Balle, Bell, Gascón, and Nissim (2019), for "blanket"; docs/empty-seat.md, for "seat".
+
+Examples
+--------
+>>> from incrowd import accountant
+>>> [name for name, analysis in accountant.ANALYSES.items() if not analysis.proved]
+['outlier']
+"""
 
 
 def analysis(name: str) -> Analysis:

@@ -43,11 +43,33 @@ class Laws(NamedTuple):
 
 @checked_class
 class AnswerChannel(Channel):
-    """A channel that takes the answer as a whole, and reports one of the same options.
+    """A channel that takes the whole answer and reports one of the same options.
 
-    A subclass has to define only `options`, `numerators`, `denominator`, and `__str__`: sampling,
-    decoding, sentences, and all analyses follow from them. A channel with more symmetry, such as
-    k-ary response, also overrides `pairs`, `equal_or_not`, `threes`, and `laws`.
+    The base class for your own channel. A subclass has to define only `options`, `numerators`,
+    `denominator`, and `__str__`: sampling, decoding, sentences, and all analyses follow from them.
+    A channel with more symmetry, such as k-ary response, also overrides `pairs`, `equal_or_not`,
+    `threes`, and `laws`.
+
+    Attributes
+    ----------
+    options : int
+        The number of answers, and of reports.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from incrowd import accountant
+    >>> class Neighbors(accountant.AnswerChannel):
+    ...     '''Half of the reports are the answer itself, a quarter each of the others.'''
+    ...
+    ...     options = 3
+    ...     denominator = 4
+    ...     numerators = np.array([[2, 1, 1], [1, 2, 1], [1, 1, 2]], dtype=object)
+    ...
+    ...     def __str__(self):
+    ...         return "neighbors"
+    >>> round(Neighbors().epsilon, 4)  # ln 2
+    0.6931
     """
 
     of_answers = True
@@ -60,12 +82,12 @@ class AnswerChannel(Channel):
 
     @cached_property
     def pairs(self) -> tuple[AnswerNumbers, ...]:
-        """Two different answers (x, x'); of pairs with equal laws of reports only the first."""
+        """Pairs of different answers (x, x'); only the first of those with equal laws."""
         return self._different(permutations(range(self.options), 2))
 
     @cached_property
     def equal_or_not(self) -> tuple[AnswerNumbers, ...]:
-        """Any two answers (x, x'), like `pairs`.
+        """Pairs of any answers (x, x'), like `pairs`.
 
         If x and x' also differ in another question, equal answers to this one may reveal the most.
         """
@@ -73,9 +95,12 @@ class AnswerChannel(Channel):
 
     @cached_property
     def threes(self) -> tuple[AnswerNumbers, ...]:
-        """Any answers (x, x', z) that are not all equal, like `pairs`.
+        """Triples of answers (x, x', z) that are not all equal, like `pairs`.
 
-        Raises PrivacyError if there are too many to list.
+        Raises
+        ------
+        PrivacyError
+            If there are too many to list.
         """
         number = self.options**3
         if number > MOST_RELATIONS:
@@ -101,7 +126,7 @@ class AnswerChannel(Channel):
         return np.asarray(self.numerators.min(axis=1))
 
     def laws(self, answers: AnswerNumbers) -> Laws:
-        """The laws of the reports of these answers, one row per report."""
+        """Return the laws of the reports of these answers, one row per report."""
         ways = np.ones(self.options, np.int64)
         return Laws(self.numerators[:, list(answers)], self._least, ways)
 
@@ -122,9 +147,12 @@ class AnswerChannel(Channel):
         return self.matrix
 
     def reported(self, bits: int) -> ChannelMatrix:
-        """E[(1, the report's bits) | record], linear in (1, the record's bits).
+        """Return E[(1, the report's bits) | record], as for any channel.
 
-        Raises PrivacyError unless there is a bit for each option.
+        Raises
+        ------
+        PrivacyError
+            Unless there is one bit per option.
         """
         if bits != self.options:
             raise PrivacyError.of("bits", bits, f"should be {self.options}, the number of options")
@@ -144,17 +172,31 @@ class AnswerChannel(Channel):
         return f"the answer itself is sent with probability {sent} at most, else another one"
 
     def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
-        """Return the reports of records; in both, each row has one set bit."""
+        """Randomize records; in both records and reports, each row has one set bit."""
         answers = np.unpackbits(packed, axis=1, count=bits, bitorder="little").argmax(axis=1)
         reports = self.chosen(answers.astype(np.int64), coins)
         rows = np.asarray(reports[:, None] == np.arange(bits), np.uint8)
         return np.packbits(rows, axis=1, bitorder="little")
 
     def chosen(self, answers: AnswerCodes, coins: Coins) -> AnswerCodes:
-        """Return a report for each answer, drawn with the exact probabilities.
+        """Draw a report for each answer, with the exact probabilities.
 
-        answers: numbers of options, in an array of any shape. Raises AnswersError if a number is
-        out of range.
+        Parameters
+        ----------
+        answers : int64 array of any shape
+            Numbers of options, from 0.
+        coins : Coins
+            The source of randomness.
+
+        Returns
+        -------
+        int64 array
+            The reports, of the same shape.
+
+        Raises
+        ------
+        AnswersError
+            If a number is out of range.
         """
         self.check_answers(answers)
         drawn = coins.below(self.denominator, answers.size).astype(np.uint64)
@@ -166,7 +208,7 @@ class AnswerChannel(Channel):
         return reports.reshape(answers.shape)
 
     def check_answers(self, answers: npt.NDArray[Any]) -> None:
-        """Raises AnswersError unless all numbers are from 0 to options - 1."""
+        """Raise AnswersError unless all numbers are from 0 to options - 1."""
         wrong = answers[(answers < 0) | (answers >= self.options)]
         if wrong.size:
             allowed = f"should be from 0 to {self.options - 1}"

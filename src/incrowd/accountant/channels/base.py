@@ -83,12 +83,39 @@ class Coins(Protocol):
 
 @checked_class
 class Channel(ABC):
-    """A channel for each bit of a question, or for whole answers (`of_answers`).
+    """A randomizer of each bit of a question, or of whole answers (`of_answers`).
 
-    Its probabilities are integers over one denominator, and everything else is computed from them.
+    The base class of all channels. Probabilities are integers over one denominator, and everything
+    else is computed from them.
 
-    kind: its name in surveys, "" if it has none. parameters: the range of each number that a survey
-    can give it. `makers` lists the sets of numbers that define a channel.
+    Attributes
+    ----------
+    kind : str
+        The name in surveys; "" if surveys cannot use the channel.
+    parameters : mapping of str to Range
+        The range of each number that a survey can state.
+    of_answers : bool
+        Whether the channel takes the whole answer and reports one option.
+    is_flip : bool
+        Whether the channel flips each bit with a probability below 1/2.
+    remembers : bool
+        Whether a device can remember a permanent stage.
+    instantaneous : Channel or None
+        The stage that is drawn for each report, if the channel remembers another one.
+
+    References
+    ----------
+    Vinterbo (2018), section 3.2.
+
+    Examples
+    --------
+    >>> from incrowd.accountant import BitFlip, Channel
+    >>> flip = BitFlip.at_least(0.25)
+    >>> isinstance(flip, Channel)
+    True
+    >>> flip.matrix
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
     """
 
     kind: ClassVar[str] = ""
@@ -123,9 +150,21 @@ class Channel(ABC):
 
     @abstractmethod
     def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
-        """Return the reports of records; every bit and every stage is drawn independently.
+        """Randomize records; every bit and every stage is drawn independently.
 
-        packed: shape (rows, ceil(bits / 8)), padded with zeros, as are the reports.
+        Parameters
+        ----------
+        packed : uint8 array, shape (rows, ceil(bits / 8))
+            The records, padded with zeros.
+        bits : int
+            The number of bits of a record.
+        coins : Coins
+            The source of randomness.
+
+        Returns
+        -------
+        uint8 array
+            The reports, of the same shape and also padded with zeros.
         """
 
     @property
@@ -142,7 +181,7 @@ class Channel(ABC):
     def permanent_epsilon(self) -> float | None:
         """The local epsilon of all reports of one bit together, rounded up.
 
-        None if every report is drawn anew.
+        None if each report is drawn anew.
         """
         return None
 
@@ -167,9 +206,16 @@ class Channel(ABC):
 
     @property
     def inverse(self) -> ChannelMatrix:
-        """The inverse matrix, every entry correctly rounded; Vinterbo, section 3.2.
+        """The inverse matrix, every entry correctly rounded, which gives unbiased estimates.
 
-        It gives unbiased estimates. Raises PrivacyError if different answers have the same reports.
+        Raises
+        ------
+        PrivacyError
+            If different answers have the same reports.
+
+        References
+        ----------
+        Vinterbo (2018), section 3.2.
         """
         inverse = exact_inverse(self.numerators)
         if inverse is None:
@@ -180,8 +226,8 @@ class Channel(ABC):
     def epsilon(self) -> float:
         """The local epsilon of one report, rounded up: the largest log-likelihood ratio.
 
-        max over reports r and answers x, x' of ln(C[r, x] / C[r, x']), Vinterbo, section 4.3.
-        Infinite if a report is possible for some answers only.
+        The maximum over reports r and answers x, x' of ln(C[r, x] / C[r, x']): Vinterbo (2018),
+        section 4.3. Infinite if a report is possible for only some of the answers.
         """
         return max(self.log_ratios)
 
@@ -192,9 +238,9 @@ class Channel(ABC):
 
     @property
     def losses(self) -> tuple[float, float]:
-        """The largest log-likelihood ratios of a bit that is 1 against one that is 0, and reversed.
+        """The largest log-likelihood ratios of a 1 against a 0, and of a 0 against a 1.
 
-        For whole answers: the largest of any two, and 0.
+        For whole answers: the largest ratio of any two, and 0.
         """
         if_zero, if_one = self.log_ratios
         rising = self.numerators[1, 1] > self.numerators[1, 0]
@@ -204,7 +250,7 @@ class Channel(ABC):
     def log_phis(self) -> tuple[float, float]:
         """ln E[P(s|x) / P(s|x')], where s is a report of x, for the bits (1, 0) and (0, 1).
 
-        For whole answers: the largest of any two, and 0.
+        For whole answers: the largest value for any two, and 0.
         """
         (p00, p01), (p10, p11) = self.matrix
         square = (p11 - p10) ** 2  # the difference is exact, so that phi - 1 keeps its digits
@@ -216,10 +262,22 @@ class Channel(ABC):
         return np.asarray(self.matrix[1])
 
     def reported(self, bits: int) -> ChannelMatrix:
-        """E[(1, the report's bits) | record], linear in (1, the record's bits).
+        """Return E[(1, the report's bits) | record], which is linear in (1, the record's bits).
 
-        Shape (1 + bits, 1 + bits): its action on joint counts of set bits, along an axis. Raises
-        PrivacyError if bits < 1.
+        Parameters
+        ----------
+        bits : int
+            The number of bits of a record.
+
+        Returns
+        -------
+        array, shape (1 + bits, 1 + bits)
+            The action on joint counts of set bits, along an axis.
+
+        Raises
+        ------
+        PrivacyError
+            If bits < 1.
         """
         if bits < 1:
             raise PrivacyError.of("bits", bits, "should be a whole number of at least 1")

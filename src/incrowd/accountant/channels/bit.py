@@ -34,10 +34,10 @@ class BitDevice(Channel):
 
     @abstractmethod
     def as_bit(self) -> Bit:
-        """The bit channel that this device is equivalent to."""
+        """Return the bit channel that this device is equivalent to."""
 
     def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
-        """Return the reports of records: zeros may be raised, and ones lowered."""
+        """Randomize records: zeros may be raised, and ones lowered."""
         channel, shape = self.as_bit(), (len(packed), bits)
         raised = coins.mask(channel.one_if_zero, shape)
         lowered = coins.mask(DENOMINATOR - channel.one_if_one, shape)
@@ -72,10 +72,30 @@ class BitDevice(Channel):
 @checked_class
 @dataclass(frozen=True)
 class Bit(BitDevice):
-    """A bit is reported as 1 with probability one_if_zero / 2^32 or one_if_one / 2^32.
+    """A channel that reports a bit as 1 with a probability that depends on the bit.
 
-    The numerators are integers from 0 to 2^32 for the answers 0 and 1; Vinterbo, section 3.2
-    with n = 1. Raises PrivacyError for anything else.
+    Parameters
+    ----------
+    one_if_zero, one_if_one : int
+        The probabilities that a 0 and a 1 are reported as 1: numerators over 2^32, from 0 to 2^32.
+
+    Raises
+    ------
+    PrivacyError
+        If a numerator is out of range.
+
+    References
+    ----------
+    Vinterbo (2018), section 3.2 with n = 1.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> bit = accountant.Bit.from_probabilities(0.25, 0.75)
+    >>> bit.one_if_zero == 2**30
+    True
+    >>> bit.symmetric
+    True
     """
 
     one_if_zero: ProbabilityNumerator
@@ -86,7 +106,7 @@ class Bit(BitDevice):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the probabilities that a 0 and a 1 are sent as 1."""
+        """Return the constructor by the probabilities that a 0 and a 1 are sent as 1."""
         return {("one_if_zero", "one_if_one"): cls.from_probabilities}
 
     def __post_init__(self) -> None:
@@ -94,7 +114,7 @@ class Bit(BitDevice):
         check_numerator("one_if_one", self.one_if_one)
 
     def __str__(self) -> str:
-        """In words; the smaller probability rounded down, the larger one up."""
+        """State the probabilities; the smaller one is rounded down, the larger one up."""
         zero, one = self.matrix[1]
         low = rounded_down(min(zero, one))
         high = low if zero == one else rounded_up(max(zero, one))
@@ -103,10 +123,19 @@ class Bit(BitDevice):
 
     @classmethod
     def from_probabilities(cls, one_if_zero: float, one_if_one: float) -> Bit:
-        """The channel with P(1 | 0) and P(1 | 1), each rounded towards the other: more privacy.
+        """Return the channel with two probabilities, each rounded toward the other: more privacy.
 
-        Probabilities closer to each other than 2^-32 become equal, and reports reveal nothing.
-        Raises PrivacyError unless both lie between 0 and 1.
+        Probabilities that differ by less than 2^-32 become equal, and reports then reveal nothing.
+
+        Parameters
+        ----------
+        one_if_zero, one_if_one : float
+            The probabilities that a 0 and a 1 are reported as 1.
+
+        Raises
+        ------
+        PrivacyError
+            Unless both are between 0 and 1.
         """
         zero = scaled("one_if_zero", one_if_zero)
         one = scaled("one_if_one", one_if_one)
@@ -116,7 +145,7 @@ class Bit(BitDevice):
 
     @classmethod
     def from_flip(cls, flip: BitFlip) -> Bit:
-        """The symmetric channel of a bit flip, exactly."""
+        """Return the symmetric channel of a bit flip, without rounding."""
         return cls(flip.numerator, DENOMINATOR - flip.numerator)
 
     @property
@@ -125,7 +154,7 @@ class Bit(BitDevice):
         return self.one_if_zero + self.one_if_one == DENOMINATOR
 
     def as_bit(self) -> Bit:
-        """The channel itself."""
+        """Return the channel itself."""
         return self
 
 

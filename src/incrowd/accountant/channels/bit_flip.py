@@ -30,7 +30,32 @@ ProbabilityNumerator = int  # of a probability n / 2^32; each class checks it, a
 @checked_class
 @dataclass(frozen=True, order=True)
 class BitFlip(Channel):
-    """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
+    """A channel that flips each bit with probability q = numerator / 2^32.
+
+    Parameters
+    ----------
+    numerator : int
+        Above 0 and below 2^31, so that 0 < q < 1/2. `at_least` takes a probability, and
+        `from_epsilon` a local epsilon.
+
+    Raises
+    ------
+    PrivacyError
+        If the numerator is out of range.
+
+    References
+    ----------
+    Warner (1965), with p = 1 - q.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> round(flip.q, 4)  # 1 / (1 + e^2)
+    0.1192
+    >>> flip.epsilon <= 2.0
+    True
+    """
 
     numerator: ProbabilityNumerator
 
@@ -40,7 +65,7 @@ class BitFlip(Channel):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the probability of a flip, or by the local epsilon of a bit."""
+        """Return the constructors by the probability of a flip, and by the local epsilon."""
         return {("noise",): cls.at_least, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
@@ -52,7 +77,7 @@ class BitFlip(Channel):
         raise PrivacyError.of("numerator", shown(self.numerator), allowed)
 
     def __str__(self) -> str:
-        """In words, q rounded down."""
+        """State q, rounded down."""
         return f"bit flip with probability {rounded_down(self.q)}"
 
     @property
@@ -61,14 +86,22 @@ class BitFlip(Channel):
         return f"each bit is flipped with probability {rounded_down(self.q)}"
 
     def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
-        """Return the reports of records."""
+        """Randomize records: each bit is flipped independently."""
         return packed ^ coins.flips(self.numerator, (len(packed), bits))
 
     @classmethod
     def at_least(cls, q: float) -> BitFlip:
-        """The smallest noise n / 2^32 that is at least q: rounded towards more privacy.
+        """Return the smallest noise n / 2^32 that is at least q: rounded toward more privacy.
 
-        Raises PrivacyError unless 0 < q < 1/2 after rounding.
+        Parameters
+        ----------
+        q : float
+            The probability of a flip.
+
+        Raises
+        ------
+        PrivacyError
+            Unless 0 < q < 1/2 after rounding.
         """
         if not 0 < q < 0.5:
             raise PrivacyError.of("noise", q, "should lie strictly between 0 and 1/2")
@@ -76,9 +109,12 @@ class BitFlip(Channel):
 
     @classmethod
     def from_logit(cls, logit: float) -> BitFlip:
-        """The smallest noise with ln(q/p) >= `logit`, within the possible range.
+        """Return the smallest noise with ln(q/p) >= `logit`, within the possible range.
 
-        Raises PrivacyError if `logit` is not a number.
+        Raises
+        ------
+        PrivacyError
+            If `logit` is not a number.
         """
         if math.isnan(logit):
             raise PrivacyError.of("logit", logit, "should be a number, such as -1.0")
@@ -92,10 +128,19 @@ class BitFlip(Channel):
 
     @classmethod
     def from_epsilon(cls, epsilon: float) -> BitFlip:
-        """The smallest noise for which one bit is epsilon-differentially private by itself.
+        """Return the smallest noise for which one bit is epsilon-differentially private by itself.
 
-        q = 1 / (1 + e^epsilon), Sufficient DP (4.2) with L = 1. Raises PrivacyError if epsilon
-        is not positive or so small that no noise below 1/2 reaches it.
+        q = 1 / (1 + e^epsilon): Sufficient DP, equation (4.2) with L = 1.
+
+        Parameters
+        ----------
+        epsilon : float
+            The local epsilon.
+
+        Raises
+        ------
+        PrivacyError
+            If epsilon is not positive, or so small that no noise below 1/2 reaches it.
         """
         if not epsilon > 0:
             raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
@@ -109,10 +154,14 @@ class BitFlip(Channel):
 
     @classmethod
     def from_excess(cls, excess: float) -> BitFlip:
-        """The noise with phi - 1 = `excess` > 0, rounded up, within the possible range.
+        """Return the noise with phi - 1 = `excess`, rounded up, within the possible range.
 
-        phi + 1 = 2 cosh(logit), so that phi - 1 = 4 sinh(logit / 2)^2. Raises PrivacyError if it
-        is not positive.
+        phi + 1 = 2 cosh(logit), so that phi - 1 = 4 sinh(logit / 2)^2.
+
+        Raises
+        ------
+        PrivacyError
+            If `excess` is not positive.
         """
         if not excess > 0:
             raise PrivacyError.of("excess", excess, "should be greater than 0")
@@ -166,7 +215,7 @@ class BitFlip(Channel):
 
     @property
     def inverse(self) -> ChannelMatrix:
-        """The inverse matrix, Vinterbo (theorem 4.4); much faster than the general method."""
+        """The inverse matrix: Vinterbo (2018), theorem 4.4. Much faster than the general method."""
         return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)
 
 

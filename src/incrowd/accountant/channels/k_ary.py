@@ -34,10 +34,33 @@ from incrowd.errors import PrivacyError
 @checked_class
 @dataclass(frozen=True)
 class KAry(AnswerChannel):
-    """One of `options` answers is sent unchanged with probability keep / 2^32.
+    """A channel that keeps one of several answers, or sends any other one with equal probability.
 
-    Otherwise one of the others is sent, all equally likely (Kairouz, Oh and Viswanath 2014).
-    Raises PrivacyError unless options >= 2 and 1 / options <= keep / 2^32 < 1.
+    Parameters
+    ----------
+    keep : int
+        The probability that the answer itself is sent: a numerator over 2^32. `from_probabilities`
+        takes a probability, and `from_epsilon` a local epsilon.
+    options : int
+        The number of answers.
+
+    Raises
+    ------
+    PrivacyError
+        Unless options >= 2 and 1 / options <= keep / 2^32 < 1.
+
+    References
+    ----------
+    Kairouz, Oh, and Viswanath (2014).
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> channel = accountant.KAry.from_probabilities(0.5, 3)
+    >>> channel.matrix
+    array([[0.5 , 0.25, 0.25],
+           [0.25, 0.5 , 0.25],
+           [0.25, 0.25, 0.5 ]])
     """
 
     keep: ProbabilityNumerator
@@ -48,7 +71,7 @@ class KAry(AnswerChannel):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the probability that the answer itself is sent, or by the local epsilon."""
+        """Return the constructors by the probability of the answer itself, and by epsilon."""
         return {("keep",): cls.from_probabilities, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
@@ -56,7 +79,7 @@ class KAry(AnswerChannel):
         check_numerator("keep", self.keep, _least(self.options), DENOMINATOR - 1)
 
     def __str__(self) -> str:
-        """In words; the probability that the answer itself is sent rounded up."""
+        """State the probability that the answer itself is sent, rounded up."""
         sent = rounded_up(self.keep / DENOMINATOR)
         return (
             f"k-ary response that keeps the answer (one of {self.options}) with probability {sent}"
@@ -64,9 +87,19 @@ class KAry(AnswerChannel):
 
     @classmethod
     def from_probabilities(cls, keep: float, options: int) -> KAry:
-        """The channel that keeps an answer with probability `keep`, rounded down: more privacy.
+        """Return the channel that keeps an answer with a probability, rounded down: more privacy.
 
-        Raises PrivacyError unless 1 / options <= keep < 1 after rounding.
+        Parameters
+        ----------
+        keep : float
+            The probability that the answer itself is sent.
+        options : int
+            The number of answers.
+
+        Raises
+        ------
+        PrivacyError
+            Unless 1 / options <= keep < 1 after rounding.
         """
         _check_options(options)
         numerator = math.floor(scaled("keep", keep))
@@ -80,10 +113,21 @@ class KAry(AnswerChannel):
 
     @classmethod
     def from_epsilon(cls, epsilon: float, options: int) -> KAry:
-        """The largest keep whose report is epsilon-differentially private by itself.
+        """Return the channel that keeps answers most often, if a report has a local epsilon.
 
-        keep = e^epsilon / (e^epsilon + options - 1), Kairouz, Oh and Viswanath (2014). Raises
-        PrivacyError if epsilon is not positive, or so small that no multiple of 2^-32 reaches it.
+        keep = e^epsilon / (e^epsilon + options - 1): Kairouz, Oh, and Viswanath (2014).
+
+        Parameters
+        ----------
+        epsilon : float
+            The local epsilon of a report.
+        options : int
+            The number of answers.
+
+        Raises
+        ------
+        PrivacyError
+            If epsilon is not positive, or so small that no multiple of 2^-32 reaches it.
         """
         _check_options(options)
         wanted = DENOMINATOR / (1 + (options - 1) * math.exp(-max(0.0, epsilon)))
@@ -102,24 +146,30 @@ class KAry(AnswerChannel):
 
     @property
     def pairs(self) -> tuple[AnswerNumbers, ...]:
-        """All pairs of options are equivalent."""
+        """One pair of options: all pairs are equivalent."""
         return ((0, 1),)
 
     @property
     def equal_or_not(self) -> tuple[AnswerNumbers, ...]:
-        """Two different answers reveal the most: docs/mathematics.md#the-worst-pairs."""
+        """The pair of two different answers: they reveal the most.
+
+        Proof: docs/mathematics.md#the-worst-pairs.
+        """
         return self.pairs
 
     @property
     def threes(self) -> tuple[AnswerNumbers, ...]:
-        """It matters only which of the answers are equal."""
+        """One triple for each way in which answers can be equal; nothing else matters."""
         named = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 2, 0))
         return named if self.options > 2 else named[:3]
 
     def laws(self, answers: AnswerNumbers) -> Laws:
-        """One row for each report that equals one of the answers, and one for all other reports.
+        """Return a row for each report that equals one of the answers, and one for all others.
 
-        answers: integers from 0 to the number of answers minus 1, possibly equal ones.
+        Parameters
+        ----------
+        answers : tuple of int
+            Numbers of answers, from 0; some may be equal.
         """
         same, other = self.weights
         named = min(self.options, len(answers))

@@ -37,7 +37,7 @@ class Staged(Channel):
         """The channels that are applied one after the other."""
 
     def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
-        """Return the reports of records, stage by stage."""
+        """Randomize records, stage by stage."""
         for stage in self.stages:
             packed = stage.respond(packed, bits, coins)
         return packed
@@ -57,9 +57,29 @@ class Staged(Channel):
 @checked_class
 @dataclass(frozen=True)
 class TwoStage(Staged):
-    """The matrix product of two channels, second times first; Vinterbo, section 5.3.
+    """Two channels in sequence.
 
-    Raises PrivacyError unless the first reports as many options as the second takes.
+    Parameters
+    ----------
+    first, second : Channel
+        The second channel is applied to the report of the first.
+
+    Raises
+    ------
+    PrivacyError
+        Unless the first channel reports as many options as the second takes.
+
+    Notes
+    -----
+    The matrix is the product of both matrices, second times first: Vinterbo (2018), section 5.3.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> once = accountant.BitFlip.at_least(0.25)
+    >>> accountant.TwoStage(once, once).matrix  # 0.75^2 + 0.25^2 = 0.625
+    array([[0.625, 0.375],
+           [0.375, 0.625]])
     """
 
     first: Channel
@@ -72,7 +92,7 @@ class TwoStage(Staged):
             raise PrivacyError.of("second stage", InWords(self.second), allowed)
 
     def __str__(self) -> str:
-        """In words, stage by stage."""
+        """State both stages."""
         return f"{self.first}, then {self.second}"
 
     @property
@@ -82,7 +102,13 @@ class TwoStage(Staged):
 
     @property
     def inverse(self) -> ChannelMatrix:
-        """The product of the inverses. Raises PrivacyError if a channel is not invertible."""
+        """The product of the inverses.
+
+        Raises
+        ------
+        PrivacyError
+            If a channel cannot be inverted.
+        """
         inverse: ChannelMatrix = self.first.inverse @ self.second.inverse
         return inverse
 
@@ -90,10 +116,27 @@ class TwoStage(Staged):
 @checked_class
 @dataclass(frozen=True)
 class Rappor(Staged):
-    """One bit of RAPPOR (Erlingsson, Pihur and Korolova 2014; Vinterbo, section 5.3).
+    """A channel for one bit of RAPPOR: a permanent response, and a new one for each report.
 
-    permanent: the bit flip with q = f / 2, drawn once for each device and answer.
-    instantaneous: the bit channel of each report; None in one-time mode.
+    Parameters
+    ----------
+    permanent : BitFlip
+        The stage with q = f / 2, which is drawn once for each device and answer.
+    instantaneous : Bit or None
+        The stage that is drawn for each report; None for one-time RAPPOR.
+
+    References
+    ----------
+    Erlingsson, Pihur, and Korolova (2014); Vinterbo (2018), section 5.3.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> rappor = accountant.Rappor.from_probabilities(f=0.5, p_ir=0.5, q_ir=0.75)
+    >>> rappor.permanent_stage.q
+    0.25
+    >>> rappor.epsilon < rappor.permanent_epsilon  # one report, and all reports together
+    True
     """
 
     permanent: BitFlip
@@ -105,7 +148,7 @@ class Rappor(Staged):
 
     @classmethod
     def makers(cls) -> Makers:
-        """The permanent stage by f or by epsilon, then the stage of each report, if any."""
+        """Return the constructors by f or epsilon, each with and without an instantaneous stage."""
 
         def both(epsilon: float, one_if_zero: float, one_if_one: float) -> Rappor:
             return cls.from_epsilon(epsilon, Bit.from_probabilities(one_if_zero, one_if_one))
@@ -119,15 +162,23 @@ class Rappor(Staged):
         }
 
     def __str__(self) -> str:
-        """In words, stage by stage."""
+        """State each stage."""
         again = "" if self.instantaneous is None else f"; in each report {self.instantaneous}"
         return f"permanent {self.permanent}{again}"
 
     @classmethod
     def one_time(cls, f: float) -> Rappor:
-        """The permanent response alone, q = f / 2 rounded up: more privacy.
+        """Return the permanent response alone, q = f / 2 rounded up: more privacy.
 
-        Raises PrivacyError unless 0 < f < 1.
+        Parameters
+        ----------
+        f : float
+            Twice the probability of a flip.
+
+        Raises
+        ------
+        PrivacyError
+            Unless 0 < f < 1.
         """
         if not 0 < f < 1:
             raise PrivacyError.of("f", f, "should lie strictly between 0 and 1")
@@ -135,18 +186,38 @@ class Rappor(Staged):
 
     @classmethod
     def from_probabilities(cls, f: float, p_ir: float, q_ir: float) -> Rappor:
-        """Both stages: p_ir = P(report 1 | permanent 0), q_ir = P(report 1 | permanent 1).
+        """Return both stages, rounded toward more privacy.
 
-        f is rounded up, p_ir and q_ir towards each other: more privacy. Raises PrivacyError
-        unless 0 < f < 1 and the others lie between 0 and 1.
+        Parameters
+        ----------
+        f : float
+            Twice the flip probability of the permanent stage, rounded up.
+        p_ir, q_ir : float
+            The probabilities that a permanent 0 and a permanent 1 are reported as 1, each rounded
+            toward the other.
+
+        Raises
+        ------
+        PrivacyError
+            Unless 0 < f < 1, and the others are between 0 and 1.
         """
         return cls(cls.one_time(f).permanent, Bit.from_probabilities(p_ir, q_ir))
 
     @classmethod
     def from_epsilon(cls, epsilon: float, instantaneous: Bit | None = None) -> Rappor:
-        """The smallest f for which all reports of one bit together are epsilon-private.
+        """Return the smallest f for which all reports of one bit together are epsilon-private.
 
-        This depends on the permanent stage only. Raises PrivacyError as BitFlip.from_epsilon does.
+        Parameters
+        ----------
+        epsilon : float
+            The local epsilon of all reports of one bit; it depends on the permanent stage only.
+        instantaneous : Bit or None
+            The stage of each report, if any.
+
+        Raises
+        ------
+        PrivacyError
+            As `BitFlip.from_epsilon` does.
         """
         return cls(BitFlip.from_epsilon(epsilon), instantaneous)
 

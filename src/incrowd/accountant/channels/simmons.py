@@ -24,11 +24,32 @@ COIN = DENOMINATOR // 2
 @checked_class
 @dataclass(frozen=True)
 class Simmons(BitDevice):
-    """The unrelated question is asked with probability f = unrelated / 2^32.
+    """A device that asks an unrelated question instead, with some probability.
 
-    Its answer is 1 with probability prevalence / 2^32. The default is a fair coin, which gives a
-    bit flip with q = f / 2 (Vinterbo, section 5.1); any other prevalence gives a channel that is
-    not symmetric. Raises PrivacyError unless both numerators lie between 0 and 2^32.
+    Parameters
+    ----------
+    unrelated : int
+        The probability f of the unrelated question: a numerator over 2^32.
+    prevalence : int
+        The probability that its answer is 1: a numerator over 2^32. The default is a fair coin,
+        which gives a bit flip with q = f / 2; otherwise the channel is not symmetric.
+
+    Raises
+    ------
+    PrivacyError
+        Unless both numerators are above 0 and below 2^32.
+
+    References
+    ----------
+    Greenberg, Abul-Ela, Simmons, and Horvitz (1969); Vinterbo (2018), section 5.1.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> device = accountant.Simmons.from_probabilities(f=0.5)
+    >>> device.matrix
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
     """
 
     unrelated: ProbabilityNumerator
@@ -43,7 +64,7 @@ class Simmons(BitDevice):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the probabilities of the unrelated question and of a yes to it, or by epsilon."""
+        """Return the constructors by the two probabilities, and by epsilon."""
         return {
             ("unrelated",): cls.from_probabilities,
             ("unrelated", "prevalence"): cls.from_probabilities,
@@ -55,25 +76,47 @@ class Simmons(BitDevice):
         check_numerator("prevalence", self.prevalence, 1, DENOMINATOR - 1)
 
     def __str__(self) -> str:
-        """In words; f rounded down."""
+        """State the probabilities; f is rounded down."""
         prevalence = "" if self.prevalence == COIN else f", {self.prevalence / DENOMINATOR:.4g} yes"
         return f"unrelated question with probability {rounded_down(self.f)}{prevalence}"
 
     @classmethod
     def from_probabilities(cls, f: float, prevalence: float = 0.5) -> Simmons:
-        """The device with these probabilities: f rounded up, prevalence towards 1/2.
+        """Return the device with these probabilities, rounded toward more privacy.
 
-        Both give more privacy. Raises PrivacyError unless they lie strictly between 0 and 1.
+        Parameters
+        ----------
+        f : float
+            The probability of the unrelated question, rounded up.
+        prevalence : float
+            The probability that its answer is 1, rounded toward 1/2.
+
+        Raises
+        ------
+        PrivacyError
+            Unless both are strictly between 0 and 1.
         """
         unrelated = math.ceil(scaled("unrelated", f))
         return cls(unrelated, towards_half(scaled("prevalence", prevalence)))
 
     @classmethod
     def from_epsilon(cls, epsilon: float, prevalence: float = 0.5) -> Simmons:
-        """The smallest f, up to rounding, for which one report is epsilon-differentially private.
+        """Return the smallest f, up to rounding, for which one report is epsilon-private.
 
-        f = 1 / (1 + m (e^epsilon - 1)), where m is the smaller of the prevalence and its
-        complement: Vinterbo, section 4.3, for the coin. Raises PrivacyError if no f < 1 is enough.
+        f = 1 / (1 + m (e^epsilon - 1)), where m is the smaller one of the prevalence and its
+        complement: Vinterbo (2018), section 4.3, for a fair coin.
+
+        Parameters
+        ----------
+        epsilon : float
+            The local epsilon of a report.
+        prevalence : float
+            The probability that the answer to the unrelated question is 1.
+
+        Raises
+        ------
+        PrivacyError
+            If no f < 1 is enough.
         """
         yes = towards_half(scaled("prevalence", prevalence))
         check_numerator("prevalence", yes, 1, DENOMINATOR - 1)
@@ -88,9 +131,9 @@ class Simmons(BitDevice):
         return self.unrelated / DENOMINATOR
 
     def as_bit(self) -> Bit:
-        """P(1 | 0) = f r and P(1 | 1) = 1 - f + f r, where r is the prevalence.
+        """Return the bit channel P(1 | 0) = f r and P(1 | 1) = 1 - f + f r, r being the prevalence.
 
-        Fractions of 2^-32 are rounded so that the two move towards each other: more privacy.
+        Fractions of 2^-32 are rounded so that the two probabilities become closer: more privacy.
         """
         product = self.unrelated * self.prevalence
         low = -(-product // DENOMINATOR)

@@ -21,11 +21,33 @@ from incrowd.arguments import checked_class
 @checked_class
 @dataclass(frozen=True)
 class Warner(BitDevice):
-    """The spinner points at the sensitive statement with probability a = numerator / 2^32.
+    """A spinner that selects which of two opposite statements a person confirms or denies.
 
-    A symmetric bit channel with p = a, 0 < a < 1 (Warner 1965; Vinterbo, section 5.2). Below
-    a = 1/2 most reports are reversed, which estimates take into account. Raises PrivacyError
-    unless 0 < numerator < 2^32.
+    Parameters
+    ----------
+    numerator : int
+        The probability a of the sensitive statement is numerator / 2^32, strictly between 0 and 1.
+        Below 1/2 most reports are reversed, which estimates take into account.
+
+    Raises
+    ------
+    PrivacyError
+        If the numerator is out of range.
+
+    Notes
+    -----
+    It is equivalent to a symmetric bit channel with p = a: Vinterbo (2018), section 5.2.
+
+    References
+    ----------
+    Warner (1965).
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> spinner = accountant.Warner.from_probability(0.75)
+    >>> spinner.simplest == accountant.BitFlip.at_least(0.25)
+    True
     """
 
     numerator: ProbabilityNumerator
@@ -35,31 +57,38 @@ class Warner(BitDevice):
 
     @classmethod
     def makers(cls) -> Makers:
-        """By the probability that the spinner selects the sensitive statement, or by epsilon."""
+        """Return the constructors by the probability of the sensitive statement, and by epsilon."""
         return {("spinner",): cls.from_probability, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
         check_numerator("spinner", self.numerator, 1, DENOMINATOR - 1)
 
     def __str__(self) -> str:
-        """In words; the probability rounded away from 1/2."""
+        """State the probability, rounded away from 1/2."""
         shown = rounded_up(self.a) if self.a > 0.5 else rounded_down(self.a)
         return f"spinner with probability {shown}"
 
     @classmethod
     def from_probability(cls, a: float) -> Warner:
-        """The spinner with probability a, rounded towards 1/2: more privacy.
+        """Return the spinner with probability a, rounded toward 1/2: more privacy.
 
-        Raises PrivacyError unless 0 < a < 1.
+        Raises
+        ------
+        PrivacyError
+            Unless 0 < a < 1.
         """
         return cls(towards_half(scaled("spinner", a)))
 
     @classmethod
     def from_epsilon(cls, epsilon: float) -> Warner:
-        """The largest a for which one report is epsilon-differentially private.
+        """Return the spinner with the largest a for which one report is epsilon-private.
 
-        a = e^epsilon / (1 + e^epsilon), Vinterbo, section 4.3. Raises PrivacyError if epsilon is
-        not positive, or so small that only a = 1/2 is left.
+        a = e^epsilon / (1 + e^epsilon): Vinterbo (2018), section 4.3.
+
+        Raises
+        ------
+        PrivacyError
+            If epsilon is not positive, or so small that only a = 1/2 is left.
         """
         return cls(DENOMINATOR - BitFlip.from_epsilon(epsilon).numerator)
 
@@ -69,5 +98,5 @@ class Warner(BitDevice):
         return self.numerator / DENOMINATOR
 
     def as_bit(self) -> Bit:
-        """P(1 | 0) = 1 - a, P(1 | 1) = a."""
+        """Return the bit channel P(1 | 0) = 1 - a, P(1 | 1) = a."""
         return Bit(DENOMINATOR - self.numerator, self.numerator)
