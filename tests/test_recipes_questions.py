@@ -19,6 +19,7 @@ import pytest
 from pydantic import Field, model_validator
 
 import incrowd
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import CollectorPlaces, load_private
 from incrowd.collection.device.connection import Connection
@@ -48,7 +49,7 @@ class Rating(AnyQuestion):
     """One to `stars` stars."""
 
     type: Literal["rating"] = "rating"
-    not_open: ClassVar[str] = "stars are not strata; use a choice"
+    not_open: ClassVar[Sentence | None] = sentence("survey.open-numbers")
     design_form: ClassVar[DesignForm] = DesignForm(
         {"en": "Stars", "de": "Sterne"},
         {"en": "More stars are better.", "de": "Mehr Sterne sind besser."},
@@ -59,7 +60,7 @@ class Rating(AnyQuestion):
     @model_validator(mode="after")
     def _few(self):
         if self.stars > 10:
-            raise Mistake("stars", self.stars, "should be 10 at most")
+            raise Mistake("stars", "survey.more-than-options", value=self.stars, most=10)
         return self
 
     @property

@@ -126,7 +126,7 @@ class Problem:
 
     @property
     def value(self) -> Any:  # noqa: D102
-        return self.arguments.get("value")
+        return self.arguments["value"] if "value" in self.arguments else InWords(self.shown)
 
     @property
     def shown(self) -> str:  # noqa: D102

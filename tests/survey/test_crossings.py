@@ -181,12 +181,12 @@ LARGE = [Choice(id=f"l{n}", options=tuple(map(str, range(900)))) for n in range(
     ],
 )
 def test_why_some_questions_have_no_cells(questions, why):
-    assert crossing_problem(questions) == why
+    assert str(crossing_problem(questions)) == why
 
 
 @pytest.mark.parametrize("questions", [*CASES.values(), [KEPT], LARGE[:3]])
 def test_others_have_cells(questions):
-    assert crossing_problem(questions) == ""
+    assert crossing_problem(questions) is None
 
 
 # --- what a survey can ask for -------------------------------------------------------------------
@@ -277,4 +277,4 @@ def test_questions_with_two_answers_have_parities(asked):
     ],
 )
 def test_others_have_none(asked, why):
-    assert why in parities_problem(asked)
+    assert why in str(parities_problem(asked))

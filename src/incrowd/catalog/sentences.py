@@ -46,6 +46,14 @@ def sentence(code: str, /, **arguments: Any) -> Sentence:
     return Sentence(code, arguments)
 
 
+def joined(code: str, parts: Iterable[str | Sentence]) -> str | Sentence:
+    """Return parts as one, joined by a text such as "{first} and {second}"; "" for none."""
+    together, *others = [*parts] or [""]
+    for part in others:
+        together = sentence(code, first=together, second=part)
+    return together
+
+
 @dataclass(frozen=True)
 class Keyword:
     """An argument of a function, or the option of the command line for it, with a value.

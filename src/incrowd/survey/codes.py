@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from incrowd.errors import InWords, Problem
-from incrowd.survey.question import AnyQuestion
-from incrowd.survey.toml import Frozen
+from incrowd.errors import Of, Problem
+from incrowd.survey.question import SHOWN, AnyQuestion
+from incrowd.survey.toml import Frozen, Unfit
 
 KEYS = ("values", "missing")  # of a question in the TOML file
 
@@ -37,14 +37,14 @@ class Codes(Frozen):
     @classmethod
     def _written(cls, values: object) -> object:
         if not isinstance(values, Mapping):
-            raise ValueError('should be a table of codes and answers, as { 1 = "yes", 2 = "no" }')
+            raise Unfit("survey.write-codes")
         return {code.strip(): _text(answer) for code, answer in values.items()}
 
     @field_validator("missing", mode="before")
     @classmethod
     def _listed(cls, missing: object) -> object:
         if not isinstance(missing, list | tuple):
-            raise ValueError('should be a list of codes, such as ["NA", "-99"]')
+            raise Unfit("survey.write-missing-codes")
         return tuple(_text(code) for code in missing)
 
 
@@ -85,27 +85,21 @@ def code_problems(
         if each.question in questions:
             yield from _unfit(questions[each.question], each)
         elif each.question not in wrong:
-            allowed = "no question has this id; use an existing id"
-            yield Problem("codes.question", each.question, allowed)
+            yield Problem(("codes", "question"), "survey.codes-of-nothing", value=each.question)
 
 
 def _unfit(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
     answers = question.choices if question.named else ()
     for code, answer in codes.values.items():
-        field, shown = f"values of {question.id}", InWords(f"{code} stands for {answer!r}")
+        path, given = ("values", Of(question.id)), {"code": code, "answer": answer}
         if answers and answer not in answers:
-            names = ", ".join(answers[:12])
-            wanted = (
-                f"a code should stand for one of {names}; list codes for no answer in `missing`"
-            )
-            yield Problem(field, shown, wanted)
+            names = answers[:SHOWN]
+            yield Problem(path, "survey.code-of-no-answer", **given, answers=names)
         elif question.of_numbers and not _is_number(answer):
-            wanted = "a code should stand for a number; list codes for no answer in `missing`"
-            yield Problem(field, shown, wanted)
+            yield Problem(path, "survey.code-of-no-number", **given)
     for code in codes.missing:
         if code in codes.values or code in answers:
-            allowed = "it is also an answer; keep one of them"
-            yield Problem(f"missing of {question.id}", code, allowed)
+            yield Problem(("missing", Of(question.id)), "survey.missing-and-answer", value=code)
 
 
 def _is_number(answer: str) -> bool:

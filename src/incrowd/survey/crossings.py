@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.question import AnyQuestion
 
 NONE_CHOSEN = "none chosen"  # of a `multi` question of which one option at most can be chosen
@@ -109,31 +110,31 @@ def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
     return Crossing(blocks, 0, most, most)
 
 
-def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
-    """Why these questions cannot be sent as cells; "" if they can."""
+def crossing_problem(questions: Sequence[AnyQuestion]) -> Sentence | None:
+    """Why these questions cannot be sent as cells; None if they can."""
     for question in questions:
         if question.not_crossed:
-            return f"{question.id!r} is {question.not_crossed}"
+            return sentence("survey.not-crossed", id=question.id, kind=question.not_crossed)
         if question.randomizer is not None:
-            return f"{question.id!r} has its own randomizer"
+            return sentence("survey.own-randomizer", id=question.id)
         if question.open:
-            return f"{question.id!r} is open"
+            return sentence("survey.open-in-cells", id=question.id)
     several = [question.id for question in questions if question.many]
     if len(several) > 1:
-        return f"{several[0]!r} and {several[1]!r} both allow several answers at once"
+        return sentence("survey.two-with-several", one=several[0], other=several[1])
     if len({question.memoized for question in questions}) > 1:
-        return "some of its questions are memoized and others are not"
+        return sentence("survey.partly-memoized")
     if (cells := math.prod(len(cell_answers(question)) for question in questions)) > MOST_CELLS:
-        return f"they have {cells:,} cells, more than {MOST_CELLS:,}"
-    return ""
+        return sentence("survey.too-many-cells", cells=cells, most=MOST_CELLS)
+    return None
 
 
-def parities_problem(questions: Sequence[AnyQuestion]) -> str:
-    """Why these questions cannot be sent as parities; "" if they can."""
+def parities_problem(questions: Sequence[AnyQuestion]) -> Sentence | None:
+    """Why these questions cannot be sent as parities; None if they can."""
     if len(questions) < 2:
-        return "one question has no pairs"
+        return sentence("survey.no-pairs")
     for question in questions:
         if question.not_crossed or question.many or len(cell_answers(question)) != 2:
-            return f"{question.id!r} does not have exactly two answers"
+            return sentence("survey.not-two-answers", id=question.id)
     neighbors = pairwise(questions)
-    return next(filter(None, map(crossing_problem, neighbors)), "")
+    return next(filter(None, map(crossing_problem, neighbors)), None)

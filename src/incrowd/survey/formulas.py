@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from incrowd.errors import MISSING, Problem, likely
+from incrowd.catalog.sentences import likely, sentence
+from incrowd.errors import Problem
 from incrowd.methods import FAMILIES, PENALTIES
 from incrowd.survey.merging import merge_problems, merged_questions
 from incrowd.survey.question import AnyQuestion
@@ -167,7 +168,7 @@ def formula_problems(formula: Formula, questions: QuestionsById) -> Iterator[Pro
         yield from unknown
         return
     if not formula.on:
-        yield Problem("on", MISSING, "name at least one predictor")
+        yield Problem("on", "survey.no-predictor")
     model = meant(formula, questions)
     yield from _twice_problems(model, singles)
     yield from _reference_problems(formula, model)
@@ -181,23 +182,25 @@ def formula_problems(formula: Formula, questions: QuestionsById) -> Iterator[Pro
 def _name_problems(field: str, text: str, questions: QuestionsById) -> Iterator[Problem]:
     variable = named(text, questions)
     if variable is None:
-        close = likely(text.partition(IS)[0], questions)
-        yield Problem(field, text, f"no question has this id; {close}use {', '.join(questions)}")
-    elif variable.question.not_explained:
-        yield Problem(field, variable.question.id, variable.question.not_explained)
+        close, ids = likely(text.partition(IS)[0], questions), list(questions)
+        yield Problem(field, "survey.unknown-id", value=text, meant=close, ids=ids)
+    elif reason := variable.question.not_explained:
+        yield Problem(field, "survey.unfit", value=variable.question.id, reason=reason)
     elif variable.answer is None and not variable.question.exclusive:
-        id, first = variable.question.id, variable.question.answers[0]
-        allowed = f"its answers overlap; name one, as in {id}{IS}{first}"
-        yield Problem(field, text, allowed)
+        example = f"{variable.question.id}{IS}{variable.question.answers[0]}"
+        yield Problem(field, "survey.overlapping-answers", value=text, example=example)
     elif variable.scored and field == "outcome":
         id = variable.question.id
-        allowed = f"only predictors have scores; name {id} and give its values in scores"
-        yield Problem(field, text, allowed)
+        yield Problem(field, "survey.score-of-outcome", value=text, id=id)
     elif variable.answer is not None and variable.answer not in variable.question.answers:
         answers = variable.question.answers
-        hint = f"{likely(variable.answer, answers)}use {', '.join(answers)}"
         yield Problem(
-            field, variable.answer, f"it is not an answer to {variable.question.id}; {hint}"
+            field,
+            "survey.no-such-answer",
+            value=variable.answer,
+            id=variable.question.id,
+            meant=likely(variable.answer, answers),
+            answers=answers,
         )
 
 
@@ -205,20 +208,29 @@ def _twice_problems(model: Meant, singles: Sequence[str]) -> Iterator[Problem]:
     """Questions that are in a model more than once."""
     ids = [model.outcome.question.id, *(model.singles[text].question.id for text in singles)]
     for id in dict.fromkeys(id for id in ids if ids.count(id) > 1):
-        allowed = "it is in the model more than once; use each question once"
-        yield Problem("on", id, allowed)
+        yield Problem("on", "survey.twice-in-model", value=id)
 
 
 def _reference_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
     whole = {text: each for text, each in model.singles.items() if each.whole}
     for id, answer in formula.reference.items():
         if id not in whole:
-            hint = f"should be for {', '.join(whole)}" if whole else "leave it out"
-            allowed = f"no predictor uses all the answers of that question; {hint}"
-            yield Problem("reference", f"{id}{IS}{answer}", allowed)
+            given = f"{id}{IS}{answer}"
+            if whole:
+                yield Problem(
+                    "reference", "survey.reference-of-another", value=given, ids=list(whole)
+                )
+            else:
+                yield Problem("reference", "survey.useless-reference", value=given)
         elif answer not in whole[id].levels:
-            levels = f"{likely(answer, whole[id].levels)}use one of {', '.join(whole[id].levels)}"
-            yield Problem("reference", answer, f"{id} has no such answer; {levels}")
+            yield Problem(
+                "reference",
+                "survey.unknown-reference",
+                value=answer,
+                id=id,
+                meant=likely(answer, whole[id].levels),
+                answers=whole[id].levels,
+            )
 
 
 def _predictor_score_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
@@ -226,29 +238,32 @@ def _predictor_score_problems(formula: Formula, model: Meant) -> Iterator[Proble
     sloped = {each.question.id: each for each in model.singles.values() if each.scored}
     for id in formula.predictor_scores:
         if id not in sloped:
-            hint = f"should be for {', '.join(sloped)}" if sloped else f"name {scored(id)} in on"
-            allowed = f"no predictor is the score of that question; {hint}"
-            yield Problem("predictor_scores", id, allowed)
+            hint = (
+                sentence("survey.scores-for", ids=list(sloped))
+                if sloped
+                else sentence("survey.name-score", score=scored(id))
+            )
+            yield Problem("predictor_scores", "survey.no-scored", value=id, hint=hint)
     for id, each in sloped.items():
+        path = ("predictor_scores", id)
         values = formula.predictor_scores.get(id)
         if values is None:
             if each.question.of_numbers and each.question.merged:
-                levels = ", ".join(each.levels)
-                allowed = f"merged bins have no midpoint; give a number for each of {levels}"
-                yield Problem(f"predictor_scores.{id}", MISSING, allowed)
+                yield Problem(path, "survey.merged-without-scores", answers=each.levels)
         elif len(values) != len(each.levels) or len(set(values)) < 2:
-            allowed = f"should be a number for each of {', '.join(each.levels)}, not all the same"
-            yield Problem(f"predictor_scores.{id}", list(values), allowed)
+            yield Problem(
+                path, "survey.wrong-predictor-scores", value=list(values), answers=each.levels
+            )
 
 
 def _penalty_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
     if formula.penalty is None:
         return
     if formula.penalty not in PENALTIES:
-        yield Problem("penalty", formula.penalty, f"use {', '.join(PENALTIES)}, or leave it out")
+        names = list(PENALTIES)
+        yield Problem("penalty", "survey.unknown-penalty", value=formula.penalty, names=names)
     elif model.family == "linear":
-        allowed = "a linear model cannot be separated and needs no penalty; leave it out"
-        yield Problem("penalty", formula.penalty, allowed)
+        yield Problem("penalty", "survey.needless-penalty", value=formula.penalty)
 
 
 def _interaction_problems(
@@ -256,19 +271,18 @@ def _interaction_problems(
 ) -> Iterator[Problem]:
     for part in dict.fromkeys(crossed):
         if part not in singles:
-            allowed = f"{part!r} should also be a predictor by itself"
-            yield Problem("on", text, allowed)
+            yield Problem("on", "survey.only-in-interaction", value=text, part=part)
     if len(set(crossed)) < len(crossed):
-        yield Problem("on", text, "should name each predictor once")
+        yield Problem("on", "survey.predictor-twice", value=text)
 
 
 def _outcome_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
     """Check that the outcome is randomized and fits the family."""
     if model.outcome.question.open:
-        allowed = "it is sent in the clear; the outcome should be a randomized question"
-        yield Problem("outcome", formula.outcome, allowed)
+        yield Problem("outcome", "survey.open-outcome", value=formula.outcome)
     if model.family not in FAMILIES:
-        yield Problem("family", model.family, f"use one of {', '.join(FAMILIES)}")
+        names = list(FAMILIES)
+        yield Problem("family", "survey.unknown-family", value=model.family, names=names)
         return
     yield from _amount_problems(model)
     yield from (_linear_problems if model.family == "linear" else _logistic_problems)(
@@ -283,30 +297,27 @@ def _amount_problems(model: Meant) -> Iterator[Problem]:
     places += [] if means else [("outcome", model.outcome)]
     for field, each in places:
         if each.question.rounded:
-            allowed = (
-                "only the mean of an amount can be estimated: it should be the outcome of a "
-                "linear model; as a predictor use a question of type number"
-            )
-            yield Problem(field, each.question.id, allowed)
+            yield Problem(field, "survey.amount-in-model", value=each.question.id)
 
 
 def _logistic_problems(formula: Formula, outcome: NamedAnswers) -> Iterator[Problem]:
     """Check that a logistic outcome has two levels, and no scores."""
     if formula.scores:
-        allowed = "a logistic model uses no scores; leave them out, or make it linear"
-        yield Problem("scores", list(formula.scores), allowed)
+        yield Problem("scores", "survey.useless-scores", value=list(formula.scores))
     if len(outcome.levels) != 2:
         id, (first, *_) = outcome.question.id, outcome.levels
-        allowed = f"a logistic outcome has two levels; name an answer, as in {id}{IS}{first}"
-        yield Problem("outcome", id, allowed)
+        yield Problem("outcome", "survey.many-levels", value=id, example=f"{id}{IS}{first}")
 
 
 def _linear_problems(formula: Formula, outcome: NamedAnswers) -> Iterator[Problem]:
     """Check that each level has a value; bins have their midpoint, and two levels are 0 and 1."""
     valued = outcome.is_number or len(outcome.levels) == 2
     if len(formula.scores) != len(outcome.levels) and (formula.scores or not valued):
-        allowed = f"should be a number for each of {', '.join(outcome.levels)}"
-        yield Problem("scores", list(formula.scores) or MISSING, allowed)
+        if formula.scores:
+            given = list(formula.scores)
+            yield Problem("scores", "survey.wrong-scores", value=given, answers=outcome.levels)
+        else:
+            yield Problem("scores", "survey.no-scores", answers=outcome.levels)
 
 
 def share_problems(
@@ -319,12 +330,14 @@ def share_problems(
         question = noisy.get(id)
         if question is None or not question.exclusive:
             one = [id for id, each in noisy.items() if each.exclusive]
-            allowed = (
-                "should be for a randomized question of the regression with exactly one answer"
-            )
-            yield Problem("shares", id, f"{allowed}: use {', '.join(one)}" if one else allowed)
+            hint = sentence("survey.use-these", ids=one) if one else ""
+            yield Problem("shares", "survey.shares-of-another", value=id, hint=hint)
             continue
         fits = len(values) == len(question.recorded) and min(values) >= 0
         if not fits or abs(sum(values) - 1) > CLOSE:
-            allowed = f"should be shares of {', '.join(question.recorded)} that sum to 1"
-            yield Problem("shares", list(values), allowed)
+            yield Problem(
+                "shares",
+                "survey.no-shares-of-answers",
+                value=list(values),
+                answers=question.recorded,
+            )

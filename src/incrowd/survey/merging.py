@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from incrowd.errors import InWords, Problem, UsageError, likely
+from incrowd.catalog.sentences import likely
+from incrowd.errors import Problem, UsageError
 from incrowd.survey.question import MERGED, AnyQuestion, Merged
 
 AnswerGroups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
@@ -40,13 +41,12 @@ def merge_problems(questions: Mapping[str, AnyQuestion], merge: Merge) -> Iterat
     """Why some answers cannot be merged."""
     for id, groups in merge.items():
         if id not in questions:
-            allowed = f"no question has this id; {likely(id, questions)}use {', '.join(questions)}"
-            yield Problem("merge", id, allowed)
+            close, ids = likely(id, questions), list(questions)
+            yield Problem("merge", "survey.unknown-id", value=id, meant=close, ids=ids)
         elif reason := questions[id].not_merged:
-            yield Problem("merge", id, reason)
+            yield Problem("merge", "survey.unfit", value=id, reason=reason)
         elif not _readable(groups):
-            allowed = 'should be groups of answers, as in [["agree", "strongly agree"]]'
-            yield Problem(f"merge.{id}", groups, allowed)
+            yield Problem(("merge", id), "survey.no-groups", value=groups)
         else:
             yield from _group_problems(questions[id], merged_answers(groups))
 
@@ -59,26 +59,27 @@ def _readable(groups: object) -> bool:
 
 
 def _group_problems(question: AnyQuestion, groups: Sequence[Merged]) -> Iterator[Problem]:
-    field, recorded = f"merge.{question.id}", question.recorded
+    path, recorded = ("merge", question.id), question.recorded
     for name, answers in groups:
         unknown = [answer for answer in answers if answer not in recorded]
         for answer in unknown:
-            allowed = (
-                f"it is not one of the answers to {question.id}; {likely(answer, recorded)}use "
-                f"{', '.join(recorded)}"
+            yield Problem(
+                path,
+                "survey.merge-of-no-answer",
+                value=answer,
+                id=question.id,
+                meant=likely(answer, recorded),
+                answers=recorded,
             )
-            yield Problem(field, answer, allowed)
         if len(set(answers)) < 2 and not unknown:
-            yield Problem(field, name, "should name at least two answers to merge")
+            yield Problem(path, "survey.merge-of-one", value=name)
         elif name in recorded:
-            allowed = "it is already the name of an answer; choose another name for the merged ones"
-            yield Problem(field, name, allowed)
+            yield Problem(path, "survey.merged-name-taken", value=name)
     counts = Counter(answer for _, answers in groups for answer in answers)
     for answer in (answer for answer, count in counts.items() if count > 1):
-        yield Problem(field, answer, "it is in more than one group; put it in one of them")
+        yield Problem(path, "survey.merged-twice", value=answer)
     if any(set(recorded) <= set(answers) for _, answers in groups):
-        value = InWords(f"all {len(recorded)} answers")
-        yield Problem(field, value, "only one answer would be left; leave at least two answers")
+        yield Problem(path, "survey.one-answer-left", answers=len(recorded))
 
 
 def parsed_merges(
@@ -92,20 +93,14 @@ def parsed_merges(
     for text in texts:
         ids = [q.id for q in questions if text.startswith(f"{q.id}:")]
         if not ids:
-            listed = ", ".join(question.id for question in questions)
-            allowed = (
-                'should be "QUESTION: answer + answer", or "QUESTION: NAME = answer + answer"; '
-                f"the questions are {listed}"
-            )
-            raise UsageError.of("merge", text, allowed)
+            listed = [question.id for question in questions]
+            raise UsageError.of("merge", "survey.no-merge", value=text, ids=listed)
         id = max(ids, key=len)
         answers = next(question.recorded for question in questions if question.id == id)
         name, group = _parsed_group(text[len(id) + 1 :].strip(), answers)
         groups = merges.setdefault(id, {})
         if name in groups:
-            raise UsageError.of(
-                "merge", text, "two groups have this name; give them different names"
-            )
+            raise UsageError.of("merge", "survey.same-group-name", value=text)
         groups[name] = group
     return dict(merges)
 

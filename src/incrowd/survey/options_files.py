@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import InWords, Problem, SurveyError, unreadable
+from incrowd.errors import Of, PathPart, Problem, SurveyError, unreadable
 from incrowd.survey.toml import MOST_BYTES
 from incrowd.survey.types.yes_no import YesNo
 
@@ -42,32 +42,33 @@ def _filled(question: object, folder: Path) -> object:
     """A question with its options. Raises SurveyError for a file that cannot be read."""
     if not isinstance(question, Mapping) or KEY not in question:
         return question
-    field = f"{KEY} of {question.get('id', 'a question')}"
+    place = (KEY, Of(str(question.get("id", "a question"))))
     path, rest = question[KEY], {key: each for key, each in question.items() if key != KEY}
     if "options" in rest:
-        both = InWords("is given together with options")
-        raise SurveyError.of(field, both, "both list the options; keep one of them")
+        raise SurveyError.of(place, "survey.options-twice")
     if not isinstance(path, str):
-        raise SurveyError.of(field, path, "should be the name of a file in quotation marks")
-    return {**rest, "options": _options(field, folder / path)}
+        raise SurveyError.of(place, "survey.no-file-name", value=path)
+    return {**rest, "options": _options(place, folder / path)}
 
 
-def _options(field: str, path: Path) -> list[str]:
+def _options(place: tuple[PathPart, ...], path: Path) -> list[str]:
     _log.info("reading %s, options", path)
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:
-        allowed = f"{unreadable(error)}; name a file with one option per line"
-        raise SurveyError.of(field, str(path), allowed) from None
+        why = unreadable(error)
+        raise SurveyError.of(
+            place, "survey.unreadable-options", value=str(path), reason=why
+        ) from None
     except UnicodeDecodeError:
-        raise SurveyError.of(field, str(path), "it is not UTF-8; save it as UTF-8") from None
+        raise SurveyError.of(place, "survey.not-utf-8", value=str(path)) from None
     if len(content) > MOST_BYTES:
-        allowed = f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one"
-        raise SurveyError.of(field, str(path), allowed)
+        most = MOST_BYTES >> 20
+        raise SurveyError.of(place, "survey.file-too-long", value=str(path), most=most)
     options = [line.strip() for line in text.splitlines() if line.strip()]
     if len(options) < 2:
-        shown = InWords("lists one option" if options else "lists nothing")
-        raise SurveyError.of(field, shown, f"{path.name} should have one option per line")
+        code = "survey.file-of-one-option" if options else "survey.file-of-no-options"
+        raise SurveyError.of(place, code, file=path.name)
     return options

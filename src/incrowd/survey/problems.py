@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from incrowd.errors import MISSING, InWords, Problem, likely
+from incrowd.catalog.sentences import Sentence, joined, likely, sentence
+from incrowd.errors import Of, PathPart, Problem
 from incrowd.survey.codes import KEYS, code_problems
 from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import BETWEEN, IS, Formula, formula_problems, meant
@@ -26,11 +27,14 @@ from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import word_problems
 from incrowd.survey.written import MOST_PEOPLE, Group, WrittenSurvey, without_margin
 
+Path = tuple[PathPart, ...]
+
 
 class InvalidParts(NamedTuple):
     """Invalid parts, which are left out of the survey that is checked.
 
-    ids: of the questions left out. numbers: of the parts that remain, by the name of their list.
+    ids: of the questions left out. numbers: the positions of the parts that remain, by the name of
+    their list.
     lists: the names of the lists with invalid parts.
     """
 
@@ -38,10 +42,10 @@ class InvalidParts(NamedTuple):
     numbers: Mapping[str, Sequence[int]] = {}
     lists: frozenset[str] = frozenset()
 
-    def numbered(self, name: str, parts: Sequence[Any]) -> list[tuple[str, Any]]:
-        """The parts of a list, each with its field."""
-        numbers = self.numbers.get(name, range(1, len(parts) + 1))
-        return [(f"{name}[{number}]", part) for number, part in zip(numbers, parts, strict=True)]
+    def numbered(self, name: str, parts: Sequence[Any]) -> list[tuple[Path, Any]]:
+        """The parts of a list, each with its path."""
+        numbers = self.numbers.get(name, range(len(parts)))
+        return [((name, number), part) for number, part in zip(numbers, parts, strict=True)]
 
 
 NOTHING = InvalidParts()
@@ -63,7 +67,7 @@ def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Probl
             continue
         if isinstance(value, list | tuple):
             places = [place for place in range(len(value)) if (key, place) not in wrong]
-            numbers[key] = [place + 1 for place in places]
+            numbers[key] = places
             value = [value[place] for place in places]
         right[key] = value
     try:
@@ -93,25 +97,22 @@ def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> I
     ids = Counter([*(question.id for question in survey.questions), *left_out.ids])
     for id, count in ids.items():
         if count > 1:
-            yield Problem(
-                "question.id", id, f"{count} questions have this id; give each a different id"
-            )
+            yield Problem(("question", "id"), "survey.same-id", value=id, count=count)
     yield from _crowd_problems(survey)
     tables = left_out.numbered("table", survey.joint_tables)
     groups = left_out.numbered("message", survey.messages)
-    for field, part in (*tables, *groups):
-        yield from _name_problems(f"{field}.questions", part.questions, ids)
-        yield from _memory_problems(f"{field}.questions", part.questions, questions)
-    for field, table in tables:
-        yield from _alone_problems(f"{field}.questions", table.questions, questions)
+    for path, part in (*tables, *groups):
+        yield from _name_problems((*path, "questions"), part.questions, ids)
+        yield from _memory_problems((*path, "questions"), part.questions, questions)
+    for path, table in tables:
+        yield from _alone_problems((*path, "questions"), table.questions, questions)
     unfit = list(_regression_problems(survey, questions, left_out))
     yield from unfit
     yield from _copies_problems(survey, groups)
     yield from _planning_problems(survey, ids)
-    yield from open_problems(survey.questions, [(f, part.questions) for f, part in groups])
+    yield from open_problems(survey.questions, [(path, part.questions) for path, part in groups])
     if survey.small_strata != "delete" and not survey.open:
-        allowed = "no question is open, so there are no strata; leave it out"
-        yield Problem("small_strata", survey.small_strata, allowed)
+        yield Problem("small_strata", "survey.no-strata", value=survey.small_strata)
     if "language" not in left_out.lists:
         for question in survey.questions:
             yield from word_problems(question, survey.language)
@@ -123,25 +124,25 @@ def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> I
 
 
 def _alone_problems(
-    field: str, names: Sequence[str], questions: Mapping[str, AnyQuestion]
+    path: Path, names: Sequence[str], questions: Mapping[str, AnyQuestion]
 ) -> Iterator[Problem]:
     alone = [id for id in names if id in questions and questions[id].one_way_only]
     if alone and len(names) > 1:
-        yield Problem(field, alone[0], "it is a text question; give it a separate table")
+        yield Problem(path, "survey.text-in-table", value=alone[0])
 
 
 def _regression_problems(
     survey: WrittenSurvey, questions: Mapping[str, AnyQuestion], left_out: InvalidParts
 ) -> Iterator[Problem]:
     """Mistakes in regressions, and regressions that no message can serve."""
-    for field, formula in left_out.numbered("regression", survey.regressions):
+    for path, formula in left_out.numbered("regression", survey.regressions):
         if _names(formula, left_out.ids):
             continue
         problems = list(formula_problems(formula, questions))
-        yield from (each.within(field) for each in problems)
+        yield from (each.within(*path) for each in problems)
         if not problems:
             asked = (each for each in meant(formula, questions).questions if not each.open)
-            yield from _memory_problems(f"{field}.on", [each.id for each in asked], questions)
+            yield from _memory_problems((*path, "on"), [each.id for each in asked], questions)
 
 
 def _names(formula: Formula, ids: Sequence[str]) -> bool:
@@ -154,34 +155,30 @@ def _crowd_problems(survey: WrittenSurvey) -> Iterator[Problem]:
     """Check that at least two honest people are left in the crowd."""
     if survey.crowd // survey.rows_per_person - survey.colluding < 2:
         field = "colluding" if survey.colluding else "rows_per_person"
-        allowed = "should leave at least 2 honest people in the crowd"
-        yield Problem(field, getattr(survey, field), allowed)
+        yield Problem(field, "survey.few-honest", value=getattr(survey, field))
 
 
-def _name_problems(field: str, names: Sequence[str], ids: Counter[str]) -> Iterator[Problem]:
+def _name_problems(path: Path, names: Sequence[str], ids: Counter[str]) -> Iterator[Problem]:
     for name in names:
         if name not in ids:
-            listed = ", ".join(ids) or "the ids of questions"
-            allowed = f"no question has this id; {likely(name, ids)}use {listed}"
-            yield Problem(field, name, allowed)
+            close, every = likely(name, ids), list(ids)
+            yield Problem(path, "survey.unknown-id", value=name, meant=close, ids=every)
     if len(set(names)) < len(names):
-        yield Problem(field, list(names), "should name each question once")
+        yield Problem(path, "survey.question-twice", value=list(names))
 
 
 def _memory_problems(
-    field: str, names: Sequence[str], questions: Mapping[str, AnyQuestion]
+    path: Path, names: Sequence[str], questions: Mapping[str, AnyQuestion]
 ) -> Iterator[Problem]:
     """Check that memoized questions are combined only with one another."""
     asked = [questions[name] for name in names if name in questions]
     memoized_ids = [question.id for question in asked if question.memoized]
     if memoized_ids and not all(question.memoized or question.open for question in asked):
-        allowed = "it is memoized and would link reports of different rounds; "
-        allowed += "put it with memoized questions only"
-        yield Problem(field, memoized_ids[0], allowed)
+        yield Problem(path, "survey.linking-memoized", value=memoized_ids[0])
 
 
 def _copies_problems(
-    survey: WrittenSurvey, groups: Sequence[tuple[str, Group]]
+    survey: WrittenSurvey, groups: Sequence[tuple[Path, Group]]
 ) -> Iterator[Problem]:
     """Memoized questions in several copies or rows.
 
@@ -189,30 +186,22 @@ def _copies_problems(
     key whose answers are equal, and no noise hides that.
     """
     once = [question.id for question in survey.questions if question.asked_memoized]
-    sent = [("", tuple(once), survey.copies)]
-    sent += [(f"{field}.", group.questions, group.copies) for field, group in groups]
+    sent: list[tuple[Path, tuple[str, ...], int]] = [((), tuple(once), survey.copies)]
+    sent += [(path, group.questions, group.copies) for path, group in groups]
     repeated = [
         names for names, times in Counter(g.questions for _, g in groups).items() if times > 1
     ]
-    for field, names, copies in sent:
+    for path, names, copies in sent:
         memoized_ids = [name for name in names if name in once]
         if memoized_ids and copies != 1:
-            allowed = (
-                f"{memoized_ids[0]!r} is memoized, so all its copies would be the same; leave "
-                "copies out, or give them only to a [[message]] of other questions"
-            )
-            yield Problem(f"{field}copies", copies, allowed)
-        if memoized_ids and field and names in repeated:
-            allowed = "another message has the same memoized questions; leave one of the two out"
-            yield Problem(f"{field}questions", list(names), allowed)
+            id = memoized_ids[0]
+            yield Problem((*path, "copies"), "survey.same-copies", value=copies, id=id)
+        if memoized_ids and path and names in repeated:
+            yield Problem((*path, "questions"), "survey.same-messages", value=list(names))
     every = [question.id for question in survey.questions if question.memoized]
     if every and survey.rows_per_person != 1:
-        allowed = (
-            f"{every[0]!r} is memoized, and equal responses in one person's rows would reveal "
-            "which of the answers are equal; leave rows_per_person out and identify people by an "
-            "id, so that each counts once; or leave memoized out"
-        )
-        yield Problem("rows_per_person", survey.rows_per_person, allowed)
+        rows = survey.rows_per_person
+        yield Problem("rows_per_person", "survey.linked-rows", value=rows, id=every[0])
 
 
 def _planning_problems(survey: WrittenSurvey, ids: Counter[str]) -> Iterator[Problem]:
@@ -224,46 +213,42 @@ def _planning_problems(survey: WrittenSurvey, ids: Counter[str]) -> Iterator[Pro
     }
     fixed = [key for key in ("message", "copies") if ways[key]]
     if survey.tables == "any" and survey.messages:
-        allowed = "[[message]] fixes which tables can be estimated; keep one of them"
-        yield Problem("tables", "any", allowed)
+        yield Problem("tables", "survey.tables-and-messages", value="any")
     if survey.explore is not None and (fixed or survey.tables == "any"):
-        reason = f"{fixed[0]} fixes what is sent" if fixed else 'tables = "any" sends joint reports'
-        yield Problem("explore", survey.explore, f"{reason}; keep one of them")
+        if fixed:
+            key = fixed[0]
+            yield Problem("explore", "survey.explore-and-fixed", value=survey.explore, key=key)
+        else:
+            yield Problem("explore", "survey.explore-and-tables", value=survey.explore)
     if sum(ways.values()) > 1:
-        value = InWords(f"has {' and '.join(name for name, used in ways.items() if used)}")
-        yield Problem("survey", value, "each of them sets the number of reports; keep one of them")
-    yield from _name_problems("weights", survey.weights, ids)
+        keys = joined("shared.and", [key for key, used in ways.items() if used])
+        yield Problem("survey", "survey.several-numbers-of-reports", keys=keys)
+    yield from _name_problems(("weights",), survey.weights, ids)
     for question in survey.questions:
         if question.id in survey.weights and (question.one_way_only or question.memoized):
-            why = "a text question" if question.one_way_only else "memoized"
-            allowed = f"it is {why} and cannot be crossed with all other questions; leave it out"
-            yield Problem("weights", question.id, allowed)
+            code = "survey.text-weight" if question.one_way_only else "survey.memoized-weight"
+            yield Problem("weights", code, value=question.id)
 
 
 def _message_problems(survey: WrittenSurvey) -> Iterator[Problem]:
     """Mistakes in the messages that the survey fixes."""
-    for number, group in enumerate(survey.messages, 1):
-        field, questions = f"message[{number}]", [survey.question(id) for id in group.questions]
+    for number, group in enumerate(survey.messages):
+        path, questions = ("message", number), [survey.question(id) for id in group.questions]
         problem = parities_problem if group.parities else crossing_problem
         if group.cells and (why := problem(questions)):
-            allowed = f"{why}; use a joint report, or put its questions in other messages"
-            yield Problem(f"{field}.cells", True, allowed)
+            yield Problem((*path, "cells"), "survey.no-cells", value=True, reason=why)
         if group.cells and group.copies > 1:
-            allowed = "copies do not make cells more precise; leave it out"
-            yield Problem(f"{field}.copies", group.copies, allowed)
+            yield Problem((*path, "copies"), "survey.copies-of-cells", value=group.copies)
         if group.parities and not group.cells:
-            allowed = "parities are a kind of cells; add cells = true"
-            yield Problem(f"{field}.parities", True, allowed)
+            yield Problem((*path, "parities"), "survey.parities-are-cells", value=True)
         for id in without_margin(group, survey.messages):
-            allowed = "parities do not show its answers; add a message of cells for it"
-            yield Problem(f"{field}.parities", id, allowed)
+            yield Problem((*path, "parities"), "survey.only-parities", value=id)
         for question in questions:
             if question.wide and not group.cells:
-                allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
-                yield Problem(f"{field}.questions", question.id, allowed)
+                id, most = question.id, MOST_TOGETHER
+                yield Problem((*path, "questions"), "survey.needs-cells", value=id, most=most)
     for ids in survey.not_held(survey.messages):
-        allowed = "no message has all of these questions; put them in one message"
-        yield Problem("message", ", ".join(ids), allowed)
+        yield Problem("message", "survey.not-together", value=", ".join(ids))
 
 
 def mistakes(
@@ -294,13 +279,12 @@ def _as_written(place: tuple[str | int, ...], raw: Mapping[str, Any]) -> tuple[s
     return ("question", numbers[0], *place[2:]) if numbers else place
 
 
-def _of(raw: Mapping[str, Any], place: tuple[str | int, ...]) -> str:
-    """The question that a place belongs to, as " of smoker", if it has an id."""
+def _of(raw: Mapping[str, Any], place: tuple[str | int, ...]) -> tuple[Of, ...]:
+    """The question that a place belongs to, the end of its path, if it has an id."""
     if len(place) < 2 or place[0] != "question" or place[-1] == "id":
-        return ""
-    question = raw["question"][place[1]]
-    id = question.get("id") if isinstance(question, Mapping) else None
-    return f" of {id}" if id and isinstance(id, str) else ""
+        return ()
+    id = _id_of(raw["question"][place[1]])
+    return (Of(id),) if id else ()
 
 
 def _problem(
@@ -309,23 +293,16 @@ def _problem(
     """Convert one error of pydantic."""
     place, value = error["loc"], error["input"]
     of = _of(raw, place)
-    field = f"{_field(place)}{of}"
+    path = (*place, *of)
     inner = error.get("ctx", {}).get("error")
     if isinstance(inner, Mistake):
-        return Problem(f"{_field((*place, inner.field))}{of}", inner.value, inner.allowed)
+        return Problem((*place, *inner.path, *of), inner.message)
     if error["type"] == "missing":
-        return Problem(field, MISSING, "add this key")
+        return Problem(path, "survey.missing-key")
     if error["type"] == "extra_forbidden":
-        return Problem(
-            field, value, f"this key is unknown here; {_keys(place, raw, survey, parts)}"
-        )
-    return Problem(field, value, wording(error))
-
-
-def _field(location: tuple[str | int, ...]) -> str:
-    """("question", 1, "choice", "options") as question[2].options."""
-    text = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in location)
-    return text.removeprefix(".")
+        hint = _keys(place, raw, survey, parts)
+        return Problem(path, "survey.unknown-key", value=value, hint=hint)
+    return Problem(path, "survey.unfit", value=value, reason=wording(error))
 
 
 def _keys(
@@ -333,7 +310,7 @@ def _keys(
     raw: Mapping[str, Any],
     survey: type[Frozen],
     parts: Mapping[str, type[Frozen]],
-) -> str:
+) -> Sentence:
     """The keys that are allowed at a place, the most likely first."""
     model = survey
     if "randomizer" in location[:-1]:
@@ -344,7 +321,7 @@ def _keys(
         model = parts[str(location[0])]
     keys, above = _names_of(model), _names_of(survey)
     if location[-1] in above:
-        return "it is a key of the survey itself: write it above the first [table]"
+        return sentence("survey.key-of-survey")
     keys += [*KEYS, *([OPTIONS_FILE] if "options" in keys else [])] if "id" in keys else []
     return known_keys(str(location[-1]), keys)
 

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from incrowd.accountant.schema import Domain
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.randomizers import Randomizer
-from incrowd.survey.toml import Frozen, Mistake, Real
+from incrowd.survey.toml import Frozen, Mistake, Real, Unfit
 from incrowd.survey.words import Wordings
 
 NO_ANSWER = "no answer"
@@ -99,10 +100,10 @@ class AnyQuestion(Frozen):
     named: ClassVar[bool] = True
     one_value: ClassVar[bool] = True
     any_case: ClassVar[bool] = False
-    not_open: ClassVar[str] = ""  # why it cannot be open, and what would work; "" if it can be
-    not_merged: ClassVar[str] = ""  # why its answers cannot be merged
-    not_crossed: ClassVar[str] = ""  # the kind of question, if it cannot be sent as cells
-    not_explained: ClassVar[str] = ""  # why it cannot be in a regression
+    not_open: ClassVar[Sentence | None] = None  # why it cannot be open, and what would work
+    not_merged: ClassVar[Sentence | None] = None  # why its answers cannot be merged
+    not_crossed: ClassVar[Sentence | None] = None  # what it is, if it cannot be sent as cells
+    not_explained: ClassVar[Sentence | None] = None  # why it cannot be in a regression
 
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
@@ -125,9 +126,7 @@ class AnyQuestion(Frozen):
     @classmethod
     def _one_word(cls, id: str) -> str:
         if TABLE_SEPARATOR in id or id != id.strip():
-            raise ValueError(
-                f"should not contain {TABLE_SEPARATOR!r}, or begin or end with a space"
-            )
+            raise Unfit("survey.no-id", separator=TABLE_SEPARATOR)
         return id
 
     @property
@@ -287,21 +286,21 @@ class AnyQuestion(Frozen):
         if not self.open:
             return self
         if self.not_open:
-            raise Mistake("open", True, self.not_open)
+            raise Mistake("open", "survey.unfit", value=True, reason=self.not_open)
         for field, value in (
             ("randomizer", self.randomizer and self.randomizer.kind),
             ("memoized", self.asked_memoized),
         ):
             if value:
-                raise Mistake(field, value, "an open question is not randomized; leave it out")
+                raise Mistake(field, "survey.open-not-randomized", value=value)
         return self
 
     @model_validator(mode="after")
     def _labels_fit(self) -> Self:
         for answer in self.labels or ():
             if answer not in self.answers:
-                answers = ", ".join(self.answers[:SHOWN]) or "no answers that could be named"
-                raise Mistake("labels", answer, f"should name one of the answers: {answers}")
+                named = self.answers[:SHOWN] or sentence("survey.no-named-answers")
+                raise Mistake("labels", "survey.label-of-nothing", value=answer, answers=named)
         return self
 
     @property
@@ -321,30 +320,29 @@ class AnyQuestion(Frozen):
     @model_validator(mode="after")
     def _shares_fit(self) -> Self:
         if self.shares is not None and (wrong := self._wrong_share()):
-            raise Mistake("shares", *wrong)
+            raise Mistake("shares", wrong)
         return self
 
-    def _wrong_share(self) -> tuple[object, str] | None:
-        """The invalid value among the shares, and what would work; None if they are valid."""
+    def _wrong_share(self) -> Sentence | None:
+        """What is wrong with the shares; None if they are valid."""
         shares = self.shares or {}
         if self.open:
-            return shares, "forecasts are made for each stratum separately; leave them out"
+            return sentence("survey.shares-of-open", value=shares)
         for answer, share in shares.items():
             if answer not in self.answers:
-                answers = ", ".join(self.answers[:SHOWN])
-                return answer, f"it is not one of the answers; use {answers}"
+                answers = self.answers[:SHOWN]
+                return sentence("survey.share-of-no-answer", value=answer, answers=answers)
             if not 0 <= share <= 1:
-                return share, f"the share of {answer!r} should be between 0 and 1"
+                return sentence("survey.no-share", value=share, answer=answer)
         return self._wrong_sum(shares)
 
-    def _wrong_sum(self, shares: Mapping[str, float]) -> tuple[object, str] | None:
+    def _wrong_sum(self, shares: Mapping[str, float]) -> Sentence | None:
         missing = [answer for answer in self.answers if answer not in shares]
         if len(missing) > 1:
-            listed = ", ".join(missing[:SHOWN])
-            return shares, f"should give every answer its share, or all but one; missing: {listed}"
+            return sentence("survey.missing-shares", value=shares, missing=missing[:SHOWN])
         total = math.fsum(shares.values())
         if total > 1 + CLOSE or (not missing and total < 1 - CLOSE):
-            return shares, f"should sum to 1; the sum is {total:.4g}"
+            return sentence("survey.sum-of-shares", value=shares, sum=total)
         return None
 
     @model_validator(mode="after")
@@ -352,22 +350,11 @@ class AnyQuestion(Frozen):
         if self.randomizer is None:
             return self
         if self.asked_memoized:
-            allowed = (
-                "it applies to the planner's noise; leave out the randomizer, or use the kind "
-                "'rappor' and put memoized in it"
-            )
-            raise Mistake("memoized", True, allowed)
+            raise Mistake("memoized", "survey.memoized-device", value=True)
+        path, kind = ("randomizer", "kind"), self.randomizer.kind
         one_answer = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
         if self.randomizer.of_answers and not one_answer:
-            allowed = (
-                "it needs a question with exactly one answer: choice, number, amount with three "
-                "edges or more, or optional yesno"
-            )
-            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
+            raise Mistake(path, "survey.device-of-one-answer", value=kind)
         if self.wide:
-            allowed = (
-                f"a question with more than {MOST_TOGETHER:,} options is sent as cells, with the "
-                "planner's noise; leave out the randomizer"
-            )
-            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
+            raise Mistake(path, "survey.device-of-cells", value=kind, most=MOST_TOGETHER)
         return self

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, SerializeAsAny
 
-from incrowd.errors import MISSING
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.toml import Mistake
 from incrowd.survey.types.amount import Amount
@@ -36,7 +35,9 @@ def _typed(raw: Any) -> AnyQuestion:
         return AnyQuestion.model_validate(raw)
     kind = type_of(raw)
     if kind is None:
-        raise Mistake("type", raw.get("type", MISSING), f"use one of {', '.join(TYPES)}")
+        if "type" not in raw:
+            raise Mistake("type", "survey.no-type", types=list(TYPES))
+        raise Mistake("type", "survey.unknown-type", value=raw["type"], types=list(TYPES))
     return kind.model_validate(raw)
 
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, create_model, model_validator
 
 from incrowd.accountant.channels.base import Range
 from incrowd.accountant.channels.registry import CHANNELS, parameters
-from incrowd.errors import InWords
+from incrowd.catalog.sentences import joined, sentence
 from incrowd.survey.toml import Frozen, Mistake, Real
 
 
@@ -54,13 +54,14 @@ class Randomizer(Frozen):
         channel = CHANNELS[self.kind]
         sets = tuple(channel.makers())
         if set(self.numbers) not in map(set, sets):
-            listed = ", or ".join(" and ".join(names) for names in sets)
-            given = InWords(f"{self.kind!r} with {' and '.join(self.numbers) or 'no parameter'}")
-            raise Mistake("kind", given, f"set {listed}")
+            wanted = joined("shared.or-else", [joined("shared.and", names) for names in sets])
+            given = joined("shared.and", self.numbers) or sentence("survey.no-parameter")
+            raise Mistake(
+                "kind", "survey.numbers-of-device", kind=self.kind, given=given, wanted=wanted
+            )
         if self.memoized and not channel.remembers:
-            kinds = " or ".join(repr(kind) for kind, each in CHANNELS.items() if each.remembers)
-            only = f"only the kind {kinds} has a permanent response; leave it out"
-            raise Mistake("memoized", self.memoized, only)
+            kinds = [kind for kind, each in CHANNELS.items() if each.remembers]
+            raise Mistake("memoized", "survey.no-memory", value=self.memoized, kinds=kinds)
         return self
 
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 import logging
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat
 
-from incrowd.errors import IncrowdError, SurveyError, UsageError, check_path, unreadable
+from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import (
+    IncrowdError,
+    PathPart,
+    SurveyError,
+    UsageError,
+    check_path,
+    path_of,
+    unreadable,
+)
 
 
 class Frozen(BaseModel):
@@ -29,12 +39,26 @@ def _with_one_zero(number: float) -> float:
 Real = Annotated[FiniteFloat, AfterValidator(_with_one_zero)]
 
 
-class Mistake(ValueError):
-    """A field that is inconsistent with others of its part: name, value, what would work."""
+class Unfit(ValueError):
+    """What is validated is not allowed. reason: what would work, a part of a sentence."""
 
-    def __init__(self, field: str, value: object, allowed: str) -> None:
-        super().__init__(f"{field}: {allowed}")
-        self.field, self.value, self.allowed = field, value, allowed
+    def __init__(self, code: str, **arguments: Any) -> None:
+        self.reason = Sentence(code, arguments)
+        super().__init__(str(self.reason))
+
+
+class Mistake(ValueError):
+    """A value that is inconsistent with others of its part.
+
+    path: where it is within what is validated. message: what is wrong, and what would work.
+    """
+
+    def __init__(
+        self, path: PathPart | Iterable[PathPart], what: str | Sentence, **arguments: Any
+    ) -> None:
+        self.path = path_of(path)
+        self.message = what if isinstance(what, Sentence) else Sentence(what, arguments)
+        super().__init__(str(self.message))
 
 
 _log = logging.getLogger(__name__)
@@ -56,39 +80,40 @@ def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
         with Path(path).open("rb") as file:
             text = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise _refused(what, path, f"{unreadable(error)}; name a TOML file") from None
+        why = sentence("survey.unreadable-toml", value=str(path), reason=unreadable(error))
+        raise _refused(what, why) from None
     if len(text) > MOST_BYTES:
-        raise _refused(what, path, f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one")
+        why = sentence("survey.file-too-long", value=str(path), most=MOST_BYTES >> 20)
+        raise _refused(what, why)
     try:
         return _parsed(text.decode("utf-8").replace("\r\n", "\n"), what, path)
     except UnicodeDecodeError:
-        allowed = _other_kind(what, path) or "it is not UTF-8; save it as UTF-8"
-        raise _refused(what, path, allowed) from None
+        why = _other_kind(what, path) or sentence("survey.not-utf-8", value=str(path))
+        raise _refused(what, why) from None
 
 
 def _parsed(text: str, what: str, path: str | Path) -> dict[str, Any]:
     if _DEEP.search(text):
-        raise _refused(
-            what, path, f"it has a key of more than {MOST_NAMES} names; use shorter keys"
-        )
+        raise _refused(what, sentence("survey.deep-key", value=str(path), most=MOST_NAMES))
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        allowed = _other_kind(what, path) or f"it is not TOML: {error}; correct it there"
-        raise _refused(what, path, allowed) from None
+        why = _other_kind(what, path) or sentence(
+            "survey.not-toml", value=str(path), reason=str(error)
+        )
+        raise _refused(what, why) from None
     except RecursionError:
-        raise _refused(what, path, "it is nested too deeply; use fewer levels") from None
+        raise _refused(what, sentence("survey.nested-too-deeply", value=str(path))) from None
     except ValueError:  # Python reads no more digits; TOML sets no limit
-        raise _refused(what, path, "it has a number with thousands of digits; shorten it") from None
+        raise _refused(what, sentence("survey.long-number", value=str(path))) from None
 
 
-def _other_kind(what: str, path: str | Path) -> str:
-    """Advice if data or a plan was named where a survey is needed, or ""."""
+def _other_kind(what: str, path: str | Path) -> Sentence | None:
+    """Advice if data or a plan was named where a survey is needed."""
     if what != SURVEY or Path(path).suffix.lower() in ("", ".toml"):
-        return ""
-    return "it is not TOML; name a survey; `incrowd init` drafts one from data"
+        return None
+    return sentence("survey.other-kind-of-file", value=str(path))
 
 
-def _refused(what: str, path: str | Path, allowed: str) -> IncrowdError:
-    kind = SurveyError if what == SURVEY else UsageError
-    return kind.of(what, str(path), allowed)
+def _refused(what: str, why: Sentence) -> IncrowdError:
+    return (SurveyError if what == SURVEY else UsageError).of(what, why)

@@ -2,74 +2,96 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from incrowd.errors import likely
-
-TRUTH = "should be true or false, without quotation marks"
-LIST = 'should be a list, such as ["a", "b"]'
-NUMBER = "should be a number, such as 0.5"
-PART = "should be a table of keys and values"
-TEXT = "should be text in quotation marks"
-WHOLE = "should be a whole number, such as 1000"
+from incrowd.catalog.sentences import Sentence, likely, sentence
+from incrowd.errors import spelled
+from incrowd.survey.toml import Mistake, Unfit
 
 KINDS = {
-    "bool_parsing": TRUTH,
-    "bool_type": TRUTH,
-    "dict_type": PART,
-    "finite_number": "should be a finite number",
-    "float_parsing": NUMBER,
-    "float_type": NUMBER,
-    "int_from_float": WHOLE,
-    "int_parsing": WHOLE,
-    "int_type": WHOLE,
-    "list_type": LIST,
-    "model_attributes_type": PART,
-    "model_type": PART,
-    "string_too_short": "should not be empty",
-    "string_type": TEXT,
-    "tuple_type": LIST,
+    "bool_parsing": "survey.truth",
+    "bool_type": "survey.truth",
+    "dict_type": "survey.part",
+    "finite_number": "survey.finite",
+    "float_parsing": "survey.number",
+    "float_type": "survey.number",
+    "int_from_float": "survey.whole-number",
+    "int_parsing": "survey.whole-number",
+    "int_type": "survey.whole-number",
+    "list_type": "survey.list",
+    "model_attributes_type": "survey.part",
+    "model_type": "survey.part",
+    "string_too_short": "survey.not-empty",
+    "string_type": "survey.quoted-text",
+    "tuple_type": "survey.list",
 }
 SHAPES = {"dict_type", "list_type", "model_attributes_type", "model_type", "tuple_type"}
-LIMITS = {
-    "greater_than": "should be greater than {gt:g}",
-    "greater_than_equal": "should be at least {ge:,.15g}",
-    "less_than": "should be less than {lt:g}",
-    "less_than_equal": "should be at most {le:,.15g}",
-    "literal_error": "use one of {expected}",
-    "too_short": "should have {min_length} or more entries",
+LIMITS = {  # the code, and the name of the limit
+    "greater_than": ("survey.greater-than", "gt"),
+    "greater_than_equal": ("survey.at-least", "ge"),
+    "less_than": ("survey.less-than", "lt"),
+    "less_than_equal": ("survey.at-most", "le"),
+    "too_short": ("survey.more-entries", "min_length"),
 }
 PARTS = {
-    "privacy": "write [privacy], and its keys below it",
-    "question": "write [[question]] before each one, and its keys below",
-    "table": "write [[table]] before each one, and its questions below",
-    "message": "write [[message]] before each one, and its questions below",
-    "regression": "write [[regression]] before each one, and its keys below",
-    "reference": 'should be a table, such as { age = "30 to <40" }',
-    "shares": "should be a table, such as { yes = 0.1, no = 0.9 }",
-    "labels": 'should be a table, such as { yes = "Yes", no = "No" }',
-    "randomizer": 'should be a table, such as { kind = "warner", spinner = 0.7 }',
+    "privacy": "survey.write-privacy",
+    "question": "survey.write-question",
+    "table": "survey.write-table",
+    "message": "survey.write-message",
+    "regression": "survey.write-regression",
+    "reference": "survey.write-reference",
+    "shares": "survey.write-shares",
+    "labels": "survey.write-labels",
+    "randomizer": "survey.write-randomizer",
+}
+KNOWN = {
+    "keys": ("survey.known-keys", "survey.likely-keys"),
+    "variables": ("survey.known-variables", "survey.likely-variables"),
 }
 
 
-def wording(error: Mapping[str, Any]) -> str:
-    """What would work instead of the value of one error of pydantic."""
+def wording(error: Mapping[str, Any]) -> Sentence:
+    """What would work instead of the value of one error of pydantic.
+
+    It is a part of a sentence: the `reason` of "survey.unfit", which shows the value before it.
+    """
     kind, limits = error["type"], error.get("ctx", {})
     if kind == "value_error":
-        return str(limits["error"])
-    if kind == "literal_error" and " or " not in limits["expected"]:
-        return f"should be {limits['expected']}"
+        return _inner(limits["error"])
+    if kind == "literal_error":
+        return _literal(limits["expected"])
     if kind in LIMITS:
-        return LIMITS[kind].format(**limits).replace("'", "")  # around each choice
+        code, name = LIMITS[kind]
+        return sentence(code, limit=limits[name])
     if kind in SHAPES:
         key = [key for key in error["loc"] if isinstance(key, str)][-1]
-        return PARTS.get(key, KINDS[kind])
-    return KINDS.get(kind, "it is not allowed here; leave it out")
+        return sentence(PARTS.get(key, KINDS[kind]))
+    return sentence(KINDS.get(kind, "survey.not-allowed"))
 
 
-def known_keys(written: str, keys: Iterable[str], kind: str = "keys") -> str:
+def _inner(error: ValueError) -> Sentence:
+    """An error of a validator of ours, or of a type of another library."""
+    if isinstance(error, Unfit):
+        return error.reason
+    if isinstance(error, Mistake):
+        return sentence("survey.mistake", place=spelled(error.path), message=error.message)
+    return sentence("survey.other-mistake", reason=str(error))
+
+
+def _literal(expected: str) -> Sentence:
+    """What pydantic writes as "'a', 'b' or 'c'"."""
+    names = [name.strip("'") for name in re.split(", | or ", expected)]
+    if len(names) == 1:
+        return sentence("survey.only-value", value=expected)
+    return sentence("survey.one-of", names=names)
+
+
+def known_keys(written: str, keys: Iterable[str], kind: str = "keys") -> Sentence:
     """The keys that are allowed instead of an unknown one, the most likely first."""
     names = sorted(keys)
-    meant = likely(written, names)
-    return f"{meant}{'Known' if meant else 'known'} {kind} are {', '.join(names)}"
+    alone, with_likely = KNOWN[kind]
+    if meant := likely(written, names):
+        return sentence(with_likely, meant=meant, names=names)
+    return sentence(alone, names=names)

@@ -11,19 +11,18 @@ from typing import Annotated, Any, Protocol
 from pydantic import BeforeValidator
 
 from incrowd.characters import hidden, look_alikes, texts
-from incrowd.errors import InWords, Problem
+from incrowd.errors import Of, Problem
+from incrowd.survey.toml import Unfit
 
 LANGUAGE = "en"
 TAG = r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*"  # of a language, BCP 47
 MOST_LETTERS = 35  # of a tag
-NO_TAG = 'should be the tag of a language, such as "en" or "de-AT"'
-NO_WORDS = 'should be text, or a table of languages, such as { en = "Age", de = "Alter" }'
 
 
 def checked_tag(tag: object) -> str:
     """Check the tag of a language. Raises ValueError if it is not one."""
     if not isinstance(tag, str) or len(tag) > MOST_LETTERS or not re.fullmatch(TAG, tag):
-        raise ValueError(NO_TAG)
+        raise Unfit("survey.no-language")
     return tag
 
 
@@ -31,7 +30,7 @@ def _checked(words: Any) -> Any:
     """Check a text, or a table of texts by language. Raises ValueError for anything else."""
     texts = [*words.values()] if isinstance(words, dict) else [words]
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-        raise ValueError(NO_WORDS)
+        raise Unfit("survey.no-words")
     for tag in words if isinstance(words, dict) else ():
         checked_tag(tag)
     return words
@@ -99,18 +98,17 @@ def languages(question: Readable) -> Iterator[str]:
 
 def word_problems(question: Readable, survey: str) -> Iterator[Problem]:
     """Check the texts of a question. survey: the language of the survey."""
-    words, of = _all_words(question), f" of {question.id}"
+    words, of = _all_words(question), Of(question.id)
     for field, each in words.items():
         if not isinstance(each, str) and survey not in each:
-            allowed = "it is the survey's language; add it, or set `language` of the survey"
-            yield Problem(f"question.{field}{of}", InWords(f"has no {survey!r}"), allowed)
+            yield Problem(("question", *field, of), "survey.no-main-language", language=survey)
             return
-    labels = [each for field, each in words.items() if field not in _FIELDS]
+    labels = [each for (field, *_), each in words.items() if field not in _FIELDS]
     for language in sorted({survey, *languages(question)}):
         named = Counter(in_language(each, language, survey) for each in labels)
         if twice := [name for name, count in named.items() if count > 1]:
-            allowed = f"two answers have this label in {language!r}; use different labels"
-            yield Problem(f"question.labels{of}", twice[0], allowed)
+            path = ("question", "labels", of)
+            yield Problem(path, "survey.same-label", value=twice[0], language=language)
             return
 
 
@@ -122,9 +120,7 @@ def hidden_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     for place, text in texts(raw):
         paragraphs = place[:1] == ("question",) and len(place) > 2 and place[2] in _FIELDS
         if place[:1] != ("codes",) and (characters := hidden(text, paragraphs)):
-            numbered = (f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in place)
-            field = "".join(numbered).lstrip(".") or "survey"
-            yield Problem(field, InWords(f"contains {characters}"), VISIBLE)
+            yield Problem(place or ("survey",), "survey.hidden-character", character=characters)
 
 
 def look_alike_warnings(questions: Iterable[Any], strata: Iterable[str] = ()) -> Iterator[str]:
@@ -150,8 +146,9 @@ VISIBLE = (
 )
 
 
-def _all_words(question: Readable) -> dict[str, str | Mapping[str, str]]:
-    """All texts of a question, by field; labels one by one."""
-    words = {"text": question.text, "help": question.help}
-    words |= {f"labels.{answer}": label for answer, label in (question.labels or {}).items()}
+def _all_words(question: Readable) -> dict[tuple[str, ...], str | Mapping[str, str]]:
+    """All texts of a question, by the path within it; labels one by one."""
+    words: dict[tuple[str, ...], str | Mapping[str, str] | None]
+    words = {("text",): question.text, ("help",): question.help}
+    words |= {("labels", answer): label for answer, label in (question.labels or {}).items()}
     return {field: each for field, each in words.items() if each}

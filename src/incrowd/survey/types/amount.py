@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from incrowd.accountant.schema import Domain
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.forms import EDGES, DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, Read, listed
 from incrowd.survey.toml import Mistake
@@ -32,10 +33,7 @@ class Amount(WithEdges):
         (EDGES,),
     )
     rounded: ClassVar[bool] = True
-    not_merged: ClassVar[str] = (
-        "its answers are edges to which amounts are rounded, not ranges; use a question of type "
-        "number, whose bins can be merged"
-    )
+    not_merged: ClassVar[Sentence | None] = sentence("survey.edges-not-merged")
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -50,24 +48,20 @@ class Amount(WithEdges):
     @model_validator(mode="after")
     def _distinct(self) -> Amount:
         if len(set(self.choices)) < len(self.edges):
-            allowed = "two are the same number to 12 digits; use edges farther apart"
-            raise Mistake("edges", list(self.edges), allowed)
+            raise Mistake("edges", "survey.same-edges", value=list(self.edges))
         return self
 
     @model_validator(mode="after")
     def _subtractable(self) -> Amount:
         if any(math.isinf(b - a) for a, b in pairwise(self.edges)):
-            allowed = "two are too far apart to compute with; use edges closer together"
-            raise Mistake("edges", list(self.edges), allowed)
+            raise Mistake("edges", "survey.distant-edges", value=list(self.edges))
         return self
 
     @model_validator(mode="after")
     def _forgets(self) -> Amount:
         if self.memoized:
-            allowed = "every round draws a new edge, and each one leaks; leave it out"
-            raise Mistake(
-                "memoized" if self.asked_memoized else "randomizer.memoized", True, allowed
-            )
+            path = ("memoized",) if self.asked_memoized else ("randomizer", "memoized")
+            raise Mistake(path, "survey.memoized-amount", value=True)
         return self
 
     @property

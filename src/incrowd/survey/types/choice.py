@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from incrowd.survey.forms import OPTIONS, DesignForm, PageField
 from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion
+from incrowd.survey.toml import Unfit
 
 
 class WithOptions(AnyQuestion):
@@ -22,11 +23,11 @@ class WithOptions(AnyQuestion):
     def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
         twice = [name for name, count in Counter(options).items() if count > 1]
         if twice:
-            raise ValueError(f"should name each option once; {twice[0]!r} is used twice")
+            raise Unfit("survey.option-twice", option=twice[0])
         if NO_ANSWER in options:
-            raise ValueError(f"should not contain {NO_ANSWER!r}; set optional = true instead")
+            raise Unfit("survey.no-answer-listed", option=NO_ANSWER)
         if any(not name or name != name.strip() for name in options):
-            raise ValueError("should have no empty option, and no option with spaces around it")
+            raise Unfit("survey.blank-option")
         return options
 
     @property

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from incrowd.accountant.schema import Domain
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.forms import OPTIONS, DesignForm, KeyInput, PageField
 from incrowd.survey.question import (
     CLOSE,
@@ -30,11 +31,8 @@ class Multi(WithOptions):
     type: Literal["multi"] = "multi"
     exclusive: ClassVar[bool] = False
     one_value: ClassVar[bool] = False
-    not_open: ClassVar[str] = "each combination of options would be a separate crowd; use a choice"
-    not_merged: ClassVar[str] = (
-        "several of its options can be chosen at once, so the share of people who chose any of "
-        "them is not the sum of their shares; use a question with one answer"
-    )
+    not_open: ClassVar[Sentence | None] = sentence("survey.open-combinations")
+    not_merged: ClassVar[Sentence | None] = sentence("survey.overlapping-not-merged")
     design_form: ClassVar[DesignForm] = DesignForm(
         {"en": "Several answers at once", "de": "Mehrere Antworten zugleich"},
         {
@@ -59,11 +57,16 @@ class Multi(WithOptions):
     @model_validator(mode="after")
     def _writable(self) -> Multi:
         if self.at_most > len(self.options):
-            allowed = f"should be at most {len(self.options)}, the number of options"
-            raise Mistake("at_most", self.at_most, allowed)
+            most = len(self.options)
+            raise Mistake("at_most", "survey.more-than-options", value=self.at_most, most=most)
         if NONE in self.options or any(SEPARATOR in name for name in self.options):
-            allowed = f"no option may be {NONE!r} or contain the separator {SEPARATOR!r}; rename it"
-            raise Mistake("options", list(self.options), allowed)
+            raise Mistake(
+                "options",
+                "survey.reserved-option",
+                value=list(self.options),
+                none=NONE,
+                separator=SEPARATOR,
+            )
         return self
 
     @property
@@ -78,17 +81,16 @@ class Multi(WithOptions):
             return None
         return tuple(self.shares[answer] for answer in self.recorded)
 
-    def _wrong_sum(self, shares: Mapping[str, float]) -> tuple[object, str] | None:
+    def _wrong_sum(self, shares: Mapping[str, float]) -> Sentence | None:
         if missing := [answer for answer in self.answers if answer not in shares]:
-            listed = ", ".join(missing[:SHOWN])
-            return shares, f"should give every answer its share; missing: {listed}"
+            return sentence("survey.missing-option-shares", value=shares, missing=missing[:SHOWN])
         answered = 1 - shares.get(NO_ANSWER, 0.0)
         options = [shares[option] for option in self.options]
         if max(options) > answered + CLOSE:
-            return shares, f"should give no option to more than the {answered:.4g} who answer"
-        if (total := math.fsum(options)) > answered * self.at_most + CLOSE:
-            most = answered * self.at_most
-            return shares, f"the options should sum to {most:.4g} at most; the sum is {total:.4g}"
+            return sentence("survey.share-above-answered", value=shares, answered=answered)
+        most = answered * self.at_most
+        if (total := math.fsum(options)) > most + CLOSE:
+            return sentence("survey.sum-of-option-shares", value=shares, most=most, sum=total)
         return None
 
     @property

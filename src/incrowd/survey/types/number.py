@@ -7,9 +7,10 @@ from typing import ClassVar, Literal, TypeGuard
 
 from pydantic import Field, field_validator
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.forms import EDGES, DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
-from incrowd.survey.toml import Real
+from incrowd.survey.toml import Real, Unfit
 
 
 class WithEdges(AnyQuestion):
@@ -17,7 +18,7 @@ class WithEdges(AnyQuestion):
 
     of_numbers: ClassVar[bool] = True
     named: ClassVar[bool] = False
-    not_open: ClassVar[str] = "only named answers can be sent in the clear; use a choice of ranges"
+    not_open: ClassVar[Sentence | None] = sentence("survey.open-numbers")
 
     edges: tuple[Real, ...] = Field(min_length=2)
 
@@ -25,7 +26,7 @@ class WithEdges(AnyQuestion):
     @classmethod
     def _rising(cls, edges: tuple[float, ...]) -> tuple[float, ...]:
         if any(b <= a for a, b in pairwise(edges)):
-            raise ValueError("should rise from each edge to the next, as in [0, 1, 3]")
+            raise Unfit("survey.rising-edges")
         return edges
 
     def client_answer(self, text: str) -> float:

@@ -8,9 +8,10 @@ from pydantic import Field, field_validator, model_validator
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import Domain
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
-from incrowd.survey.toml import Mistake
+from incrowd.survey.toml import Mistake, Unfit
 
 
 class Text(AnyQuestion):
@@ -31,16 +32,10 @@ class Text(AnyQuestion):
     hashed: ClassVar[bool] = True
     named: ClassVar[bool] = False
     one_value: ClassVar[bool] = False
-    not_open: ClassVar[str] = (
-        "everyone could write a different word and be a crowd of one; use a choice"
-    )
-    not_merged: ClassVar[str] = (
-        "it is a text question, which has words instead of answers; leave it out"
-    )
-    not_crossed: ClassVar[str] = "a text question"
-    not_explained: ClassVar[str] = (
-        "it is a text question, which has no categories; use another question"
-    )
+    not_open: ClassVar[Sentence | None] = sentence("survey.open-words")
+    not_merged: ClassVar[Sentence | None] = sentence("survey.words-not-merged")
+    not_crossed: ClassVar[Sentence | None] = sentence("survey.text-question")
+    not_explained: ClassVar[Sentence | None] = sentence("survey.words-not-explained")
     block: int = Field(default=64, ge=2, le=1024, strict=True)
     hashes: int = Field(default=1, ge=1, le=8, strict=True)
     cohorts: int = Field(default=256, ge=1, le=4096, strict=True)
@@ -49,7 +44,7 @@ class Text(AnyQuestion):
     @classmethod
     def _power_of_two(cls, number: int) -> int:
         if number & (number - 1):
-            raise ValueError("should be a power of two, such as 16")
+            raise Unfit("survey.power-of-two")
         return number
 
     @property
@@ -72,23 +67,20 @@ class Text(AnyQuestion):
         """The cohort's bits and those of the blocks."""
         return self.cohort_bits + self.hashes * self.block
 
-    def _wrong_share(self) -> tuple[object, str] | None:
-        return self.shares, "the words are not known in advance; leave them out"
+    def _wrong_share(self) -> Sentence | None:
+        return sentence("survey.shares-of-words", value=self.shares)
 
     @model_validator(mode="after")
     def _symmetric(self) -> Text:
         if self.randomizer and self.randomizer.kind != BitFlip.kind:
-            allowed = (
-                "a text question can only have the randomizer 'bit flip'; use that, or leave it out"
-            )
-            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
+            path, kind = ("randomizer", "kind"), self.randomizer.kind
+            raise Mistake(path, "survey.device-of-words", value=kind)
         return self
 
     @model_validator(mode="after")
     def _forgets(self) -> Text:
         if self.asked_memoized:
-            allowed = "every round draws a new cohort, and each one leaks; leave it out"
-            raise Mistake("memoized", True, allowed)
+            raise Mistake("memoized", "survey.memoized-words", value=True)
         return self
 
     @property
