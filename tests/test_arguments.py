@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import incrowd
-from incrowd.arguments import checked, expanded
+from incrowd.arguments import checked, documented, expanded
 from incrowd.errors import UsageError
 from incrowd.estimation.regression.regress import regress
 from incrowd.plans.sent import sent_by
@@ -143,7 +143,7 @@ def test_a_public_function_is_the_one_below_but_for_the_check():
         public = getattr(incrowd, name)
         if inspect.isfunction(public):
             assert inspect.signature(public) == expanded(public.__wrapped__)
-            assert public.__doc__ == public.__wrapped__.__doc__
+            assert inspect.getdoc(public) == documented(public.__wrapped__)
             assert pickle.loads(pickle.dumps(public)) is public
 
 
@@ -153,6 +153,13 @@ def test_shared_options_are_shown_by_their_names(name):
     assert {"merge", "margins", "noise_only", "accept_smaller_crowd", "received"} <= set(shown)
     assert "options" not in shown and shown["noise_only"].default is False
     assert "margins" not in inspect.signature(incrowd.correlate).parameters
+
+
+def test_shared_options_are_described_with_those_of_each_function():
+    assert "\nmargins : " in incrowd.estimate.__doc__.partition("\nReturns")[0]
+    assert "\nnoise_only : " in incrowd.correlate.__doc__.partition("\nReturns")[0]
+    assert "margins : " not in incrowd.correlate.__doc__
+    assert documented(regress) != regress.__doc__ and documented(len) == inspect.getdoc(len)
 
 
 def test_what_is_no_argument_is_an_error_of_python_too():

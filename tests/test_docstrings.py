@@ -14,9 +14,16 @@ import incrowd
 from incrowd import accountant
 
 ROOT = Path(__file__).parent.parent
-NAMES = {f"incrowd.accountant.{name}": getattr(accountant, name) for name in accountant.__all__}
+NAMES = {
+    **{f"incrowd.accountant.{name}": getattr(accountant, name) for name in accountant.__all__},
+    **{
+        f"incrowd.{name}": value
+        for name in incrowd.__all__
+        if inspect.isfunction(value := getattr(incrowd, name)) and name not in accountant.__all__
+    },
+}
 SECTION = re.compile(r"^(\w[\w ]*)\n(-{3,})$", flags=re.MULTILINE)
-ORDER = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes"]
+ORDER = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "Notes"]
 ORDER += ["References", "Examples"]
 FUNCTIONS = {name: value for name, value in NAMES.items() if inspect.isfunction(value)}
 CLASSES = {name: value for name, value in NAMES.items() if inspect.isclass(value)}
@@ -130,7 +137,9 @@ def test_the_entries_of_a_section_are_listed():
 def test_the_docstring_of_a_function_is_complete(name):
     function, text = FUNCTIONS[name], docstring(name)
     assert listed(text, "Parameters") == parameters(function)
-    assert {"Returns", "Raises", "Examples"} <= {*sections(text)}
+    returns = inspect.signature(function).return_annotation != "None"
+    assert {"Raises", "Examples"} <= {*sections(text)}
+    assert ("Returns" in sections(text)) == returns
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in ERRORS])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, cleandoc, signature
 from numbers import Integral, Real
 from os import PathLike
+from sys import modules
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, is_typeddict
 
 from incrowd.errors import ArgumentError, InWords, likely
 
@@ -91,6 +92,7 @@ _ALIASES = {
 # Tuples of pairs, such as (a part, how many of them), and of one kind.
 _PAIRS = re.compile(r"(?:tuple|Sequence)\[tuple\[(\w+), int\](?:, \.\.\.)?\]")
 _UNPACKED = re.compile(r"Unpack\[(\w+)\]")
+_PARAMETERS = "Parameters\n----------\n"
 _TUPLES = re.compile(r"tuple\[(\w+), \.\.\.\]")
 Class = TypeVar("Class", bound=type)
 
@@ -153,6 +155,7 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     if expected != signature(function):
         public.__signature__ = expected  # type: ignore[attr-defined]
+        public.__doc__ = documented(function)
     return public
 
 
@@ -167,18 +170,40 @@ def _by_place(expected: Signature) -> tuple[str, ...]:
 def expanded(function: Callable[..., Any]) -> Signature:
     """Return the signature of a function, with a parameter for each option that it shares with
     others: those of a class that it takes as `**options: Unpack[...]`."""
-    stated = signature(function)
-    parameters = [*stated.parameters.values()]
-    shared = parameters and _UNPACKED.fullmatch(str(parameters[-1].annotation))
+    stated, shared = signature(function), _shared(function)
     if not shared:
         return stated
-    options = function.__globals__[shared[1]].__annotations__.items()
+    options = shared.__annotations__.items()
     return stated.replace(
         parameters=[
-            *parameters[:-1],
+            *list(stated.parameters.values())[:-1],
             *(_option(name, getattr(kind, "__forward_arg__", kind)) for name, kind in options),
         ]
     )
+
+
+def documented(function: Callable[..., Any]) -> str:
+    """Return the docstring of a function, with an entry for each option that it shares."""
+    text, shared = cleandoc(function.__doc__ or ""), _shared(function)
+    if not shared:
+        return text
+    end = text.index("\n\n", text.index(_PARAMETERS))
+    return f"{text[:end]}\n{_entries(shared)}{text[end:]}"
+
+
+def _shared(function: Callable[..., Any]) -> Any:
+    """Return the class of the options that a function shares with others, if it has any."""
+    last = [*signature(function).parameters.values()][-1:]
+    shared = last and _UNPACKED.fullmatch(str(last[0].annotation))
+    return function.__globals__[shared[1]] if shared else None
+
+
+def _entries(options: type) -> str:
+    """Return the entries of a class of options, and of those that it extends."""
+    classes = (each for each in vars(modules[options.__module__]).values() if is_typeddict(each))
+    names = options.__annotations__.keys()
+    extended = (each for each in classes if each.__annotations__.keys() <= names)
+    return "\n".join(cleandoc(each.__doc__).partition(_PARAMETERS)[2] for each in extended)
 
 
 def _option(name: str, kind: str) -> Parameter:

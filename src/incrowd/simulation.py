@@ -50,11 +50,35 @@ MOST_NUMBERS = 1 << 22  # held at a time: 32 MiB
 def truth(
     plan: Plan, answers: Any, *, tables: Sequence[Sequence[str]] | None = None
 ) -> tuple[np.ndarray, ...]:
-    """Return the true shares in the answers, one array per table. Text questions have none.
+    """Compute the true shares in the answers, to compare estimates with.
 
-    For comparison only. answers: as for `load_answers`; each edge of an amount counts with its
-    probability. If questions are open, only the people whom `randomize` would release count.
-    Raises AnswersError if there are none.
+    Parameters
+    ----------
+    plan : Plan
+        The plan. If questions are open, only the people whom `randomize` would release count.
+    answers : str, Path, file object, or data frame
+        As for `load_answers`. Each edge of an amount counts with its probability.
+    tables : sequence of sequences of str, optional
+        Lists of question ids; by default those that the survey requests.
+
+    Returns
+    -------
+    tuple of ndarray
+        One array per table; text questions have none.
+
+    Raises
+    ------
+    AnswersError
+        If there are no such people, or the answers do not fit the survey.
+    TableError
+        For tables that cannot be estimated.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> incrowd.truth(plan, "examples/rand_hie.csv")[0].round(2)
+    array([0.88, 0.12])
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
     read = load_answers(answers, plan.survey)
@@ -296,18 +320,53 @@ def simulate(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
-    """Plan once; in each trial draw people, randomize and estimate; compare with the true shares.
+    """Plan once, then compare the estimates of many simulated collections with the true shares.
 
-    answers: as for `load_answers`. Each trial draws `crowd` people from the answers with
-    replacement and uses the errors of noise plus sampling. With `fixed_people` the people are drawn
-    and their amounts rounded only once, and the errors are those of the noise alone. If questions
-    are open, each trial has as many people as `randomize` would release, in their strata. Text
-    questions are left out. simultaneous: also compute intervals that cover all cells of a table
-    together. weight_to: questions to whose shares in the answers every trial is weighted, so that
-    the true shares do not change. of_those_who_answered: leave "no answer" out. seed: makes the
-    simulation repeatable. progress: called with 1 after every trial. Raises UsageError for fewer
-    than 2 trials, a negative seed, or fewer fixed people than the crowd; TableError as `estimate`
-    does.
+    Parameters
+    ----------
+    survey : Survey
+        The survey. Text questions are left out.
+    answers : str, Path, file object, or data frame
+        As for `load_answers`.
+    trials : int
+        The number of collections. Each draws `crowd` people from the answers with replacement; if
+        questions are open, as many as `randomize` would release, in their strata.
+    fixed_people : bool
+        Whether people are drawn, and their amounts rounded, only once. The errors are then those of
+        the noise alone, otherwise those of noise and sampling.
+    simultaneous : {"max-t", "bonferroni"}, optional
+        As for `estimate`.
+    weight_to : sequence of str
+        Questions to whose shares in the answers every trial is weighted, so that the true shares do
+        not change.
+    of_those_who_answered : bool
+        Whether to leave out "no answer".
+    seed : int
+        Makes the simulation repeatable.
+    progress : callable, optional
+        Called with 1 after every trial.
+
+    Returns
+    -------
+    Simulation
+        Coverage, bias, and errors of every table.
+
+    Raises
+    ------
+    UsageError
+        For fewer than 2 trials, a negative seed, or fewer fixed people than the crowd.
+    TableError
+        As for `estimate`.
+    AnswersError
+        As for `randomize`.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.load("examples/health.toml")
+    >>> found = incrowd.simulate(survey, "examples/rand_hie.csv", trials=2)
+    >>> len(found.tables)
+    6
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")

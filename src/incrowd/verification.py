@@ -81,10 +81,36 @@ def verify(
 ) -> Verification:
     """Recompute a plan's certificate, and check reports against the plan.
 
-    The reports must have the plan's digest and length. The rate of every bit, and the number of
-    reports of cells, must lie within their bounds up to sampling error. received: the receipts of
-    reports that came over a network. Raises ReportsError for reports of another plan, or strata
-    that the plan does not have.
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    reports : Collection or iterable of Collection, optional
+        They must have the plan's digest and length. The rate of every bit, and the number of
+        reports of cells, must be within their bounds up to sampling error.
+    received : sequence of Received
+        The receipts of reports that came over a network.
+
+    Returns
+    -------
+    Verification
+        What holds, and what does not.
+
+    Raises
+    ------
+    ReportsError
+        For reports of another plan, or of strata that the plan does not have.
+
+    Notes
+    -----
+    Proof of the bounds: docs/mathematics.md#what-reports-can-be.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> incrowd.verify(plan).holds
+    True
     """
     certificate, promise = recertify(plan), plan.guarantee
     holds = keeps(plan, certificate)

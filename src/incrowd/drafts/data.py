@@ -74,13 +74,33 @@ def draft(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> Draft:
-    """Draft a survey from data or from a questionnaire; the draft's `toml` is its text.
+    """Draft a survey from data or from a questionnaire.
 
-    answers, format, encoding, sheet: as for `load_answers`. Questions are drafted from the values
-    in the data; of SPSS and Stata files, also from labels, wording, and codes for no answer. An
-    XLSForm workbook and a REDCap data dictionary are recognized by their columns. `undecided` lists
-    what the user has to decide. Raises AnswersError if the file cannot be read, or if nothing in it
-    can become a question.
+    Parameters
+    ----------
+    answers : str, Path, file object, or data frame
+        As for `load_answers`. Questions are drafted from the values in the data; of SPSS and Stata
+        files, also from labels, wording, and codes for no answer. An XLSForm workbook and a REDCap
+        data dictionary are recognized by their columns.
+    format, encoding, sheet : str, optional
+        As for `load_answers`.
+
+    Returns
+    -------
+    Draft
+        `toml` is the text of the survey, and `undecided` lists what the user has to decide.
+
+    Raises
+    ------
+    AnswersError
+        If the file cannot be read, or nothing in it can become a question.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> draft = incrowd.draft("examples/rand_hie.csv")
+    >>> draft.questions[0].id
+    'physical_limitation'
     """
     if is_frame(answers):
         return _with_questions(draft_of(NAME, load_data(answers)))

@@ -34,14 +34,40 @@ def load_answers(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> pa.Table:
-    """Read the columns of a survey's questions from a file or a data frame, one row per person.
+    """Read the columns of a survey's questions, one row per person.
 
-    answers: a file (CSV, JSON lines, Parquet, Arrow, SPSS, Stata, Excel), a file object open for
-    reading, or a data frame of pandas, polars, duckdb, Arrow or any that narwhals supports. id: a
-    text column that identifies people, read as well. format, encoding: of a file, if its name and
-    content do not show them. sheet: of a workbook, by default the first. Cells of CSV and JSON stay
-    text; an empty cell is a missing answer. Other columns are ignored. Raises AnswersError if the
-    answers cannot be read, are empty, or lack a question's column.
+    Parameters
+    ----------
+    answers : str, Path, file object, or data frame
+        A file (CSV, JSON lines, Parquet, Arrow, SPSS, Stata, Excel), a file object open for
+        reading, or a data frame of pandas, polars, duckdb, Arrow, or any other library that
+        narwhals supports. Columns that do not belong to a question are ignored.
+    survey : Survey
+        Names the columns.
+    id : str, optional
+        A text column that identifies people; it is read as well.
+    format, encoding : str, optional
+        Of a file, if its name and content do not show them.
+    sheet : str, optional
+        Of a workbook; by default the first.
+
+    Returns
+    -------
+    pyarrow.Table
+        A column for each question. Cells of CSV and JSON are text; an empty cell is a missing
+        answer.
+
+    Raises
+    ------
+    AnswersError
+        If the answers cannot be read, are empty, or lack the column of a question.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.load("examples/health.toml")
+    >>> incrowd.load_answers("examples/rand_hie.csv", survey).num_rows
+    20190
     """
     if is_frame(answers):
         table = as_table(answers, lambda names: check_names(names, survey, id))

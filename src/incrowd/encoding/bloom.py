@@ -33,9 +33,30 @@ def normalize(word: str) -> str:
 
 
 def load_words(path: str | Path) -> tuple[str, ...]:
-    """Return the words of a text file, one per line, normalized, without empty lines and repeats.
+    r"""Read the words of a text file, one per line.
 
-    Raises UsageError if the file cannot be read or contains no word.
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    tuple of str
+        The normalized words, without empty lines and repeats.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read or contains no word.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import incrowd
+    >>> written = Path("words.txt").write_text("apple\n\npear\napple\n")
+    >>> incrowd.load_words("words.txt")
+    ('apple', 'pear')
     """
     _log.info("reading %s, words", path)
     try:

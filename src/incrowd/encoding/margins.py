@@ -22,12 +22,34 @@ EXAMPLE = (
 
 
 def load_margins(path: str | Path) -> dict[str, Any]:
-    """Load known margins: for each question the share or number of people of each answer.
+    r"""Read known margins: for each question, the share or number of people with each answer.
 
-    `.csv`: the columns question, answer and people (or share), separated by commas, semicolons or
-    tabs; any other ending: TOML, with a table for each question. Questions of one margin, and their
-    answers, are joined by " | ". The margins are validated when they are used. Raises UsageError if
-    the file cannot be read.
+    They are validated when they are used.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv file has the columns question, answer, and people (or share), separated by commas,
+        semicolons, or tabs. Any other file is TOML, with a table for each question. Questions of
+        one margin, and their answers, are joined by " | ".
+
+    Returns
+    -------
+    dict
+        By question, the number of each answer.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import incrowd
+    >>> written = Path("margins.csv").write_text("question,answer,people\nsex,f,510\nsex,m,490\n")
+    >>> incrowd.load_margins("margins.csv")
+    {'sex': {'f': 510.0, 'm': 490.0}}
     """
     path = Path(path)
     _log.info("reading %s, margins", path)

@@ -225,15 +225,48 @@ def compare(
     of_those_who_answered: bool = True,
     **options: Unpack[WeightedOptions],
 ) -> TwoWay:
-    """Compare the answers to `second` between those who gave each answer to `first`.
+    """Compare the answers to one question between those who gave each answer to another.
 
-    All figures describe the people who answered both questions, as in `correlate` and `regress`.
-    With of_those_who_answered=False, they describe all people: "no answer" is then a group of its
-    own, and people who did not answer are among those who did not give each other answer.
-    reference: the answer to `first` with which each of the others is compared, as in `regress`; by
-    default the first one. options: `WeightedOptions`. Raises ReportsError as `estimate` does,
-    TableError for questions or answers that the plan does not have and for tables that cannot be
-    weighted, UsageError for answers that cannot be merged.
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports were made with.
+    reports : Collection or iterable of Collection
+        All reports.
+    first : str
+        The id of the question whose answers define the groups.
+    second : str
+        The id of the question whose answers are compared.
+    reference : str, optional
+        The answer to `first` with which each of the others is compared, as in `regress`; by default
+        the first one.
+    of_those_who_answered : bool
+        Whether all figures describe the people who answered both questions, as in `correlate` and
+        `regress`. Otherwise they describe all people: "no answer" is then a group of its own, and
+        people who did not answer are among those who did not give each other answer.
+
+    Returns
+    -------
+    TwoWay
+        Shares, differences, odds ratios, and a test of independence.
+
+    Raises
+    ------
+    ReportsError
+        As for `estimate`.
+    TableError
+        For questions or answers that the plan does not have, and tables that cannot be weighted.
+    UsageError
+        For answers that cannot be merged.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> both = incrowd.compare(plan, reports, "physical_limitation", "self_rated_health")
+    >>> both.independence.p_value < 0.001
+    True
     """
     joint = joint_table(
         plan, reports, (first, second), of_those_who_answered=of_those_who_answered, **options

@@ -102,17 +102,47 @@ def compare_shares(
     of_those_who_answered: bool = True,
     **options: Unpack[ErrorOptions],
 ) -> ShareDifference:
-    """The share of people who give some answers minus the share of those who give others.
+    """Estimate the share of people who gave some answers minus the share of those who gave others.
 
-    first, second: answers by question, such as {"smokes": "yes"} or {"smokes": "yes", "sex": "f"}.
-    Each share refers to the people who answered all of its questions, or to all people with
-    of_those_who_answered=False; a question with the answer "no answer" restricts no one.
-    The questions of the two shares need not travel together. If they do not, the number of people
-    who are in both shares is unknown, and the error is the largest possible one, unless
-    positive=True states that people in one share are in the other at least as often as people in
-    general. options: `ErrorOptions`. Raises TableError for questions and
-    answers that the plan does not have, and for questions of one share that do not travel together;
-    UsageError if a share names no answers; ReportsError as `estimate` does.
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports were made with.
+    reports : Collection or iterable of Collection
+        All reports.
+    first, second : mapping of str to str
+        Answers by question, such as {"smokes": "yes"} or {"smokes": "yes", "sex": "f"}. A question
+        with the answer "no answer" restricts no one.
+    positive : bool
+        Whether people in one share are in the other at least as often as people in general. This
+        matters if the questions of the two shares do not travel together: how many people are in
+        both shares is then unknown, and the error is the largest possible one.
+    of_those_who_answered : bool
+        Whether each share refers to the people who answered all of its questions, or to all people.
+
+    Returns
+    -------
+    ShareDifference
+        The difference.
+
+    Raises
+    ------
+    TableError
+        For questions and answers that the plan does not have, and for questions of one share that
+        do not travel together.
+    UsageError
+        If a share names no answers.
+    ReportsError
+        As for `estimate`.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> good, fair = {"self_rated_health": "good"}, {"self_rated_health": "fair"}
+    >>> round(float(incrowd.compare_shares(plan, reports, good, fair).figure.estimate), 1)
+    0.3
     """
     plan = with_merged(plan, options.get("merge"))
     for name, answers in (("first", first), ("second", second)):

@@ -191,15 +191,45 @@ def correlate(
     scores: Scores | None = None,
     **options: Unpack[ErrorOptions],
 ) -> Correlations:
-    """The correlations of all pairs of some questions, each with its error and interval.
+    """Estimate the correlations of all pairs of some questions.
 
-    questions: by default all yes/no questions, numbers and amounts, and those with scores. Yes
-    counts as 1 and no as 0, a bin as its middle, an edge as itself. scores: for some questions the
-    number of each answer except "no answer"; people who did not answer both questions of a pair are
-    left out of it. A pair that no message holds has no estimate. options: `ErrorOptions`.
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports were made with.
+    reports : Collection or iterable of Collection
+        All reports.
+    questions : sequence of str, optional
+        Question ids; by default all yes/no questions, numbers, and amounts, and those with scores.
+        Yes counts as 1 and no as 0, a bin as its middle, an edge as itself.
+    scores : mapping of str to sequence of float, optional
+        For some questions, the number that each answer counts, except "no answer".
 
-    Raises UsageError for fewer than two questions, unknown ones, and those without numbers;
-    TableError if no message holds any pair; ReportsError as `estimate` does.
+    Returns
+    -------
+    Correlations
+        People who did not answer both questions of a pair are left out of it. A pair that no
+        message holds has no estimate.
+
+    Raises
+    ------
+    UsageError
+        For fewer than two questions, unknown ones, and those without numbers.
+    TableError
+        If no message holds any pair.
+    ReportsError
+        As for `estimate`.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> pair, scores = ["physical_limitation", "self_rated_health"], [4, 3, 2, 1]
+    >>> found = incrowd.correlate(plan, reports, pair, scores={"self_rated_health": scores})
+    >>> found.matrix.round(1)
+    array([[ 1. , -0.3],
+           [-0.3,  1. ]])
     """
     plan, noise_only = with_merged(plan, options.get("merge")), options.get("noise_only", False)
     numbers = _numbers(plan.survey, questions, scores or {})

@@ -67,11 +67,41 @@ def count(
 ) -> Tally:
     """Count reports for tables; tallies of different reports can be added and estimated later.
 
-    tables: lists of question ids; by default the one-way tables and those the survey requests.
-    kind: "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
-    ReportsError if the reports belong to another plan, TableError for a table that cannot be
-    estimated, PlanFileError if the plan's analysis does not support its guarantee, UsageError for
-    an unknown kind.
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports were made with.
+    reports : Collection or iterable of Collection
+        Some or all reports.
+    tables : sequence of sequences of str, optional
+        Lists of question ids; by default the one-way tables and those that the survey requests.
+    kind : {"singles", "pairs", "patterns"}
+        "pairs" also counts what covariances need, "patterns" what maximum likelihood needs.
+
+    Returns
+    -------
+    Tally
+        The counts.
+
+    Raises
+    ------
+    ReportsError
+        If the reports belong to another plan.
+    TableError
+        For a table that cannot be estimated.
+    PlanFileError
+        If the plan's analysis does not support its guarantee.
+    UsageError
+        For an unknown kind.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> tallies = [incrowd.count(plan, [each]) for each in reports]
+    >>> incrowd.estimate(plan, sum(tallies[1:], tallies[0])).people
+    20190
     """
     analysis_of(plan)
     if kind not in COUNTS:
@@ -160,16 +190,56 @@ def estimate(
 ) -> Estimates:
     """Estimate tables from reports, or from their tally, without bias and with standard errors.
 
-    tables: lists of ids; by default the one-way tables and those the survey requests (for a tally:
-    all that it counts). of_those_who_answered: leave out "no answer", so that shares refer to those
-    who answered all questions of a table. candidates: words to look for, for each text question.
-    simultaneous: intervals for all cells of a table at once. covariance: of all cells (None for
-    wide questions, and for overlapping options that come from cells). options: `WeightedOptions`.
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports were made with.
+    reports : Collection, Tally, or iterable of Collection
+        All reports, or their tally.
+    tables : sequence of sequences of str, optional
+        Lists of question ids; by default the one-way tables and those that the survey requests (for
+        a tally: all that it counts).
+    of_those_who_answered : bool
+        Whether to leave out "no answer", so that shares refer to those who answered all questions
+        of a table.
+    candidates : mapping of str to sequence of str, optional
+        The words to look for, for each text question.
+    simultaneous : {"max-t", "bonferroni"}, optional
+        The method of intervals that cover all cells of a table together.
+    covariance : bool
+        Whether to estimate the covariance of all cells. It is None for wide questions, and for
+        overlapping options that come from cells.
 
-    If questions are open, the tables describe all people of the released strata, the guarantee is
-    that of the smallest stratum, and `strata` has the tables of each. `not_made` lists tables that
-    cannot be weighted or restricted. Raises ReportsError for reports of another plan, and for too
-    few reports; TableError and UsageError for impossible tables, margins, and merges.
+    Returns
+    -------
+    Estimates
+        If questions are open, the tables describe all people of the released strata, the guarantee
+        is that of the smallest stratum, and `strata` has the tables of each. `not_made` lists
+        tables that cannot be weighted or restricted.
+
+    Raises
+    ------
+    ReportsError
+        For reports of another plan, and for too few reports.
+    TableError
+        For tables that cannot be estimated.
+    UsageError
+        For impossible margins, merges, and methods.
+
+    References
+    ----------
+    Vinterbo (2018), section 3. Covariances: docs/mathematics.md#estimates.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> table = incrowd.estimate(plan, reports)["physical_limitation"]
+    >>> table.answers[0]
+    ('no', 'yes')
+    >>> table.estimate.round(2)
+    array([0.88, 0.12])
     """
     plan = with_merged(plan, options.get("merge"))
     noise_only, received = options.get("noise_only", False), options.get("received", ())

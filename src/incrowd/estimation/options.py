@@ -16,12 +16,18 @@ if TYPE_CHECKING:
 
 
 class ReportOptions(TypedDict, total=False):
-    """Options of every method that reads reports.
+    """Options of all methods that read reports.
 
-    merge: for each question, groups of answers that are treated as one. accept_smaller_crowd:
-    accept fewer people than planned, and compute the guarantee again. received: the receipts of
-    reports that came over a network; the guarantee and the influence of a malicious sender depend
-    on them.
+    Parameters
+    ----------
+    merge : mapping of str to groups of answers, optional
+        For each question, answers that are treated as one: {"health": {"good": ["very good",
+        "good"]}}.
+    accept_smaller_crowd : bool
+        Whether to accept fewer people than planned, and to compute the guarantee again for them.
+    received : sequence of Received
+        The receipts of reports that came over a network. The guarantee, and the influence of a
+        malicious sender, depend on them.
     """
 
     merge: Merge | None
@@ -30,9 +36,13 @@ class ReportOptions(TypedDict, total=False):
 
 
 class ErrorOptions(ReportOptions, total=False):
-    """Options of methods that give errors.
+    """Options of methods that compute errors.
 
-    noise_only: errors of the noise alone, with the people fixed; otherwise of noise and sampling.
+    Parameters
+    ----------
+    noise_only : bool
+        Whether errors are those of the noise alone, with the people fixed. By default, they are
+        those of noise and sampling.
     """
 
     noise_only: bool
@@ -41,8 +51,11 @@ class ErrorOptions(ReportOptions, total=False):
 class WeightedOptions(ErrorOptions, total=False):
     """Options of methods whose figures can be weighted.
 
-    margins: what is known about all people: for each question (or several, such as "faculty | sex")
-    the share or number of people with each answer; all figures are weighted to these.
+    Parameters
+    ----------
+    margins : mapping, optional
+        What is known about all people: for each question (or several, such as "faculty | sex") the
+        share or number of people with each answer. All figures are weighted to these margins.
     """
 
     margins: GivenMargins | None

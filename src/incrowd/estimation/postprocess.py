@@ -199,16 +199,46 @@ def postprocess(
 ) -> Postprocessed:
     """Adjust the unbiased estimates of some tables by a named method. All methods are biased.
 
-    method: "simplex" (the nearest shares that are not negative and sum to one), "likelihood"
-    (nonnegative maximum likelihood, by EM) or "consistent" (margins that several tables share are
-    made equal). For tables that come from cells, the first two are the same: constrained least
-    squares. A table that several messages hold is fitted to the one that measures it best.
-    bootstrap: number of simulated collections from which the bias of the first two methods is
-    estimated; 0 for none. tables: lists of ids; by default those the survey requests. options:
-    `ReportOptions`; shares of merged answers are added up. Raises UsageError for an unknown method,
-    or
-    fewer than 2 simulated collections; TableError for tables whose answers overlap, or that are too
-    large for a histogram of their bits; ReportsError as `estimate` does.
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports were made with.
+    reports : Collection or iterable of Collection
+        All reports.
+    tables : sequence of sequences of str, optional
+        Lists of question ids; by default those that the survey requests. A table that several
+        messages hold is fitted to the one that measures it best.
+    method : {"likelihood", "simplex", "consistent"}
+        Nonnegative maximum likelihood, by EM; the nearest shares that are nonnegative and sum to
+        one; or equal margins of tables that share them. For tables that come from cells, the first
+        two are the same: constrained least squares.
+    bootstrap : int
+        The number of simulated collections from which the bias of the first two methods is
+        estimated; 0 for none.
+
+    Returns
+    -------
+    Postprocessed
+        The tables. Shares of merged answers are added up.
+
+    Raises
+    ------
+    UsageError
+        For an unknown method, or a single simulated collection.
+    TableError
+        For tables whose answers overlap, or that are too large for a histogram of their bits.
+    ReportsError
+        As for `estimate`.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> wanted = [["self_rated_health"]]
+    >>> (table,) = incrowd.postprocess(plan, reports, tables=wanted, method="simplex")
+    >>> round(float(table.estimate.sum()), 6)
+    1.0
     """
     if method not in POSTPROCESSING_METHODS:
         raise UsageError.of(

@@ -72,11 +72,32 @@ class TableForecast:
 
 
 def forecast(plan: Outline) -> tuple[TableForecast, ...]:
-    """Forecast the requested tables of a plan for exactly its crowd, colluding people included.
+    """Forecast the precision of a plan's tables for exactly its crowd, colluding people included.
 
-    They are followed by the tables from which the wanted regressions are fitted. A table that
-    several messages contain is combined from all of them. If questions are open, the crowd is that
-    of the smallest stratum, and a table with an open question is forecast within each stratum.
+    Parameters
+    ----------
+    plan : Plan
+        A table that several of its messages contain is combined from all of them.
+
+    Returns
+    -------
+    tuple of TableForecast
+        The requested tables, then those from which the wanted regressions are fitted. If questions
+        are open, the crowd is that of the smallest stratum, and a table with an open question is
+        forecast within each stratum.
+
+    Raises
+    ------
+    UsageError
+        If the argument is not a plan.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> first = incrowd.forecast(plan)[0]
+    >>> first.questions, round(first.standard_error, 3)
+    (('physical_limitation',), 0.004)
     """
     return tuple(_forecast(plan, ids) for ids in wanted_tables(plan.survey))
 
@@ -110,11 +131,37 @@ def _mean_error(plan: Outline, ids: QuestionIds) -> float | None:
 
 
 def people_needed(plan: Outline, ids: Sequence[str], *, standard_error: float) -> int:
-    """The number of people needed, with the plan's noise, for a standard error of a table.
+    """Return the number of people that a standard error of a table needs, with the plan's noise.
 
-    standard_error: of the table's largest cell, a proportion, under the less favorable assumption
-    of `TableForecast`. For a table with open questions, the number of people in each stratum.
-    Raises TableError if all its questions are open, UsageError if the error is not above 0.
+    Parameters
+    ----------
+    plan : Plan
+        Its messages and noise are kept.
+    ids : sequence of str
+        The ids of the table's questions.
+    standard_error : float
+        Of the table's largest cell, a proportion, under the less favorable assumption of
+        `TableForecast`.
+
+    Returns
+    -------
+    int
+        The number of people; for a table with open questions, the number in each stratum.
+
+    Raises
+    ------
+    TableError
+        If all questions of the table are open.
+    UsageError
+        If the standard error is not above 0.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> people = incrowd.people_needed(plan, ["physical_limitation"], standard_error=0.01)
+    >>> 2500 < people < 2600  # without noise: 0.25 / 0.01^2 = 2500
+    True
     """
     if not 0 < standard_error < math.inf:
         raise UsageError.of("standard_error", standard_error, "should be above 0, such as 0.01")

@@ -27,11 +27,38 @@ from incrowd.survey.words import look_alike_warnings
 def plan(
     survey: Survey, *, earlier: Sequence[EarlierPlan] = (), progress: SearchProgress | None = None
 ) -> Plan:
-    """Choose messages, copies and noise: the most precise wanted tables that meet the guarantee.
+    """Choose messages, copies, and noise: the most precise wanted tables that meet the guarantee.
 
-    earlier: what the same people were asked before (`Ledger.asked`); the guarantee covers it as
-    well. progress: called with a description of every step. Raises PrivacyError if no combination
-    of messages and noise meets the guarantee. Warns about answers and questions that look alike.
+    Parameters
+    ----------
+    survey : Survey
+        What is asked, of how many people, and the guarantee that it has to meet.
+    earlier : sequence of EarlierPlan
+        What the same people were asked before (`Ledger.asked`); the guarantee covers it as well.
+    progress : callable, optional
+        Called with a description of every step.
+
+    Returns
+    -------
+    Plan
+        What every device does, and what is promised for it.
+
+    Raises
+    ------
+    PrivacyError
+        If no combination of messages and noise meets the guarantee.
+
+    Warns
+    -----
+    IncrowdWarning
+        About answers and questions that look alike.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> plan.guarantee.epsilon, plan.guarantee.delta, plan.guarantee.proved
+    (1.0, 1e-06, True)
     """
     for line in look_alike_warnings(survey.questions):
         warnings.warn(line, IncrowdWarning, stacklevel=2)

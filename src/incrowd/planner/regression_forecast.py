@@ -85,17 +85,45 @@ def forecast_regression(
     noise_only: bool = False,
     shares: GuessedShares | None = None,
 ) -> Regression:
-    """Forecast the errors of a regression for exactly the plan's crowd, if no answer depends on any
-    other.
+    """Forecast the errors of a regression for exactly the plan's crowd.
 
-    If questions are open, every stratum has that crowd, whether they are predictors or not.
+    It assumes that no answer depends on any other. If questions are open, every stratum has the
+    plan's crowd, whether they are predictors or not.
 
-    shares: the expected shares of the answers to some questions; otherwise those that the survey
-    states, or equal or uneven shares, whichever make an error, or a refusal, larger. Only the
-    errors are meaningful, not the coefficients. `refusal` is the chance that the reports do not
-    support the model without a penalty. The other arguments and exceptions are
-    those of `regress`; UsageError is also raised for impossible shares and for the method
-    "likelihood".
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    outcome, on, reference, family, scores, predictor_scores, merge, penalty
+        As for `regress`.
+    method : {"table", "pairs"}, optional
+        As for `regress`.
+    noise_only : bool
+        Whether errors are those of the noise alone, with the people fixed.
+    shares : mapping of str to sequence of float, optional
+        The expected shares of the answers to some questions. By default those that the survey
+        states; otherwise equal or uneven shares, whichever make an error, or a refusal, larger.
+
+    Returns
+    -------
+    Regression
+        Only its errors are meaningful, not its coefficients. `refusal` is the chance that the
+        reports do not support the model without a penalty.
+
+    Raises
+    ------
+    UsageError
+        For impossible models or shares, and for the method "likelihood".
+    TableError
+        For questions that do not travel together.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> model = incrowd.forecast_regression(plan, "physical_limitation", on=["self_rated_health"])
+    >>> [round(each.standard_error, 1) for each in model.coefficients]
+    [0.0, 0.1, 0.1, 0.1]
     """
     formula = formula_of(
         plan.survey, outcome, on, reference, family, scores, predictor_scores, merge, penalty
@@ -108,9 +136,37 @@ def forecast_regression(
 
 
 def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
-    """Forecast every regression of a plan's survey.
+    """Forecast every regression that a plan's survey lists.
 
-    For a regression whose table is too large, `reason` says so.
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+
+    Returns
+    -------
+    tuple of Regression
+        As from `forecast_regression`. If the table of a regression is too large, its `reason` says
+        so.
+
+    Raises
+    ------
+    UsageError
+        If the argument is not a plan.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.of({
+    ...     "name": "Habits",
+    ...     "crowd": 1000,
+    ...     "privacy": {"epsilon": 1.0, "delta": 1e-6},
+    ...     "question": [{"id": id, "type": "yesno"} for id in ("smokes", "drinks")],
+    ...     "regression": [{"outcome": "smokes", "on": ["drinks"]}],
+    ... })
+    >>> (model,) = incrowd.forecast_regressions(incrowd.plan(survey))
+    >>> model.outcome, model.expected
+    ('smokes=yes', True)
     """
     return tuple(_forecast_or_reason(plan, formula) for formula in plan.survey.regressions)
 

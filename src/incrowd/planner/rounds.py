@@ -22,7 +22,29 @@ if TYPE_CHECKING:
 
 
 def new_ledger(path: str | Path) -> Ledger:
-    """Write an empty ledger. Raises UsageError if the file exists."""
+    """Write an empty ledger.
+
+    Parameters
+    ----------
+    path : str or Path
+        The new file.
+
+    Returns
+    -------
+    Ledger
+        The empty ledger.
+
+    Raises
+    ------
+    UsageError
+        If the file exists, or cannot be written.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> incrowd.new_ledger("ledger.json").asked
+    ()
+    """
 
     def empty(real: Path) -> str:
         if real.exists():
@@ -46,16 +68,50 @@ def note(
 ) -> Ledger:
     """Record in a ledger file that a plan was carried out, how, and how many people took part.
 
-    reports: all reports that arrived, or their tally. The crowd is that of the accepted reports,
-    and never more than planned. as_planned: use the planned crowd instead. local_only: one party
-    saw the reports with their senders, or both mixed and opened them; later plans then charge them
-    as if they carried names. received: the receipts, if the reports came over a network, which
-    state the same, any noise that was drawn again, and whether a mixer contradicted itself: its
-    reports are charged as if they carried names as well.
-    Simultaneous writers wait for each other. Raises UsageError unless either reports or as_planned
-    is given; ReportsError for reports of another plan, of too few messages, of two bundles, of a
-    simulation, or that are already recorded; PlanError if the plan does not fit the ledger, or if
-    its rounds have used up the guarantee.
+    Simultaneous writers wait for each other.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file of the ledger.
+    plan : Plan
+        The plan that was carried out.
+    reports : Collection, Tally, or iterable of Collection, optional
+        All reports that arrived, or their tally. The crowd is that of the accepted reports, and at
+        most the planned one.
+    as_planned : bool
+        Whether to record the planned crowd instead of reports.
+    local_only : bool
+        Whether one party saw the reports with their senders, or both mixed and opened them. Later
+        plans then charge the reports as if they carried names.
+    received : sequence of Received
+        The receipts, if the reports came over a network. They state the same, any noise that was
+        drawn again, and whether a mixer contradicted itself; its reports are then also charged as
+        if they carried names.
+
+    Returns
+    -------
+    Ledger
+        The ledger as it was written.
+
+    Raises
+    ------
+    UsageError
+        Unless either `reports` or `as_planned` is given.
+    ReportsError
+        For reports of another plan, of too few messages, of two bundles, of a simulation, or that
+        are already recorded.
+    PlanError
+        If the plan does not fit the ledger, or its rounds have used up the guarantee.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> ledger = incrowd.new_ledger("ledger.json")
+    >>> ledger = incrowd.note("ledger.json", plan, as_planned=True)
+    >>> [each.survey.name for each in ledger.asked]
+    ['Health insurance survey']
     """
     from incrowd.reports.consistency import people_of
 

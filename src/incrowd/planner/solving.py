@@ -72,14 +72,50 @@ def solve(
     margin: float | None = None,
     progress: SearchProgress | None = None,
 ) -> Plan:
-    """Find the plan with the smallest "crowd", "epsilon" or "delta" that gives a target error.
+    """Find the plan with the smallest crowd, epsilon, or delta that gives a target error.
 
-    error: the target standard error of the wanted tables, a proportion: the largest of all tables
-    or their mean, depending on the survey's objective. margin: half of a 95% interval instead.
-    Secant steps start in the large-N limit, and end where the certified plan just meets the target.
-    progress: called with a description of every step. Raises UsageError for any other unknown, and
-    unless exactly one target is given; PrivacyError, with the nearest error, if no value in a wide
-    range reaches the target.
+    Parameters
+    ----------
+    survey : Survey
+        Its own value of the unknown is ignored.
+    unknown : {"crowd", "epsilon", "delta"}
+        The number to find.
+    error : float, optional
+        The target standard error of the wanted tables, a proportion: the largest of all tables or
+        their mean, depending on the survey's objective.
+    margin : float, optional
+        Half of a 95% interval, instead of `error`.
+    progress : callable, optional
+        Called with a description of every step.
+
+    Returns
+    -------
+    Plan
+        The certified plan that just meets the target.
+
+    Raises
+    ------
+    UsageError
+        For any other unknown, and unless exactly one target is given.
+    PrivacyError
+        If no value in a wide range reaches the target; the message states the nearest error.
+
+    Notes
+    -----
+    Secant steps start in the large-crowd limit.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.of({
+    ...     "name": "Habits",
+    ...     "crowd": 1000,
+    ...     "privacy": {"epsilon": 1.0, "delta": 1e-6},
+    ...     "question": [{"id": "smokes", "type": "yesno"}],
+    ... })
+    >>> plan = incrowd.solve(survey, "crowd", error=0.02)
+    >>> 625 < plan.survey.crowd < 800  # without noise: 0.25 / 0.02^2 = 625
+    True
     """
     target = Target.of(error, margin)
     if unknown not in UNKNOWNS:

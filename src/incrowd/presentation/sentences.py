@@ -79,10 +79,30 @@ def reduced_sentence(guarantee: Guarantee) -> str:
 
 
 def guarantee_sentence(guarantee: Guarantee) -> str:
-    """The guarantee and its assumptions in plain words; figures are rounded up.
+    """Return the guarantee and its assumptions in plain words; figures are rounded up.
 
-    If the plan's own guarantee does not hold, the reason comes first. With two mixers, it ends with
-    who could cheat.
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of a plan or of estimates.
+
+    Returns
+    -------
+    str
+        If the plan's own guarantee does not hold, the reason comes first. With two mixers, the text
+        ends with who could cheat.
+
+    Raises
+    ------
+    UsageError
+        If the argument is not a guarantee.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> incrowd.guarantee_sentence(plan.guarantee).startswith("Changing any one person's answer")
+    True
     """
     cheats = f" {against_sentence(guarantee)}" if mixed_twice(guarantee) else ""
     return f"{promise_sentence(guarantee)}{cheats}"
@@ -146,7 +166,31 @@ def guarantee_formula(guarantee: Guarantee) -> str:
 
 
 def assumption_text(guarantee: Guarantee) -> str:
-    """All assumptions of a promise."""
+    """Return all assumptions of a guarantee as a sentence.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of a plan or of estimates.
+
+    Returns
+    -------
+    str
+        The sentence.
+
+    Raises
+    ------
+    UsageError
+        If the argument is not a guarantee.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> text = incrowd.assumption_text(plan.guarantee)
+    >>> text.startswith("The shuffler removes every link between a report and its sender")
+    True
+    """
     return " ".join(assumption_sentence(a, guarantee.mixed_by) for a in guarantee.assumptions)
 
 

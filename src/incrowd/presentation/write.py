@@ -120,10 +120,26 @@ def save(result: Result, path: str | Path) -> bool:
 
 
 def save_estimates(estimates: Estimates, path: str | Path) -> None:
-    """Write the estimates as .csv, .json, .parquet, .html, .xlsx or .R.
+    """Write estimates to a file, completely or not at all.
 
-    The file is written whole or not at all. Raises UsageError for any other ending, or if the file
-    cannot be written.
+    Parameters
+    ----------
+    estimates : Estimates
+        What `estimate` returned.
+    path : str or Path
+        The ending determines the format: .csv, .json, .parquet, .html, .xlsx, or .R.
+
+    Raises
+    ------
+    UsageError
+        For any other ending, and if the file cannot be written.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> incrowd.save_estimates(incrowd.estimate(plan, reports), "estimates.csv")
     """
     save(estimates, path)
 

@@ -72,12 +72,34 @@ ENDING = ".parquet"
 
 
 def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
-    """Write one collection as a file, several into a folder: message-1.parquet and so on.
+    """Write one collection to a file, or several to a folder: message-1.parquet and so on.
 
-    Collections of strata are also written into a folder and named by stratum:
-    stratum-1-law.parquet. Returns the files. Raises UsageError if there are no reports, if they
-    cannot be written, or if the folder already contains reports: those of two plans could not be
-    distinguished.
+    Parameters
+    ----------
+    reports : sequence of Collection
+        The reports of one plan.
+    path : str or Path
+        The file or the folder. Collections of strata are also written to a folder, and named by
+        stratum: stratum-1-law.parquet.
+
+    Returns
+    -------
+    tuple of Path
+        The files.
+
+    Raises
+    ------
+    UsageError
+        If there are no reports, they cannot be written, or the folder already contains reports:
+        those of two plans could not be distinguished.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> [path.name for path in incrowd.save_reports(reports, "reports")][:2]
+    ['message-1.parquet', 'message-2.parquet']
     """
     if not reports:
         raise UsageError.of("reports", "reports.no-collection")
@@ -140,14 +162,62 @@ def _make(path: str | Path) -> None:
 
 
 def load_reports(path: str | Path) -> tuple[Collection, ...]:
-    """Read all reports of a plan into memory. Raises ReportsError if they cannot be read."""
+    """Read all reports of a plan into memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file or a folder that `save_reports` or a collector wrote.
+
+    Returns
+    -------
+    tuple of Collection
+        The reports.
+
+    Raises
+    ------
+    ReportsError
+        If they cannot be read.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> files = incrowd.save_reports(reports, "reports")
+    >>> len(incrowd.load_reports("reports")) == len(files)
+    True
+    """
     return tuple(map(load_collection, report_files(path)))
 
 
 def stream_reports(path: str | Path, *, check: bool = False) -> Iterator[Collection]:
-    """Read all reports of a plan part by part. Raises ReportsError if they cannot be read.
+    """Read all reports of a plan part by part, so that they need not fit into memory.
 
-    check: whether to compare the reports with their hash.
+    Parameters
+    ----------
+    path : str or Path
+        As for `load_reports`.
+    check : bool
+        Whether to compare the reports with their hash.
+
+    Returns
+    -------
+    iterator of Collection
+        The parts.
+
+    Raises
+    ------
+    ReportsError
+        If the reports cannot be read.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> files = incrowd.save_reports(reports, "reports")
+    >>> tally = incrowd.count(plan, incrowd.stream_reports("reports"))
     """
     for file in report_files(path):
         yield from parts(file, check)

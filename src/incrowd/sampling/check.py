@@ -98,12 +98,36 @@ def check(
 ) -> AnswersCheck:
     """Find everything in a file of answers that `randomize` would reject or warn about.
 
-    answers, id, format, encoding, sheet: as for `load_answers`; with an id all rows are held in
-    memory. The findings are: missing columns; cells that are not answers, by value; missing
-    answers; ids that are missing or whose rows differ; too few people for the crowd or for every
-    stratum; amounts outside the edges; numbers that look like codes for no answer; for questions
-    with a randomizer of their own, that the answers should be true. Raises AnswersError only if the
-    file cannot be read at all.
+    Parameters
+    ----------
+    survey : Survey
+        The survey that the answers belong to.
+    answers : str, Path, file object, or data frame
+        As for `load_answers`.
+    id : str, optional
+        A column that identifies people. All rows are then held in memory.
+    format, encoding, sheet : str, optional
+        As for `load_answers`.
+
+    Returns
+    -------
+    AnswersCheck
+        The findings: missing columns; cells that are not answers, by value; missing answers; ids
+        that are missing or whose rows differ; too few people for the crowd or for every stratum;
+        amounts outside the edges; numbers that look like codes for no answer; and, for questions
+        with a randomizer of their own, that the answers should be true.
+
+    Raises
+    ------
+    AnswersError
+        Only if the file cannot be read at all.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.load("examples/health.toml")
+    >>> incrowd.check(survey, "examples/rand_hie.csv").accepted
+    True
     """
     data: Any = answers if is_frame(answers) else source_of(answers, format, encoding, sheet)
     names = as_table(data).column_names if is_frame(data) else column_names(data, survey, id)

@@ -123,21 +123,50 @@ def randomize(
     id: str | None = None,
     device_key: DeviceKey | None = None,
 ) -> tuple[Collection, ...]:
-    """Encode, randomize and shuffle the answers: one collection for each message of the plan.
+    """Encode, randomize, and shuffle the answers.
 
-    answers: a data frame (pandas, polars, duckdb, Arrow and others) or a file, as for
-    `load_answers`, with a column for each question; other columns are ignored. id: the column that
-    identifies people; the rows of one person count once. Without it each row counts as one person.
-    device_key: the secret that permanent responses need; a key for each id is derived from it.
-    simulation_seed: makes the reports repeatable and therefore not private, which the collections
-    state; real reports take their randomness from the operating system.
+    Parameters
+    ----------
+    plan : Plan
+        What is sent, and with how much noise.
+    answers : str, Path, file object, or data frame
+        As for `load_answers`.
+    simulation_seed : int, optional
+        Makes the reports repeatable and therefore not private, which the collections state. Real
+        reports take their randomness from the operating system.
+    id : str, optional
+        The column that identifies people; the rows of one person count once. By default, each row
+        counts as one person.
+    device_key : DeviceKey, optional
+        The secret that permanent responses need; a key for each id is derived from it.
 
-    If questions are open, there is one collection for each stratum and message: strata with fewer
-    people than the survey's crowd are merged or left out, as its `small_strata` says. Issues an
-    IncrowdWarning about such strata, about fewer people than the crowd, and about amounts outside
-    their edges. Raises AnswersError if the answers do not fit the survey or no stratum is large
-    enough, UsageError if a key is needed, and PlanFileError if the plan's analysis does not promise
-    what the plan does.
+    Returns
+    -------
+    tuple of Collection
+        One for each message; if questions are open, one for each stratum and message. Strata with
+        fewer people than the survey's crowd are merged or left out, as its `small_strata` says.
+
+    Raises
+    ------
+    AnswersError
+        If the answers do not fit the survey, or no stratum is large enough.
+    UsageError
+        If a device key is needed.
+    PlanFileError
+        If the plan's analysis does not promise what the plan does.
+
+    Warns
+    -----
+    IncrowdWarning
+        About small strata, fewer people than the crowd, and amounts outside their edges.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> len(reports) == len(plan.messages)
+    True
     """
     analysis_of(plan)
     answers = load_answers(answers, plan.survey, id=id)

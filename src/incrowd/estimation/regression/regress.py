@@ -77,30 +77,71 @@ def regress(
 ) -> Regression:
     """Explain the answers to one question by those to others, without bias from the noise.
 
-    outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others. In `on`,
-    `score(a)` is one slope over the answers to a, and `a:b` the interaction of two predictors; an
-    open question is a predictor without noise. By default the survey's only regression. reference:
-    for a predictor, the answer with which the others are compared; by default its first. family:
-    "logistic" (log odds of yes, or of the named answer) or "linear" (scores: the value of each
-    answer, by default the middle of a bin). predictor_scores: for `score(a)`, the values of the
-    answers to a; by default the middle of a bin, or 1, 2, 3 and so on.
-    penalty: "firth" for Firth's penalized likelihood, which works under separation, with
-    intervals of a score test. method: "table" (of outcome and predictors together), "pairs" (a
-    linear model of any number of questions) or "likelihood" (logistic, one report per person, few
-    questions: more precise, consistent, not unbiased); by default the table, or pairs if it is too
-    large. options: `WeightedOptions`; with margins, the model describes people who have them
-    ("table").
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports were made with.
+    reports : Collection or iterable of Collection
+        All reports.
+    outcome : str, optional
+        The id of a question, or QUESTION=ANSWER for one answer against all others. By default, the
+        survey's only regression.
+    on : sequence of str, optional
+        The predictors, named like the outcome. `score(a)` is one slope over the answers to a, and
+        `a:b` the interaction of two predictors. An open question is a predictor without noise.
+    reference : mapping of str to str, optional
+        For a predictor, the answer with which the others are compared; by default its first.
+    family : {"logistic", "linear"}, optional
+        Log odds of yes, or of the named answer; or the mean of the outcome's scores.
+    scores : sequence of float, optional
+        For a linear model, the value of each answer to the outcome; by default the middle of a bin.
+    predictor_scores : mapping of str to sequence of float, optional
+        For `score(a)`, the values of the answers to a; by default the middle of a bin, or 1, 2, 3,
+        and so on.
+    penalty : {"firth"}, optional
+        Firth's penalized likelihood, which works under separation, with intervals of a score test.
+    method : {"table", "pairs", "likelihood"}, optional
+        From the table of outcome and predictors together; for a linear model of any number of
+        questions, from pairs of questions; or by maximum likelihood (logistic, one report per
+        person, few questions: more precise, consistent, not unbiased). By default the table, or
+        pairs if it is too large. Only "table" can be weighted to margins.
 
+    Returns
+    -------
+    Regression
+        People who did not answer are left out, and so are strata released as one that differ in a
+        predictor. If there are too few reports, `reason` says what cannot be estimated.
+
+    Raises
+    ------
+    UsageError
+        For impossible models.
+    TableError
+        For questions that do not travel together or cannot be weighted.
+    ReportsError
+        As for `estimate`, and for a predictor with only one answer left.
+
+    Notes
+    -----
     If more than one in five such surveys would not support a logistic model, the maximum of its
-    likelihood would be biased in the others; the result is then Firth's, with this chance
+    likelihood would be biased in the others. The result is then Firth's, with this chance
     (`refusal`), the people who are hardly seen (`risk`), and the models without a penalty that
     these reports support (`ways_out`).
 
-    People who did not answer are left out, and so are strata released as one that differ in a
-    predictor. Answers to open questions that no one gave have no coefficient (`absent`). `reason`
-    says what cannot be estimated because there are too few reports. Raises UsageError for
-    impossible models, TableError for questions that do not travel together or cannot be weighted,
-    ReportsError as `estimate` does, and for a predictor with only one answer left.
+    References
+    ----------
+    Firth (1993).
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> model = incrowd.regress(plan, reports, "physical_limitation", on=["self_rated_health"])
+    >>> model.coefficients[1].term
+    'self_rated_health=good'
+    >>> round(model.odds_ratios[1].ratio)  # to "excellent"
+    3
     """
     noise_only, margins = options.get("noise_only", False), options.get("margins")
     merge = options.get("merge")
