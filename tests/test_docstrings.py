@@ -17,9 +17,9 @@ ROOT = Path(__file__).parent.parent
 NAMES = {
     **{f"incrowd.accountant.{name}": getattr(accountant, name) for name in accountant.__all__},
     **{
-        f"incrowd.{name}": value
+        f"incrowd.{name}": getattr(incrowd, name)
         for name in incrowd.__all__
-        if inspect.isfunction(value := getattr(incrowd, name)) and name not in accountant.__all__
+        if name not in accountant.__all__
     },
 }
 SECTION = re.compile(r"^(\w[\w ]*)\n(-{3,})$", flags=re.MULTILINE)

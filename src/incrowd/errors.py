@@ -210,7 +210,9 @@ def quantity(number: int, plural: str) -> str:
 
 
 class IncrowdError(Exception):
-    """Base of all errors that a user can fix. Carries every problem, not only the first.
+    """The base class of all errors that a user can fix.
+
+    It carries every problem (`problems`), not only the first. It is raised itself by no function.
 
     exit_code: of the command line; 2 for input that cannot be used, 1 for a check that fails.
     """
@@ -225,7 +227,7 @@ class IncrowdError(Exception):
     def of(
         cls, path: PathPart | Iterable[PathPart], code: Any, /, *rest: Any, **arguments: Any
     ) -> IncrowdError:
-        """The error for a single problem. arguments: those that the texts of the code name."""
+        """Return the error for a single problem. arguments: those that the texts of `code` name."""
         return cls(Problem(path, code, *rest, **arguments))
 
 
@@ -240,27 +242,30 @@ class IncrowdWarning(UserWarning):
 
 
 class SurveyError(Unusable):
-    """The survey is not valid."""
+    """A survey that is not valid. Raised for every mistake in it at once."""
 
 
 class PrivacyError(Unusable):
-    """A privacy parameter is out of range, or no noise gives the wanted guarantee."""
+    """A guarantee that is not possible.
+
+    Raised if a privacy parameter is out of range, or no noise gives the wanted guarantee.
+    """
 
 
 class PrecisionError(PrivacyError):
-    """Double precision cannot represent a privacy loss that large, or a delta that small."""
+    """A privacy loss that is too large, or a delta that is too small, for double precision."""
 
 
 class TableError(Unusable):
-    """A requested table does not exist or is too large."""
+    """A table that is not possible. Raised if it does not exist or is too large."""
 
 
 class UsageError(Unusable):
-    """An option or argument that cannot be used as given."""
+    """An argument that is not possible. Raised for unusable values, options, and files."""
 
 
 class ArgumentError(UsageError, TypeError):
-    """An argument of a public function is unknown, missing or of the wrong type."""
+    """An argument of a public function that is unknown, missing, or of the wrong type."""
 
 
 # The digest of a plan; or, of a part of a collection, its random name and number.
@@ -269,7 +274,7 @@ _DIGEST = re.compile(r"[0-9a-f]{32,64}(:\d+)?")
 
 @contextmanager
 def naming(*paths: Path) -> Iterator[None]:
-    """Errors about the contents of these files name the files, where the library names digests."""
+    """Name files instead of digests in errors about the contents of these files."""
     try:
         yield
     except IncrowdError as error:
@@ -290,14 +295,14 @@ def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
 
 
 def check_path(path: object, what: str) -> None:
-    """Raises ArgumentError for what is not a path. what: the argument, as a message names it."""
+    """Raise ArgumentError for what is not a path. what: the argument, as a message names it."""
     if not isinstance(path, str | PathLike):
         raise ArgumentError.of(what, "shared.no-path", type=type(path).__name__)
 
 
 @contextmanager
 def needing(extra: str, kind: type[IncrowdError], field: str) -> Iterator[None]:
-    """Use for imports of an extra: raises an error of that kind about a field if one is missing."""
+    """Raise an error of some kind about a field if an import of an extra fails in this context."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -305,30 +310,36 @@ def needing(extra: str, kind: type[IncrowdError], field: str) -> Iterator[None]:
 
 
 class PlanError(IncrowdError):
-    """The plan does not hold, or does not fit what was asked before."""
+    """A plan that does not hold.
+
+    Raised if it contradicts its certificate, or what was asked before.
+    """
 
 
 class PlanFileError(PlanError):
-    """The file of a plan or a ledger cannot be read, or was edited after it was made."""
+    """A file of a plan or a ledger that cannot be read, or was edited after it was written."""
 
     exit_code = 2
 
 
 class ProofError(IncrowdError):
-    """There is no proof in interval arithmetic: the program does not cover what is sent."""
+    """A missing proof: the program in interval arithmetic does not cover what is sent."""
 
 
 class AnswersError(Unusable):
-    """The answers cannot be read or do not fit the survey."""
+    """Answers that cannot be used. Raised if they cannot be read or do not fit the survey."""
 
 
 class ReportsError(Unusable):
-    """The reports cannot be read, do not belong to this plan, or are too few."""
+    """Reports that cannot be used.
+
+    Raised if they cannot be read, do not belong to this plan, or are too few.
+    """
 
 
 class FaultError(IncrowdError):
-    """A mistake of this package, or a process of it that ended: not a mistake of its user."""
+    """An internal error: a bug or a crashed worker process."""
 
 
 class ProtocolError(IncrowdError):
-    """A peer violated the protocol. The message contains nothing secret."""
+    """A violation of the protocol by a peer. The message contains nothing secret."""

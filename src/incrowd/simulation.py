@@ -247,7 +247,37 @@ QUALITY = ("mean", "worst", "joint", "bias", "limit", "stated", "actual", "theor
 
 @dataclass(frozen=True)
 class Simulation(views.Result):
-    """The quality of every table over a number of trials, with the options of `simulate`."""
+    """The quality of every table over a number of trials, with the options of `simulate`.
+
+    Attributes
+    ----------
+    plan : Plan
+        The plan of all trials.
+    trials : int
+        The number of trials.
+    fixed_people : bool
+        Whether the people were drawn only once.
+    tables : tuple of TableQuality
+        Coverage, bias, and errors of each table.
+    seed : int
+        Of the simulation.
+    simultaneous : {"max-t", "bonferroni"} or None
+        The method of simultaneous intervals.
+    weight_to : tuple of str
+        The questions to whose shares the trials were weighted.
+    of_those_who_answered : bool
+        Whether "no answer" was left out.
+    guarantee : None
+        The trials protect no one.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.load("examples/health.toml")
+    >>> found = incrowd.simulate(survey, "examples/rand_hie.csv", trials=2)
+    >>> [table.questions for table in found.tables][-1]
+    ('physical_limitation', 'self_rated_health')
+    """
 
     plan: Plan
     trials: int

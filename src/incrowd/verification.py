@@ -34,18 +34,47 @@ if TYPE_CHECKING:
 class Verification:
     """The result of `verify`.
 
-    certificate: recomputed from the plan's noise, copies and crowd. plan_holds: whether the
-    certificate supports what the plan promises. guarantee: what holds for the reports; without
-    reports, the guarantee of the plan. reports: how many were accepted; rejected: how many no
-    client can have sent. impossible: bits whose rate cannot come from the plan: for any answers, a
-    bit is set with a probability between two bounds. impossible_people: numbers of people that
-    cannot have sent so many, or so few, reports. reports, impossible, and impossible_people are
-    None if no reports were given. missing: how many people the plan's crowd still lacks, in the
-    smallest stratum if questions are open. absent: the messages, counted from 1, of which no
-    reports were given. seed: of a simulation, whose reports protect nobody. people: the number in
-    each release, if questions are open. contradicted: whether the shuffler signed two releases of
-    one stratum. tail: an upper bound of the probability that one person's reports did not fit into
-    the slots of an upload, and were drawn again.
+    Attributes
+    ----------
+    certificate : Certificate
+        Recomputed from the plan's noise, copies, and crowd.
+    plan_holds : bool
+        Whether the certificate supports what the plan promises.
+    guarantee : Guarantee
+        What holds for the reports; without reports, the guarantee of the plan.
+    reports : int or None
+        How many were accepted; None if none were given.
+    rejected : int
+        How many no client can have sent.
+    impossible : tuple of Impossible or None
+        Bits whose rate cannot come from the plan: whatever the answers are, a bit is set with a
+        probability between two bounds.
+    impossible_people : tuple of ImpossiblePeople or None
+        Numbers of people that cannot have sent so many, or so few, reports.
+    missing : int
+        How many people the plan's crowd still lacks, in the smallest stratum if questions are open.
+    absent : tuple of int
+        The messages, counted from 1, of which no reports were given.
+    seed : int or None
+        Of a simulation, whose reports protect no one.
+    people : mapping or None
+        The number in each release, if questions are open.
+    contradicted : bool
+        Whether the shuffler signed two releases of one stratum.
+    tail : float
+        An upper bound of the probability that one person's reports did not fit into the slots of an
+        upload and were drawn again.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> found = incrowd.verify(plan, reports)
+    >>> found.plan_holds, found.rejected, found.impossible
+    (True, 0, ())
+    >>> found.holds  # a simulation protects no one
+    False
     """
 
     certificate: Certificate

@@ -16,9 +16,25 @@ DIGITS = 2  # significant digits of the number of rows, which a survey makes pub
 class Draft:
     """A survey that can be planned, with everything that the user has to decide.
 
-    people: the number of rows of the data; None for a questionnaire. columns: a question for each
-    column or field, or why it was left out. notes: open decisions about the survey as a whole.
-    language: the language of its texts.
+    Attributes
+    ----------
+    name : str
+        The name of the survey.
+    people : int or None
+        The number of rows of the data; None for a questionnaire.
+    columns : tuple of ColumnDraft
+        A question for each column or field, or the reason why it was left out.
+    notes : tuple of str
+        Open decisions about the survey as a whole.
+    language : str
+        The language of its texts.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> draft = incrowd.draft("examples/rand_hie.csv")
+    >>> draft.people, draft.crowd  # rounded down
+    (20190, 20000)
     """
 
     name: str

@@ -67,20 +67,55 @@ A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then 
 
 @dataclass(frozen=True)
 class TwoWay(views.Result):
-    """How two questions are related; every figure has its error, or the reason why it has none.
+    """The relation of two questions. Every figure has its error, or the reason why it has none.
 
-    independence: a test that is valid under the noise. cramers_v: None where answers overlap.
-    groups: the answers to the first question; answers: those to the second. shares: of each answer
-    to the second question among those who gave each answer to the first, group by group.
-    differences, odds_ratios: for each answer to the second question, every other group compared
-    with the reference group: its share minus theirs, its odds divided by theirs. Both are empty if
-    the groups overlap and the table comes from cells, which do not show by how much. precision: the
-    effective number of people and the design effect of each group; empty if the people are fixed.
-    answered: the share of the people who answered both questions, to whom all figures refer; None
-    if they refer to all people, for whom "no answer" is an answer, or if no question is optional.
-    wording: of both questions and their answers, if the survey has it. weighted_to: the names of
-    the known margins to which the table is weighted; error_ratio: the errors divided by those
-    without weights, in the mean square.
+    Attributes
+    ----------
+    questions : tuple of str
+        The ids of both questions.
+    groups : tuple of str
+        The answers to the first question.
+    answers : tuple of str
+        The answers to the second question.
+    guarantee : Guarantee
+        What holds for the people in the reports.
+    independence : IndependenceTest
+        A test that is valid under the noise.
+    cramers_v : Comparison or None
+        None if answers overlap.
+    shares : tuple of Comparison
+        Of each answer to the second question among those who gave each answer to the first, group
+        by group.
+    differences, odds_ratios : tuple of Comparison
+        For each answer to the second question, every other group compared with the reference group:
+        its share minus theirs, its odds divided by theirs. Both are empty if the groups overlap and
+        the table comes from cells, which do not show by how much.
+    precision : tuple of GroupPrecision
+        The effective number of people and the design effect of each group; empty if the people are
+        fixed.
+    seed : int or None
+        Of a simulation; None for real reports.
+    answered : float or None
+        The share of the people who answered both questions, to whom all figures refer. None if they
+        refer to all people, for whom "no answer" is an answer, or if no question is optional.
+    wording : tuple of str
+        Of both questions and their answers, if the survey has it.
+    weighted_to : tuple of str
+        The names of the known margins to which the table is weighted.
+    error_ratio : float or None
+        The errors divided by those without weights, in the mean square.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> both = incrowd.compare(plan, reports, "physical_limitation", "self_rated_health")
+    >>> both.groups, both.answers
+    (('no', 'yes'), ('excellent', 'good', 'fair', 'poor'))
+    >>> excellent = both.differences[0]  # of those with a limitation against those without
+    >>> excellent.high < 0
+    True
     """
 
     questions: tuple[str, str]

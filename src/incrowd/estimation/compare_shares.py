@@ -55,9 +55,29 @@ SelectedAnswers = Mapping[str, str]
 class ShareDifference(views.Result):
     """One share minus another, with its standard error and interval, and the guarantee.
 
-    first, second: the answers that define each share, by question. answered: for each share, the
-    share of the people who answered its questions, to whom it refers; None if both refer to all
-    people.
+    Attributes
+    ----------
+    first, second : mapping of str to str
+        The answers that define each share, by question.
+    figure : Comparison
+        The difference.
+    guarantee : Guarantee
+        What holds for the people in the reports.
+    seed : int or None
+        Of a simulation; None for real reports.
+    answered : tuple of float or None
+        For each share, the share of the people who answered its questions, to whom it refers; None
+        if both refer to all people.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> good, fair = {"self_rated_health": "good"}, {"self_rated_health": "fair"}
+    >>> figure = incrowd.compare_shares(plan, reports, good, fair).figure
+    >>> 0 < figure.low < figure.high < 1
+    True
     """
 
     first: SelectedAnswers

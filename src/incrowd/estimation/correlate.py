@@ -61,11 +61,37 @@ class Correlation:
 class Correlations(views.Result):
     """The correlations of all pairs of some questions.
 
-    pairs: in the order of the questions. people: the number of people. errors: whether they are of
-    noise and sampling or of the noise alone. answered: whether a question is optional, so that a
-    correlation describes only the people who answered both questions. rounded: the questions of
-    amounts; each amount was rounded at random to an edge, which preserves covariances but adds to
-    variances, so that these correlations are closer to 0 than those of the amounts.
+    Attributes
+    ----------
+    questions : tuple of str
+        The ids of the questions.
+    pairs : tuple of Correlation
+        In the order of the questions.
+    people : int
+        The number of people.
+    errors : str
+        Whether errors are of noise and sampling or of the noise alone.
+    guarantee : Guarantee
+        What holds for the people in the reports.
+    answered : bool
+        Whether a question is optional, so that a correlation describes only the people who answered
+        both questions.
+    rounded : tuple of str
+        The questions of amounts. Each amount was rounded at random to an edge, which preserves
+        covariances but adds to variances, so that these correlations are closer to 0 than those of
+        the amounts.
+    seed : int or None
+        Of a simulation; None for real reports.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> pair, scores = ["physical_limitation", "self_rated_health"], [4, 3, 2, 1]
+    >>> found = incrowd.correlate(plan, reports, pair, scores={"self_rated_health": scores})
+    >>> bool(found.pairs[0].high < 0)
+    True
     """
 
     questions: tuple[str, ...]
@@ -93,8 +119,10 @@ class Correlations(views.Result):
 
     @property
     def smallest_eigenvalue(self) -> float:
-        """Of the matrix; nan if a correlation is missing. Noise can bring it below zero, which is
-        impossible for correlations of answers."""
+        """The smallest eigenvalue of the matrix; nan if a correlation is missing.
+
+        Noise can bring it below zero, which is impossible for correlations of answers.
+        """
         matrix = self.matrix
         return float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else math.nan
 

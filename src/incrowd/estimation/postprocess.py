@@ -127,7 +127,30 @@ class PostprocessedTable:
 
 @dataclass(frozen=True)
 class Postprocessed(views.Result):
-    """The tables that one method post-processed. It iterates over them."""
+    """The tables that one method post-processed, over which it iterates.
+
+    Attributes
+    ----------
+    plan : Plan
+        The plan of the reports, with merged answers.
+    tables : tuple of PostprocessedTable
+        Each has the biased shares (`estimate`), the unbiased ones (`raw`), and `statement`: the
+        direction of the bias.
+    guarantee : Guarantee
+        What holds for the people in the reports.
+    seed : int or None
+        Of a simulation; None for real reports.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> wanted = [["self_rated_health"]]
+    >>> found = incrowd.postprocess(plan, reports, tables=wanted, method="simplex")
+    >>> bool((found[0].estimate >= 0).all())
+    True
+    """
 
     plan: Plan
     tables: tuple[PostprocessedTable, ...]

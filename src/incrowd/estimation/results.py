@@ -217,17 +217,52 @@ class StratumEstimates(_SomePeople):
 
 @dataclass(frozen=True)
 class Estimates(_SomePeople, views.Result):
-    """Estimated tables of one plan.
+    """The estimated tables of one plan.
 
-    arrived: the reports of each message. guarantee: recomputed for the smallest number of people of
-    any message. words: of text questions, by id. amounts: of questions of numbers, by id: means,
-    totals, quantiles. simultaneous: intervals for each table, if requested (None for wide
-    questions). seed: None for real reports, otherwise the seed of the simulation. persons: what
-    counts as one person, "rows" or "ids". truth: only if the answers are known as well (in a
-    demonstration): the true shares, one array for each table. releases: of the reports, if they
-    came over a network. received: the available receipts of these releases. strata: if questions
-    are open, the estimates of each release; all other fields are of all releases together.
-    not_made: tables that could not be estimated, with the reasons.
+    It iterates over its rows as dictionaries, and `estimates["smokes"]` is the table of a question.
+
+    Attributes
+    ----------
+    plan : Plan
+        The plan of the reports, with merged answers.
+    arrived : tuple of Arrived
+        The reports of each message.
+    guarantee : Guarantee
+        Recomputed for the smallest number of people of any message.
+    tables : tuple of TableEstimate
+        The tables.
+    words : mapping of str to WordEstimates
+        Of text questions, by id.
+    amounts : mapping of str to Amounts
+        Means, totals, and quantiles of questions of numbers, by id.
+    simultaneous : tuple of SimultaneousIntervals or None
+        The intervals for each table, if requested; None for wide questions.
+    seed : int or None
+        Of a simulation; None for real reports.
+    persons : {"rows", "ids"}
+        What counts as one person.
+    truth : tuple of arrays or None
+        The true shares of each table, only if the answers are known as well (in a demonstration).
+    releases : frozenset of ClaimedRelease
+        Of the reports, if they came over a network.
+    received : tuple of Received
+        The available receipts of these releases.
+    strata : tuple of StratumEstimates
+        If questions are open, the estimates of each release; all other fields are those of all
+        releases together.
+    not_made : tuple of NotMade
+        Tables that could not be estimated, with the reasons.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> estimates = incrowd.estimate(plan, reports)
+    >>> estimates.people, len(estimates.tables)
+    (20190, 6)
+    >>> estimates.table("physical_limitation", "self_rated_health").estimate.shape
+    (2, 4)
     """
 
     plan: Plan
@@ -255,9 +290,12 @@ class Estimates(_SomePeople, views.Result):
         return f"Estimates({name!r}, {tables}, {lists} of words, crowd={self.crowd:,}, {reports})"
 
     def table(self, *questions: str) -> TableEstimate:
-        """The table of some questions, in the order in which they were estimated.
+        """Return the table of some questions, in the order in which they were estimated.
 
-        Raises TableError, which lists the existing tables, if there is none of these questions.
+        Raises
+        ------
+        TableError
+            If there is no such table; it lists the existing ones.
         """
         tables = {frozenset(table.questions): table for table in self.tables}
         if table := tables.get(frozenset(questions)):

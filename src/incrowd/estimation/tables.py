@@ -68,11 +68,35 @@ class Provenance:
 class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
     """The estimated joint distribution of some questions, one axis for each.
 
-    estimate: proportions of the people, in the shape of the table. error: their standard errors and
-    covariance, and how they come about. provenance: the people and what was done to their answers.
-    exclusive, margins: for each axis, whether each person gives exactly one answer, and whether the
-    last entry is "any answer". The standard errors and the ends of the intervals have the shape of
-    the estimate too.
+    `standard_error`, `low`, and `high` have the shape of the estimate too.
+
+    Attributes
+    ----------
+    questions : tuple of str
+        The ids of the questions.
+    answers : tuple of tuples of str
+        The answers along each axis.
+    estimate : array
+        Proportions of the people, neither clipped nor projected.
+    error : CellErrors
+        Standard errors and covariance, and how they come about.
+    provenance : Provenance
+        The people, and what was done to their answers.
+    exclusive : tuple of bool
+        For each axis, whether each person gives exactly one answer.
+    margins : tuple of bool
+        For each axis, whether the last entry is "any answer".
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> table = incrowd.estimate(plan, reports)["self_rated_health"]
+    >>> dict(zip(table.answers[0], table.estimate.round(1).tolist()))
+    {'excellent': 0.5, 'good': 0.4, 'fair': 0.1, 'poor': 0.0}
+    >>> bool((table.low < table.estimate).all() and (table.estimate < table.high).all())
+    True
     """
 
     questions: tuple[str, ...]

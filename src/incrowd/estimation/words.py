@@ -116,14 +116,50 @@ class WordRow(NamedTuple):
 class WordEstimates(Intervals, views.Notebook, views.Tabular):
     """The estimated shares of candidate words among the people; arrays of shape (candidates,).
 
-    estimate, standard_error: unbiased, with the error of noise, collisions and sampling.
-    share: nonnegative least squares, biased, as `share_statement` says.
-    p_value: of "nobody has this word", one-sided; 1 if the estimate is not above zero. present:
-    whether that is refused by Holm's rule, under which any absent word is called present with
-    probability `family_error` at most.
-    others, others_error: the share of people whose word is no candidate, 1 - sum, and its error.
-    degrees_of_freedom: the equations less the candidates, for Student's factor of the intervals.
-    weighted_to: the names of the margins that they are weighted to.
+    Attributes
+    ----------
+    candidates : tuple of str
+        The words that were looked for.
+    estimate, standard_error : array
+        Unbiased shares, with the error of noise, collisions, and sampling.
+    share : array
+        Nonnegative least squares: biased, as `share_statement` says.
+    p_value : array
+        Of "nobody has this word", one-sided; 1 if the estimate is not above zero.
+    present : array of bool
+        Whether that is rejected by Holm's rule, under which any absent word is called present with
+        probability at most `family_error`.
+    others, others_error : float
+        The share of people whose word is not a candidate, and its error.
+    degrees_of_freedom : int
+        The equations minus the candidates, for Student's factor of the intervals.
+    errors : str
+        What the errors include.
+    share_statement : str
+        What is biased about `share`.
+    family_error : float
+        The probability of any false word.
+    level : float
+        Of the intervals.
+    weighted_to : tuple of str
+        The names of the margins to which the shares are weighted.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> import pyarrow as pa
+    >>> survey = incrowd.Survey.of({
+    ...     "name": "Pages",
+    ...     "crowd": 3000,
+    ...     "privacy": {"epsilon": 2.0, "delta": 1e-6},
+    ...     "question": [{"id": "page", "type": "text", "block": 16, "cohorts": 16}],
+    ... })
+    >>> plan = incrowd.plan(survey)
+    >>> answers = pa.table({"page": ["apple", "pear", "apple"] * 1000})
+    >>> reports = incrowd.randomize(plan, answers, simulation_seed=1)
+    >>> words = {"page": ["apple", "pear", "plum"]}
+    >>> incrowd.estimate(plan, reports, candidates=words).words["page"].present.tolist()
+    [True, True, False]
     """
 
     candidates: tuple[str, ...]

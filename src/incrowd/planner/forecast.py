@@ -46,16 +46,42 @@ class TableForecast:
     before. Different questions are assumed to be independent. A single figure is that of the less
     favorable assumption.
 
-    standard_error: of the largest cell, from noise and sampling, as a proportion;
-    standard_error_even, standard_error_uneven: under each assumption. noise_error: the largest,
-    from the noise alone. minimum_detectable_share: a share that is detected in at least half of all
-    surveys, no matter which answers it belongs to, if every cell of the table is tested with a 5%
-    chance of any false alarm. effective_sample_size: the number of people who, surveyed without
-    noise, would give the same squared error over all cells (Vinterbo, proposition 3.1: people over
-    inflation), if all answers are equally common, so that tables and plans can be compared;
-    effective_sample_size_uneven: if they are uneven. inflation: the loss L of that proposition,
-    which the planner minimizes. mean_error: the standard error of an amount's mean, in the unit of
-    the amount; None for other tables.
+    Attributes
+    ----------
+    questions : tuple of str
+        The ids of the table's questions.
+    cells : int
+        The number of cells.
+    standard_error : float
+        Of the largest cell, from noise and sampling, as a proportion.
+    standard_error_even, standard_error_uneven : float
+        The same under each assumption.
+    noise_error : float
+        The largest standard error from the noise alone.
+    minimum_detectable_share : float
+        A share that is detected in at least half of all surveys, no matter which answers it belongs
+        to, if every cell of the table is tested with a 5% chance of any false alarm.
+    effective_sample_size : float
+        The number of people who, surveyed without noise, would give the same squared error over all
+        cells if all answers are equally common, so that tables and plans can be compared.
+    effective_sample_size_uneven : float
+        The same if answers are uneven.
+    inflation : float
+        People over effective sample size, which the planner minimizes.
+    mean_error : float or None
+        The standard error of an amount's mean, in the unit of the amount.
+
+    References
+    ----------
+    Vinterbo (2018), proposition 3.1, for effective sample size and inflation.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> table = incrowd.forecast(plan)[0]
+    >>> table.noise_error < table.standard_error_uneven < table.standard_error_even
+    True
     """
 
     questions: tuple[str, ...]

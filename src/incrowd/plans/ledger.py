@@ -33,8 +33,24 @@ _FILES = FileKind("ledger", PlanFileError, _MAKE)
 class Ledger(BaseModel):
     """What the same people were asked, the earliest first.
 
-    A plan of several rounds appears once for each round. collections: the random names of the
-    reports that were recorded, so that none is recorded twice.
+    `new_ledger` creates its file, and `note` records plans in it.
+
+    Attributes
+    ----------
+    format : str
+        The format of the file.
+    asked : tuple of EarlierPlan
+        The plans; one of several rounds appears once for each round.
+    collections : tuple of str
+        The random names of the reports that were recorded, so that none is recorded twice.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> ledger = incrowd.Ledger().with_plan(plan, people=20_190)
+    >>> ledger.asked[0].crowd  # at most as planned
+    20000
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -52,11 +68,24 @@ class Ledger(BaseModel):
     ) -> Ledger:
         """Return the ledger after a round of a plan was carried out.
 
-        people: how many took part, the smallest number of any message (rows, if one person has
-        several); None if this was not counted, and the planned crowd is assumed. collections: the
-        names of the reports. collected: what came of each message, and how. Raises PlanError if
-        all rounds of the plan are in the ledger, or the plan does not cover the ledger as it is;
-        ReportsError if reports were recorded before.
+        Parameters
+        ----------
+        plan : Plan
+            The plan.
+        people : int or None
+            How many took part, the smallest number of any message (rows, if one person has
+            several). None if this was not counted, and the planned crowd is assumed.
+        collections : iterable of str
+            The names of the reports.
+        collected : Collected
+            What came of each message, and how.
+
+        Raises
+        ------
+        PlanError
+            If all rounds of the plan are in the ledger, or the plan does not cover the ledger.
+        ReportsError
+            If reports were recorded before.
         """
         self.check_next(plan)
         if again := sorted({*self.collections} & {*collections}):
@@ -75,7 +104,7 @@ class Ledger(BaseModel):
         return sum(asked.digest == digest for asked in self.asked)
 
     def check_next(self, plan: Plan) -> None:
-        """Raises PlanError if a round of a plan cannot come next.
+        """Raise PlanError if a round of a plan cannot come next.
 
         Either all its rounds are in the ledger, or it does not cover what else is in the ledger.
         """

@@ -251,9 +251,31 @@ AnyOutline = TypeVar("AnyOutline", bound=Outline)
 
 
 class Plan(views.Notebook, Outline):
-    """Survey, messages and guarantee.
+    """What every device does, and what is promised: the survey, the messages, and the guarantee.
 
-    earlier: earlier rounds with the same people; the guarantee covers them as well.
+    `plan` creates it, `dumps` returns the text of its file, and `load` reads the file.
+
+    Attributes
+    ----------
+    survey : Survey
+        What is asked.
+    messages : tuple of Message
+        What each person sends, with its noise and copies.
+    format : str
+        The format of the file.
+    guarantee : Guarantee
+        What is promised.
+    earlier : tuple of EarlierPlan
+        Earlier rounds with the same people; the guarantee covers them as well.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> written = Path("plan.json").write_text(plan.dumps())
+    >>> incrowd.Plan.load("plan.json") == plan
+    True
     """
 
     layout: ClassVar[str] = "plan"
@@ -302,10 +324,15 @@ class Plan(views.Notebook, Outline):
         return self.asked_of(self.survey.crowd)
 
     def asked_of(self, people: int, collected: Collected = AS_PLANNED) -> EarlierPlan:
-        """Return this plan as an earlier round of so many people (rows, if one has several).
+        """Return this plan as an earlier round with a number of people.
 
-        The crowd is at most as large as planned, and at least the one person herself. collected:
-        how the reports were collected, by default through a shuffler if the plan uses one.
+        Parameters
+        ----------
+        people : int
+            How many took part (rows, if one person has several). The crowd is at most as large as
+            planned, and at least the one person herself.
+        collected : Collected
+            How the reports were collected; by default through a shuffler if the plan uses one.
         """
         if not self.guarantee.delta:  # the plan does not use a shuffler
             collected = collected.model_copy(update={"local_only": True})

@@ -39,14 +39,42 @@ WRITING = {
 class Collection:
     """Reports of one message of one plan, all of them or a part.
 
-    packed: uint8, shape (reports, ceil(bits / 8)); bit i of a report is bit i % 8 of byte i // 8,
-    padding bits are zero. id: a name, so that nothing is counted twice: random, or derived from the
-    release and message of reports that came over a network. people: how many people took part,
-    which cells have to state; for joint reports an upper bound (counted with the first part only).
-    persons: what counts as one person, "rows" or "ids". part: the number of this part. seed: None
-    for real reports, else that of the simulation. strata: whose reports these are, if questions are
-    open; several strata were released as one. release: the claims about reports that came over a
-    network.
+    Attributes
+    ----------
+    plan : str
+        The digest of the plan.
+    message : int
+        The number of the message, from 0.
+    bits : int
+        The number of bits of a report.
+    packed : uint8 array, shape (reports, ceil(bits / 8))
+        Bit i of a report is bit i % 8 of byte i // 8; padding bits are zero.
+    seed : int or None
+        Of a simulation; None for real reports.
+    id : str
+        A name, so that nothing is counted twice: random, or derived from the release and message of
+        reports that came over a network.
+    people : int or None
+        How many people took part, which cells have to state; an upper bound for joint reports.
+        Counted with the first part only.
+    persons : {"rows", "ids"}
+        What counts as one person.
+    part : int
+        The number of this part.
+    strata : tuple of str
+        Whose reports these are, if questions are open; several strata were released as one.
+    release : ClaimedRelease or None
+        The claims about reports that came over a network.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> reports[0].plan == plan.digest
+    True
+    >>> reports[0].packed.shape == (len(reports[0]), 1)
+    True
     """
 
     plan: str

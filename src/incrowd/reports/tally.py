@@ -60,14 +60,39 @@ class MessageTally:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of some reports of one plan; tallies of different reports add up, in any order.
+    """Counts of some reports of one plan. Tallies of different reports add up, in any order.
 
-    tables, kind: what was counted: "singles" (joint counts of set bits, for tables), "pairs" (also
-    of pairs of bits, for covariances) or "patterns" (whole histograms). messages: counts by the
-    number of the message. parts: the parts of collections that were counted, so that none is
-    counted twice. seed, persons: as for the reports; "rows" if any reports have it. strata: if
-    questions are open, the counts of each release by the names of its strata; `messages` has the
-    totals. releases: those whose reports were counted, if they came over a network.
+    Attributes
+    ----------
+    plan : str
+        The digest of the plan.
+    tables : tuple of tuples of str
+        The question ids of each table that was counted.
+    kind : {"singles", "pairs", "patterns"}
+        Joint counts of set bits, for tables; also those of pairs of bits, for covariances; or whole
+        histograms.
+    messages : mapping of int to MessageTally
+        The counts by the number of the message.
+    parts : frozenset of str
+        The parts of collections that were counted, so that none is counted twice.
+    seed : int or None
+        Of a simulation; None for real reports.
+    persons : {"rows", "ids"}
+        What counts as one person; "rows" if any reports have it.
+    strata : mapping
+        If questions are open, the counts of each release by the names of its strata; `messages` has
+        the totals.
+    releases : frozenset of ClaimedRelease
+        Those whose reports were counted, if they came over a network.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> first, *others = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> tally = incrowd.count(plan, first) + incrowd.count(plan, others)
+    >>> sorted(tally.messages)
+    [0, 1, 2, 3]
     """
 
     plan: str

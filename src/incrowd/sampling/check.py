@@ -73,7 +73,24 @@ def already_randomized(survey: Survey) -> AnswersFinding | None:
 class AnswersCheck:
     """The result of checking a file of answers.
 
-    rows: how many were read. people: how many rows, or different ids. crowd: of the survey.
+    Attributes
+    ----------
+    rows : int
+        How many were read.
+    people : int
+        The number of rows, or of different ids.
+    crowd : int
+        The crowd of the survey.
+    findings : tuple of AnswersFinding
+        What `randomize` would reject or warn about.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.load("examples/health.toml")
+    >>> found = incrowd.check(survey, "examples/rand_hie.csv")
+    >>> found.people, found.findings
+    (20190, ())
     """
 
     rows: int

@@ -42,10 +42,27 @@ CHECK_BYTES = 8
 
 @dataclass(frozen=True)
 class DeviceKey:
-    """The secret of one device, 32 bytes. It never leaves the device and is never printed.
+    """The secret of one device, which never leaves it and is never printed.
 
-    Anyone who has it can undo the device's permanent responses. Raises UsageError unless the secret
-    has 32 bytes.
+    Anyone who has it can undo the device's permanent responses.
+
+    Parameters
+    ----------
+    secret : bytes
+        32 bytes; `create` draws them.
+
+    Raises
+    ------
+    UsageError
+        Unless the secret has 32 bytes.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> key = incrowd.DeviceKey.create()
+    >>> key.save("device.key")
+    >>> incrowd.DeviceKey.load("device.key") == key
+    True
     """
 
     secret: bytes = field(repr=False)
@@ -61,15 +78,20 @@ class DeviceKey:
         return cls(os.urandom(SECRET_BYTES))
 
     def derive(self, name: str) -> DeviceKey:
-        """Return the key of one of several devices that share this secret: HMAC-SHA256 of its
-        name."""
+        """Return the key of one of several devices that share this secret.
+
+        It is the HMAC-SHA256 of the device's name.
+        """
         return DeviceKey(hmac.digest(self.secret, _framed(DEVICE) + name.encode(), "sha256"))
 
     def save(self, path: str | Path) -> None:
         """Write the key to a new file that only its owner may read (mode 0600).
 
-        Raises UsageError if the file cannot be written or exists: another key would draw the
-        permanent responses anew, and every new draw leaks more.
+        Raises
+        ------
+        UsageError
+            If the file cannot be written or exists: another key would draw the permanent responses
+            anew, and every new draw leaks more.
         """
         text = f"{HEADER}\n{self.secret.hex()}\n{self._check}\n"
         try:
@@ -90,7 +112,10 @@ class DeviceKey:
     def load(cls, path: str | Path) -> DeviceKey:
         """Read a key that `save` wrote.
 
-        Raises UsageError if the file cannot be read, is not a key, or is readable by others.
+        Raises
+        ------
+        UsageError
+            If the file cannot be read, is not a key, or is readable by others.
         """
         check_path(path, "path")
         _log.info("reading %s, a device key", path)

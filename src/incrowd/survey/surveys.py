@@ -23,7 +23,70 @@ SHOWN = 8  # questions, in one line
 
 
 class Survey(views.Notebook, WrittenSurvey):
-    """A survey whose parts are consistent. For its fields see `WrittenSurvey`."""
+    """A survey: its questions, crowd, requested guarantee, and requested tables.
+
+    Use `load` or `of` to create it: both list every mistake at once.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    language : str
+        Of texts that have only one language, and of those that lack a reader's language.
+    crowd : int
+        The number of people who take part; if questions are open, in the smallest stratum that is
+        released.
+    colluding : int
+        The number of people in the crowd who are assumed to work with the analyst, and who
+        therefore hide no one.
+    copies : int
+        Of one joint report of all questions.
+    reports_per_person : int or None
+        The largest expected number.
+    rows_per_person : int
+        The number of rows of the answers that may belong to one person; all of them are protected.
+    rounds : int
+        How often the same people are asked these questions; the guarantee covers all rounds.
+    upload_bytes : int or None
+        The largest size of one person's upload.
+    objective : {"largest", "mean"}
+        Whether the planner minimizes the largest or the mean inflation of the requested tables,
+        which is their variance over that of sampling alone.
+    tables : {"pairs", "any"} or None
+        "pairs" also requests the tables of all pairs of questions; "any" keeps all questions in
+        joint reports, from which any table can be estimated.
+    explore : float or None
+        The share of the privacy that a joint report of all questions gets, for tables that are not
+        requested yet.
+    weights : tuple of str
+        Questions that are crossed with every requested table, so that it can be weighted by them.
+    small_strata : {"delete", "merge"}
+        What happens to strata with fewer people than the crowd.
+    privacy : Privacy
+        The requested guarantee.
+    questions : tuple of Question
+        The questions.
+    joint_tables : tuple of Table
+        The requested tables of several questions.
+    regressions : tuple of Formula
+        The requested models.
+    messages : tuple of Group or None
+        Fixed messages instead of the planner's.
+    codes : tuple of Codes
+        The codes in files of answers; in a TOML file they are keys of the questions.
+
+    Examples
+    --------
+    >>> import incrowd
+    >>> survey = incrowd.Survey.of({
+    ...     "name": "Habits",
+    ...     "crowd": 1000,
+    ...     "privacy": {"epsilon": 1.0, "delta": 1e-6},
+    ...     "question": [{"id": "smokes", "type": "yesno"}],
+    ... })
+    >>> survey.question("smokes").answers
+    ('no', 'yes')
+    """
 
     layout: ClassVar[str] = "survey"
 
@@ -45,15 +108,31 @@ class Survey(views.Notebook, WrittenSurvey):
     def load(cls, path: str | Path) -> Survey:
         """Read a survey from a TOML file.
 
-        Raises SurveyError with every mistake in the file at once.
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Raises
+        ------
+        SurveyError
+            With every mistake in the file at once.
         """
         return survey_in(read_toml(path), Path(path).parent)
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:
-        """Create a survey from a mapping with the keys of the TOML file.
+        """Create a survey from data.
 
-        Raises SurveyError with every mistake at once.
+        Parameters
+        ----------
+        raw : mapping
+            With the keys of a TOML file.
+
+        Raises
+        ------
+        SurveyError
+            With every mistake at once.
         """
         raw = with_labels(with_codes(raw))
         try:

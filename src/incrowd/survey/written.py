@@ -72,25 +72,7 @@ def without_margin(group: Group, groups: Iterable[Group]) -> Iterator[str]:
 
 
 class WrittenSurvey(Frozen):
-    """The questions, the crowd, the requested guarantee and the requested tables.
-
-    crowd: the number of people who take part; with open questions, the number of people in the
-    smallest stratum that is released. small_strata: whether smaller strata are deleted or merged.
-    colluding: the number of people in the crowd who are assumed to work with the analyst, and who
-    therefore hide nobody. objective: whether the planner minimizes the largest or the mean
-    inflation of the requested tables, which is their variance over that of sampling alone. tables:
-    "pairs" also requests the tables of all pairs of questions; "any" keeps all questions in joint
-    reports, from which any table can be estimated. explore: the share of the privacy that a joint
-    report of all questions gets, for tables that are not requested yet. weights: questions that are
-    crossed with every requested table, so that it can be weighted by them. reports_per_person: the
-    largest expected number. upload_bytes: the largest size of one person's upload. messages: fixed
-    messages instead of the planner's. copies: of one joint report of all questions.
-    rows_per_person: the number of rows of the answers that may belong to one person; all of them
-    are protected. rounds: how often the same people are asked these questions; the guarantee covers
-    all rounds. language: of texts that have only one language, and of those that lack the language
-    of a reader. regressions: the requested models. codes: the codes in files of answers; in a TOML
-    file they are keys of the questions.
-    """
+    """The fields of a survey, as `Survey` describes them, without the rules between them."""
 
     name: str = Field(min_length=1)
     language: Tag = Field(default=LANGUAGE, exclude_if=LANGUAGE.__eq__)

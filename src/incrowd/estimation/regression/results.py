@@ -123,33 +123,90 @@ class EvenForecast:
 class Regression(views.Result):
     """A model that was fitted to reports, or a forecast of one.
 
-    outcome: the variable that is explained; for a logistic model, the one whose log odds are.
-    people: the number of people; left_out: the share of them who are not part of the model, because
-    they did not answer or were released with others on another level; merged: the share of the
-    latter. method: "table" or "pairs" (unbiased estimating equations) or "likelihood". references:
-    the levels with which the others are compared. outcome_level: the question of the outcome and
-    its answer, "" for the whole question. terms: for each coefficient the questions and answers to
-    which it belongs; none for the intercept, the question and "" for a slope. scores: what each
-    answer to the outcome counts in a linear model; empty for an amount, which is its own score.
-    slopes: for predictors with one slope, by id, the score of each answer. penalty: of the
-    likelihood; the intervals are then those of a score test, and may be infinite on one side or
-    both. absent: levels of open questions without a coefficient, as no released person is known to
-    have them. errors: whether they are of noise and sampling or of the noise alone; assumption: on
-    which they rest, "" if none. reason: why there are no coefficients. weighted_to: the names of
-    the known margins to which the model is weighted; error_ratio: its standard errors divided by
-    those without weights, in the mean square, if both exist. groups: the number of people in each
-    group that a model from a table compares.
+    Attributes
+    ----------
+    family : {"logistic", "linear"}
+        The kind of model.
+    outcome : str
+        The variable that is explained; for a logistic model, the one whose log odds are.
+    people : int
+        The number of people.
+    coefficients : tuple of Coefficient
+        The intercept first.
+    covariance : array, shape (coefficients, coefficients)
+        Of the coefficients.
+    method : {"table", "pairs", "likelihood"}
+        The first two solve unbiased estimating equations.
+    references : tuple of str
+        The levels with which the others are compared.
+    errors : str
+        Whether errors are of noise and sampling or of the noise alone.
+    guarantee : Guarantee
+        What holds for the people in the reports.
+    plan : Plan
+        The plan of the reports, with merged answers.
+    outcome_level : tuple of str
+        The question of the outcome and its answer, "" for the whole question.
+    terms : tuple
+        For each coefficient, the questions and answers to which it belongs: none for the intercept,
+        the question and "" for a slope.
+    scores : tuple
+        What each answer to the outcome counts in a linear model; empty for an amount, which is its
+        own score.
+    slopes : tuple
+        For predictors with one slope, by id, the score of each answer.
+    penalty : {"firth"} or None
+        Of the likelihood. The intervals are then those of a score test, and may be infinite on one
+        side or both.
+    absent : tuple of str
+        Levels of open questions without a coefficient, since no released person is known to have
+        them.
+    merged : float
+        The share of the people who were released with others on another level.
+    left_out : float
+        The share of the people who are not part of the model: these, and those who did not answer.
+    assumption : str
+        What the errors assume; "" for nothing.
+    reason : str
+        Why there are no coefficients.
+    expected : bool
+        Whether this is a forecast, before anything is collected.
+    shares : mapping
+        Of a forecast: the stated shares of answers. Those to other questions are equally common or
+        uneven, whichever is less favorable for each figure.
+    refusal : float or None
+        The chance that reports like these do not determine the coefficients of a model without a
+        penalty.
+    risk : str
+        The people because of whom this mostly happens. If they are so few that normal intervals do
+        not hold, the penalty is Firth's without being requested.
+    ways_out : tuple of str
+        The changes of the model with which these reports support it without a penalty; of a
+        forecast, the changes that make a refusal rare.
+    even : EvenForecast or None
+        The forecast if all answers without stated shares are equally common; None if there are no
+        such answers.
+    enough : int or None
+        The crowd that makes a refusal rare with the same noise, if it is not rare already.
+    weighted_to : tuple of str
+        The names of the known margins to which the model is weighted.
+    error_ratio : float or None
+        The standard errors divided by those without weights, in the mean square, if both exist.
+    groups : tuple of GroupSize
+        The number of people in each group that a model from a table compares.
+    seed : int or None
+        Of a simulation; None for real reports.
 
-    refusal: the chance that reports like these do not determine the coefficients of a model without
-    a penalty; risk: mostly because of which people. If they are so few that normal intervals do not
-    hold, the penalty is Firth's without being requested, and ways_out are the changes of the model
-    with which these reports support it without a penalty.
-
-    expected: whether this is a forecast, before anything is collected. Then shares: the stated
-    shares of answers; those to other questions are equally common or uneven, whichever is less
-    favorable for each figure. ways_out: changes that make a refusal rare, and enough: the crowd
-    that does so with the same noise, if it is not rare already. even: the forecast if all answers
-    without stated shares are equally common; None if there are none.
+    Examples
+    --------
+    >>> import incrowd
+    >>> plan = incrowd.plan(incrowd.Survey.load("examples/health.toml"))
+    >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
+    >>> model = incrowd.regress(plan, reports, "physical_limitation", on=["self_rated_health"])
+    >>> [each.term for each in model.coefficients][:2]
+    ['(intercept)', 'self_rated_health=good']
+    >>> model.coefficients[1].low > 0
+    True
     """
 
     family: Family
@@ -397,7 +454,7 @@ class Regression(views.Result):
         ]
 
     def detectable(self) -> list[float | None]:
-        """The smallest effect of each coefficient that is detected in half of all surveys.
+        """Return the smallest effect of each coefficient that half of all surveys would detect.
 
         An effect is an odds ratio or a difference of the outcome; it is detected if its 95%
         interval excludes no effect. None for the intercept, which is compared with nothing.
