@@ -13,6 +13,7 @@ from incrowd.plans.digests import canonical
 from tests.messages.wire import HEADER, vectors
 from tests.oracles import mixers
 from tests.oracles.make_vectors import INVITED
+from tests.oracles.mixers_vectors import merged
 
 YESNO = {"id": "sick", "type": "yesno"}
 GIVEN = vectors("mixers")
@@ -23,9 +24,10 @@ def bundle():
     return Bundle.parse(GIVEN["bundle"].encode())
 
 
-def disposed_at_closing(_):
-    content = json.loads(GIVEN["bundle"])
-    Bundle.parse(canonical(content | {"disposes": content["closes"]}).encode())
+def changed(why):
+    """The text of the bundle with a change that makes it wrong."""
+    content = merged(json.loads(GIVEN["bundle"]), GIVEN["wrong_bundles"][why])
+    return lambda _: Bundle.parse(canonical(content).encode())
 
 
 def cut(kind, length=0):
@@ -61,7 +63,15 @@ def merged_strata(_):
 
 CASES = {
     "bundle: merged strata": merged_strata,
-    "bundle: disposed of at closing": disposed_at_closing,
+    "bundle: disposed of too early": changed("less than a day to deliver"),
+    "bundle: keys for messages": changed("no token keys of messages"),
+    "bundle: one key for two tokens": changed("one token key for two purposes"),
+    "bundle: one key for two services": changed("one key for two services"),
+    "bundle: one key for two layers": changed("one key for both layers"),
+    "bundle: one host": changed("one host for both mixers"),
+    "bundle: an organization that invites and counts": changed(
+        "one organization that invites and counts"
+    ),
     "batch: cut": cut(Batch),
     "batch: cut in its strata": cut(Batch, 100),
     "batch: for one shuffler": lambda _: Signed.parse(Batch, BATCH)[0].header.signer(INVITED),

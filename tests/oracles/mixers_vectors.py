@@ -152,6 +152,13 @@ def shuffled(many):
     return b"".join(sorted(many, key=lambda each: hashlib.sha256(each).digest()))
 
 
+def merged(content, patch):
+    """The content after a JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    return content | {key: merged(content.get(key), value) for key, value in patch.items()}
+
+
 def wrong_bundles(content):
     """Why, and the change as a JSON merge patch (RFC 7396) of the bundle's content."""
     entry, first_message = content["inviter"]["entry"], content["inviter"]["messages"][0]

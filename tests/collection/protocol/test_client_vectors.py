@@ -29,6 +29,7 @@ from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.survey import Survey
 from tests.collection.protocol.conftest import vectors
 from tests.oracles import client, make_vectors, wire
+from tests.oracles.mixers_vectors import merged
 from tests.oracles.plan_vectors import changed
 from tests.oracles.recorded import VECTORS
 
@@ -139,13 +140,6 @@ def test_bundles_of_two_mixers_are_accepted_by_both(name):
     data = MIXERS[name]["bundle"].encode()
     assert Bundle.parse(data).digest.hex() == MIXERS[name]["digest"]
     assert client.bundle(data)["format"] == "incrowd bundle 2"
-
-
-def merged(content, patch):
-    """A JSON merge patch (RFC 7396)."""
-    if not isinstance(patch, dict):
-        return patch
-    return content | {key: merged(content.get(key), value) for key, value in patch.items()}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from incrowd.errors import ProtocolError
 from incrowd.plans.digests import canonical
 from tests.collection.protocol.conftest import vectors
 from tests.oracles import wire
+from tests.oracles.mixers_vectors import merged
 from tests.oracles.token_keys import blind
 
 hexed = bytes.fromhex
@@ -62,13 +63,6 @@ def test_the_bundle():
     assert OF.digest.hex() == GIVEN["digest"] and READ["digest"] == OF.digest
     assert READ["row"] == OF.row_length and READ["envelope"] == OF.envelope_length
     assert tuple(READ["slots"]) == OF.slots
-
-
-def merged(content, patch):
-    """A JSON merge patch (RFC 7396)."""
-    if not isinstance(patch, dict):
-        return patch
-    return content | {key: merged(content.get(key), value) for key, value in patch.items()}
 
 
 @pytest.mark.parametrize("why", GIVEN["wrong_bundles"])

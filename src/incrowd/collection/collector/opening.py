@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,15 +12,15 @@ import numpy as np
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.sealed import PrivateKey, unseal
 from incrowd.collection.protocol.tokens import TokenReport
-from incrowd.errors import ProtocolError
+from incrowd.errors import PathPart, ProtocolError
 
-# The field of the ProtocolError of a rejected report -> the kind of rejection.
-UNREADABLE = {
-    "sealed.header": "another-key",
-    "sealed.ciphertext": "unopened",
-    "plaintext": "malformed",
+MALFORMED, REPEATED = "malformed", "repeated"
+# The path of the ProtocolError of a rejected report -> the kind of rejection.
+UNREADABLE: Mapping[tuple[PathPart, ...], str] = {
+    ("sealed", "header"): "another-key",
+    ("sealed", "ciphertext"): "unopened",
+    ("plaintext",): MALFORMED,
 }
-MALFORMED, REPEATED = UNREADABLE["plaintext"], "repeated"
 TOKEN, ANOTHER = "token", "another-message"  # without a valid token; not of its token's message
 
 
@@ -85,7 +85,7 @@ class Opener:
             try:
                 yield group, unseal(sealed, self.private, bundle.key, binding, bundle.label)
             except ProtocolError as error:
-                rejected[UNREADABLE[error.problems[0].field]] += 1
+                rejected[UNREADABLE[error.problems[0].path]] += 1
 
     def _sealed(self, row: bytes) -> tuple[int | None, bytes]:
         """Return the group of a row, None without a valid token, and its sealed report."""

@@ -15,7 +15,7 @@ import httpx
 
 from incrowd.collection.protocol import problem
 from incrowd.collection.responses import first_bytes
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import ProtocolError
 
 MEDIA_TYPE = "application/octet-stream"
 AGAIN = frozenset({408, 429})  # in addition to 500 and above, and to problem types
@@ -112,8 +112,7 @@ class Connection:
             self.notify(f"{why}; trying again in {pause:.0f} s")
             self.sleep(pause)
         if reply is None:
-            allowed = "check the link and the network, then try again; the same bytes will be sent"
-            raise ProtocolError.of("server", InWords("did not respond"), allowed)
+            raise ProtocolError.of("server", "collection.no-response")
         return reply
 
     def _tried(self, method: str, url: str, content: bytes, most: int) -> Reply | None:

@@ -19,7 +19,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import InWords, ProtocolError, UsageError, quantity
+from incrowd.errors import ProtocolError, UsageError
 from incrowd.sampling.permanent import DeviceKeys
 
 AT_ONCE = 8
@@ -78,8 +78,7 @@ def send_each(
     is a code for each row.
     """
     if len(codes) < people.number:
-        allowed = f"should be at least {people.number:,}, one for each row"
-        raise UsageError.of("codes", InWords(quantity(len(codes), "codes")), allowed)
+        raise UsageError.of("codes", "collection.codes-few", codes=len(codes), rows=people.number)
 
     def one(row: int) -> str:
         person, secret = people.take(np.array([row])), memory and memory[row : row + 1]
@@ -91,7 +90,7 @@ def send_each(
                 upload = with_tokens(upload, bundle, connection)
             outcome: str = send(upload.encoded(bundle), bundle, connection)
         except ProtocolError as error:
-            outcome = error.problems[0].field
+            outcome = str(error.problems[0].path[0])
         if progress:
             progress(1)
         return outcome

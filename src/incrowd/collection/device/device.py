@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from incrowd.catalog.sentences import Keyword
 from incrowd.collection.device import sending
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.memory import DeviceMemory, SealedReports
@@ -23,7 +24,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import check_code, code_field
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import MISSING, InWords, PlanError, ProtocolError, UsageError, quantity
+from incrowd.errors import PlanError, ProtocolError, UsageError
 from incrowd.presentation.example import Example, examples
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.survey.words import look_alike_warnings
@@ -163,8 +164,8 @@ class Device:
         """
         upload = self.memory.stored(self.bundle)
         if upload is None:
-            allowed = "only an upload that was stored can be withdrawn; send with keep=True"
-            raise UsageError.of("memory", InWords("no stored upload for this collection"), allowed)
+            keep = Keyword("keep", True)
+            raise UsageError.of("memory", "collection.no-stored-upload", keep=keep)
         try:
             sending.withdraw(upload, self.bundle, self.connection)
         except ProtocolError as error:
@@ -180,7 +181,7 @@ class Device:
         try:
             return self._sent_once(stored)
         except ProtocolError as error:
-            if not typed or error.problems[0].field not in OF_CODE:
+            if not typed or error.problems[0].path[0] not in OF_CODE:
                 raise
             corrected = with_code(stored, checked_code(self.bundle, typed), self.bundle)
             if corrected == stored:
@@ -207,8 +208,7 @@ class Device:
         """Return a new upload, for two mixers without its tokens."""
         plan, table = self.bundle.plan, _table(answers)
         if table.num_rows != 1:
-            rows = InWords(quantity(table.num_rows, "rows"))
-            raise UsageError.of("answers", rows, "should be one row: the answers of one person")
+            raise UsageError.of("answers", "collection.one-row", rows=table.num_rows)
         field = checked_code(self.bundle, code)
         person = EncodedAnswers.of(plan.survey, table)
         new = drawn(
@@ -222,7 +222,7 @@ class Device:
 
     def _settle(self, error: ProtocolError) -> None:
         """Delete an upload that can never be accepted anymore."""
-        if error.problems[0].field in OVER:
+        if error.problems[0].path[0] in OVER:
             self.memory.drop(self.bundle)
 
 
@@ -245,12 +245,7 @@ def _within(seconds: float, work: Callable[[], Device]) -> Device:
     except TimeoutError:
         if done.done():  # at the last moment, or with a TimeoutError of its own
             return done.result()
-        problem = InWords(f"could not be certified within {seconds:g} seconds")
-        allowed = (
-            "nothing was sent; try a faster machine, or ask the people who run this collection for "
-            "a plan with fewer messages"
-        )
-        raise PlanError.of("plan", problem, allowed) from None
+        raise PlanError.of("plan", "collection.certifying-slow", seconds=seconds) from None
 
 
 def _table(answers: pa.Table | Mapping[str, Any]) -> pa.Table:
@@ -262,8 +257,7 @@ def _table(answers: pa.Table | Mapping[str, Any]) -> pa.Table:
 def checked_code(bundle: Bundle, typed: str) -> bytes:
     """Return the code field of an upload. Raises UsageError or ProtocolError without the code."""
     if bundle.codes and not typed:
-        allowed = "this collection requires an invitation; give the code that is printed on it"
-        raise UsageError.of("code", MISSING, allowed)
+        raise UsageError.of("code", "collection.code-missing")
     field = code_field(typed)
     check_code(field, bundle)
     return field
@@ -280,8 +274,7 @@ def strata_of(bundle: Bundle, people: EncodedAnswers, name: str | None) -> np.nd
     numbers = people.strata(survey)
     names = sorted({bundle.strata[number] for number in numbers})
     if name is not None and names != [name]:
-        allowed = f"the answers to open questions give {', '.join(names)}; leave it out"
-        raise UsageError.of("stratum", name, allowed)
+        raise UsageError.of("stratum", "collection.stratum-of-answers", value=name, names=names)
     return numbers
 
 
@@ -293,7 +286,8 @@ def stratum_number(bundle: Bundle, name: str | None) -> int:
     names = bundle.strata
     if name is None and len(names) == 1:
         return 0
+    if name is None:
+        raise UsageError.of("stratum", "collection.stratum-missing", names=names)
     if name not in names:
-        stated = MISSING if name is None else name
-        raise UsageError.of("stratum", stated, f"use one of {', '.join(names)}")
+        raise UsageError.of("stratum", "collection.unknown-stratum", value=name, names=names)
     return names.index(name)

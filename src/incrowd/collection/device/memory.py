@@ -18,7 +18,7 @@ from pathlib import Path
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import parse_upload
-from incrowd.errors import InWords, UsageError, unreadable
+from incrowd.errors import UsageError, unreadable
 from incrowd.files import PRIVATE, private_folder, write_bytes, write_text
 from incrowd.reports.locking import locked
 
@@ -56,8 +56,7 @@ class DeviceMemory:
         except OSError as error:
             raise self._unread(error) from None
         if not all(map(LINE.fullmatch, lines)):
-            allowed = 'the file "answered" was edited; restore the original, or name a new folder'
-            raise UsageError.of("memory", str(self.folder), allowed)
+            raise UsageError.of("memory", "collection.answered-edited", folder=str(self.folder))
         return frozenset((line[:DIGITS], line[-DIGITS:]) for line in lines)
 
     def has(self, bundle: Bundle) -> bool:
@@ -219,20 +218,23 @@ class DeviceMemory:
 
     def _unread(self, error: OSError) -> Exception:
         return UsageError.of(
-            "memory", str(self.folder), f"{unreadable(error)}; name another folder"
+            "memory",
+            "collection.memory-unusable",
+            folder=str(self.folder),
+            reason=unreadable(error),
         )
 
     def _unwritten(self, error: OSError) -> Exception:
-        allowed = f"it cannot be written: {error.strerror}; name another folder"
-        return UsageError.of("memory", str(self.folder), allowed)
+        return UsageError.of(
+            "memory",
+            "collection.memory-unwritable",
+            folder=str(self.folder),
+            reason=error.strerror,
+        )
 
 
 def _already_answered() -> Exception:
-    allowed = (
-        "answers are randomized once and never anew, even if they were withdrawn or not accepted; "
-        "if another person answers on this device, name another folder"
-    )
-    return UsageError.of("memory", InWords("this collection was already answered"), allowed)
+    return UsageError.of("memory", "collection.already-answered")
 
 
 def _line(bundle: Bundle) -> tuple[str, str]:

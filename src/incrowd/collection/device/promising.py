@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from incrowd.collection.claims import bundle_guarantee, sealed_by
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
-from incrowd.errors import InWords, PlanError
+from incrowd.errors import PlanError
 from incrowd.plans import Guarantee
 from incrowd.plans.slots import tail
 from incrowd.presentation.sentences import (
@@ -51,8 +51,7 @@ def promised(bundle: Bundle, repeated: bool = False) -> UploadPromise:
     """
     plan = bundle.plan
     if not verify(plan).plan_holds:
-        allowed = "its noise is too small for the guarantee that it states; send nothing"
-        raise PlanError.of("plan", InWords("is not valid"), allowed)
+        raise PlanError.of("plan", "collection.promise-broken")
     beyond = tail(plan, bundle.slots, bundle.pools)
     return UploadPromise(bundle_guarantee(bundle, repeated=repeated), beyond)
 

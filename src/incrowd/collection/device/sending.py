@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.collection.device.connection import Connection, Reply
 from incrowd.collection.protocol.addresses import Link, checked_address
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES
@@ -27,7 +28,7 @@ from incrowd.collection.protocol.problem import MOST_BYTES as PROBLEM_BYTES
 from incrowd.collection.protocol.tokens import Pending, sealed_slots
 from incrowd.collection.protocol.upload import Upload, sealed_upload
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import InWords, ProtocolError, UsageError
+from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans.slots import fit, most_reports
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import DeviceKeys
@@ -102,23 +103,18 @@ def _recoded(data: bytes, code: bytes) -> bytes:
 def with_tokens(pending: Pending, bundle: MixersBundle, connection: Connection) -> Upload:
     """Request the tokens of an upload until the inviter answers; return the upload.
 
-    Raises ProtocolError whose field is the problem type, or `inviter` if any token is not valid:
+    Raises ProtocolError whose path is the problem type, or `inviter` if any token is not valid:
     then nothing is uploaded, since an upload without it would tell the inviter whose it is.
     """
     most = max(PROBLEM_BYTES, SIGNATURE_BYTES * len(bundle.token_keys))
     reply = connection.ask("POST", f"{bundle.inviter.address}/tokens", pending.request, most=most)
     if reply.status != 200:
-        raise refused(reply, f"{_FINAL}; {_SEALED}")
+        raise refused(reply)
     order = permutation(bundle.places, Keystream.from_system()).tolist()
     try:
         return pending.upload(reply.body, bundle, order)
     except ProtocolError:
-        problem = InWords("answered with tokens that are not valid")
-        allowed = (
-            "it does not follow the protocol, so nothing was uploaded; "
-            "ask the people who run this collection"
-        )
-        raise ProtocolError.of("inviter", problem, allowed) from None
+        raise ProtocolError.of("inviter", "collection.invalid-tokens") from None
 
 
 def plaintexts(
@@ -146,41 +142,37 @@ def plaintexts(
 # The meaning of a refusal for the person who sent.
 
 
-_COUNTED = "your answers may already be counted"
-_SEALED = "your answers stay sealed on this device, and the same upload will be sent"
 # By problem type. The text of the peer is not shown: it may contain anything.
 _MEANT = {
-    "closed": "nothing more should be sent",
-    "withdrawn": "nothing more should be sent: answers are never randomized a second time",
-    "code-used": (
-        "if you have not sent anything, ask the person who invited you for another code, and send "
-        f"again with it; {_SEALED}"
-    ),
-    "code-unknown": (
-        "check each character of the code on your invitation, and send again with the right one; "
-        f"{_SEALED}"
-    ),
-    "not-open": f"try again after it opens; {_SEALED}",
-    "not-found": f"{_COUNTED}; it should be withdrawn before the collection closes",
+    "closed": sentence("collection.send-nothing-more"),
+    "withdrawn": sentence("collection.randomized-once"),
+    "code-used": sentence("collection.ask-for-code"),
+    "code-unknown": sentence("collection.check-code"),
+    "not-open": sentence("collection.try-when-open"),
+    "not-found": sentence("collection.withdrawn-too-late"),
 }
-_LATER = f"try again later; {_SEALED}"
-_ELSEWHERE = "nothing is sent to another address; ask the person who invited you for the right link"
-_FINAL = "ask the people who run this collection"
+_ELSEWHERE = sentence("collection.no-redirection")
+_ASK, _LATER = sentence("collection.ask-sealed"), sentence("collection.later-sealed")
 
 
-def refused(reply: Reply, final: str = _FINAL, later: str = _LATER) -> Exception:
-    """Return the error for a refusal; its field is the problem type.
+def refused(reply: Reply, final: Sentence = _ASK, later: Sentence = _LATER) -> Exception:
+    """Return the error for a refusal; its path is the problem type.
 
-    The field is `answer` for a response that is not a known problem. final, later: what to do after
+    The path is `answer` for a response that is not a known problem. final, later: what to do after
     a refusal that is final or not, unless its type says more.
     """
-    response = f"was answered with {reply.status}"
-    if reply.kind:
-        title = reply.kind.title.rstrip(".")
-        response = f"{response} ({title[:1].lower()}{title[1:]})"
-    default = later if reply.again else _ELSEWHERE if 300 <= reply.status < 400 else final
-    name = reply.kind.name if reply.kind else "answer"
-    return ProtocolError.of(name, InWords(response), _MEANT.get(name, default))
+    advice = later if reply.again else _ELSEWHERE if 300 <= reply.status < 400 else final
+    if not (kind := reply.kind):
+        return ProtocolError.of(
+            "answer", "collection.unknown-refusal", status=reply.status, advice=advice
+        )
+    return ProtocolError.of(
+        kind.name,
+        "collection.refusal",
+        status=reply.status,
+        type=sentence(kind.code),
+        advice=_MEANT.get(kind.name, advice),
+    )
 
 
 # The part of a page that names the service that invites; see collection/page/templates/index.html.
@@ -204,18 +196,13 @@ def fetched(link: Link, connection: Connection) -> bytes:
     reply = connection.ask("GET", f"{link.address}/bundle", most=MOST_BYTES)
     pinned = reply.status == 200 and hashlib.sha256(reply.body).digest() == link.digest
     if not pinned and (address := _service_of_page(link, connection, reply)):
-        problem = InWords(f"leads to a survey page at {link.address}")
-        allowed = f"replace that address with {address}, and keep everything from # on"
-        raise UsageError.of("link", problem, allowed)
+        raise UsageError.of("link", "collection.link-to-page", page=link.address, address=address)
     if reply.status != 200:
-        raise refused(reply, f"nothing was sent; {_FINAL}", "nothing was sent; try again later")
+        final = sentence("collection.ask-nothing-sent")
+        raise refused(reply, final, later=sentence("collection.later-nothing-sent"))
     if not pinned:
-        problem = InWords("is not the one in the link")
-        allowed = (
-            f"its SHA-256 should be {link.digest.hex()}; nothing was sent; "
-            "ask the person who invited you"
-        )
-        raise ProtocolError.of("bundle", problem, allowed)
+        right = link.digest.hex()
+        raise ProtocolError.of("bundle", "collection.bundle-unlike-link", right=right)
     return reply.body
 
 
@@ -240,7 +227,7 @@ SendOutcome = Literal["stored", "repeated"]
 def send(upload: bytes, bundle: Bundle, connection: Connection) -> SendOutcome:
     """Send an upload until the shuffler, or the first mixer, confirms it.
 
-    Returns "stored", or "repeated" if an earlier try succeeded. Raises ProtocolError whose field is
+    Returns "stored", or "repeated" if an earlier try succeeded. Raises ProtocolError whose path is
     the problem type; its text says whether the upload may be counted.
     """
     reply = _asked("POST", upload, bundle, connection)
@@ -248,14 +235,15 @@ def send(upload: bytes, bundle: Bundle, connection: Connection) -> SendOutcome:
         return "stored"
     if reply.status == 200:
         return "repeated"
-    raise refused(reply, f"{_FINAL}; {_SEALED}")
+    raise refused(reply)
 
 
 def withdraw(upload: bytes, bundle: Bundle, connection: Connection) -> None:
     """Withdraw an upload before the collection closes. Raises ProtocolError as `send`."""
     reply = _asked("DELETE", upload, bundle, connection)
     if reply.status != 204:
-        raise refused(reply, f"{_COUNTED}; {_FINAL}", f"{_COUNTED}; withdraw again later")
+        final = sentence("collection.ask-counted")
+        raise refused(reply, final, later=sentence("collection.withdraw-again"))
 
 
 def _asked(method: str, upload: bytes, bundle: Bundle, connection: Connection) -> Reply:

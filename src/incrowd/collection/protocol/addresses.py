@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 
 # Letters and digits that people can copy: base 32 without I, L, O and U (Crockford).
 
@@ -143,13 +143,12 @@ class Link:
         """Parse a link to a bundle or to a survey page. Raises UsageError for other text."""
         address, _, fragment = text.strip().partition("#")
         address = address.removesuffix("/index.html").removesuffix("/")
+        match = FRAGMENT.fullmatch(fragment)
+        if not match:
+            raise UsageError.of("link", "collection.link-without-digest", address=address)
         try:
-            match = FRAGMENT.fullmatch(fragment)
-            if not match:
-                raise ValueError(_PINNED)
             return cls(checked_address(address), bytes.fromhex(match[1]), match[2] or "")
         except ValueError as error:
-            raise UsageError.of("link", InWords(f"is {address!r}"), str(error)) from None
-
-
-_PINNED = "should end with # and the 64 characters of the bundle's digest; copy the whole link"
+            raise UsageError.of(
+                "link", "collection.link-address", address=address, reason=str(error)
+            ) from None

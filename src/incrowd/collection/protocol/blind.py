@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA384
 
-from incrowd.errors import InWords, ProtocolError, quantity
+from incrowd.errors import ProtocolError
 
 try:  # services have it, with the extra `collect`: it takes a twentieth of the time of `pow`
     from gmpy2 import powmod
@@ -65,9 +65,9 @@ class TokenKey:
     def parse(cls, data: bytes) -> TokenKey:
         """Return the key with a modulus of 256 bytes. Raises ProtocolError for any other length."""
         if len(data) != SIGNATURE_BYTES:
-            value = InWords(f"has {quantity(len(data), 'bytes')}")
-            allowed = f"should have {SIGNATURE_BYTES} bytes"
-            raise ProtocolError.of("token_key.modulus", value, allowed)
+            raise ProtocolError.of(
+                _MODULUS, "collection.wrong-length", bytes=len(data), right=SIGNATURE_BYTES
+            )
         return cls(int.from_bytes(data))
 
     @property
@@ -81,19 +81,20 @@ class TokenKey:
         return RSAPublicNumbers(EXPONENT, self.modulus).public_key()
 
 
+_MODULUS = ("token_key", "modulus")
+
+
 # A service reads its bundle again and again: what was checked once is right.
 @lru_cache(maxsize=256)
 def _check_modulus(modulus: int) -> None:
-    field = "token_key.modulus"
-    allowed = f"should be a product of two primes with {BITS:,} bits"
     if (bits := modulus.bit_length()) != BITS:
-        raise ProtocolError.of(field, InWords(f"has {bits:,} bits"), allowed)
+        raise ProtocolError.of(_MODULUS, "collection.modulus-bits", bits=bits, right=BITS)
     if (shared := gcd(modulus, _product_of_small_primes())) > 1:
         factor = next(p for p in _small_primes() if shared % p == 0)
-        raise ProtocolError.of(field, InWords(f"has the factor {factor}"), allowed)
+        raise ProtocolError.of(_MODULUS, "collection.modulus-factor", factor=factor, right=BITS)
     # Fermat: true for every prime number.
     if powmod(2, modulus - 1, modulus) == 1:
-        raise ProtocolError.of(field, InWords("is a prime number"), allowed)
+        raise ProtocolError.of(_MODULUS, "collection.modulus-prime", right=BITS)
 
 
 @cache
@@ -135,19 +136,20 @@ def check_roots(key: TokenKey, roots: Sequence[bytes]) -> None:
     _check_roots(key, tuple(roots))
 
 
+_ROOTS = ("token_key", "roots")
+
+
 @lru_cache(maxsize=256)
 def _check_roots(key: TokenKey, roots: tuple[bytes, ...]) -> None:
     if len(roots) != ROOTS or any(len(root) != SIGNATURE_BYTES for root in roots):
-        value = InWords("do not have the required number or length")
-        allowed = f"there should be {ROOTS} roots of {SIGNATURE_BYTES} bytes"
-        raise ProtocolError.of("token_key.roots", value, allowed)
+        raise ProtocolError.of(
+            _ROOTS, "collection.roots-number", roots=ROOTS, bytes=SIGNATURE_BYTES
+        )
     n = key.modulus
     for i, (encoded, challenge) in enumerate(zip(roots, challenges(key), strict=True)):
         root = int.from_bytes(encoded)
         if root >= n or gcd(challenge, n) != 1 or powmod(root, EXPONENT, n) != challenge:
-            value = InWords("is not a root of its challenge")
-            allowed = "such a key could recognize what it signs; the inviter should create another"
-            raise ProtocolError.of(f"token_key.roots[{i}]", value, allowed)
+            raise ProtocolError.of((*_ROOTS, i), "collection.no-root")
 
 
 # --- encoding ------------------------------------------------------------------------------------
@@ -197,9 +199,7 @@ def blind_all(
     try:
         inverse = pow(products[-1], -1, n)
     except ValueError:
-        value = InWords("shares a factor with the modulus of the key")
-        allowed = "such a key is not safe; the inviter should create another"
-        raise ProtocolError.of("message", value, allowed) from None
+        raise ProtocolError.of("message", "collection.shared-factor") from None
     blinded = []
     for (m, r), product in zip(reversed(pairs), reversed(products[:-1]), strict=True):
         z = m * pow(r, EXPONENT, n) % n
@@ -219,9 +219,7 @@ def finalize(message: bytes, blind_signature: bytes, inverse: int, key: TokenKey
         signature = product.to_bytes(SIGNATURE_BYTES)
         if verify(message, signature, key):
             return signature
-    value = InWords("does not give a valid signature")
-    allowed = "should be the inviter's answer for this message and key"
-    raise ProtocolError.of("blind_signature", value, allowed)
+    raise ProtocolError.of("blind_signature", "collection.invalid-blind-signature")
 
 
 def verify(message: bytes, signature: bytes, key: TokenKey) -> bool:

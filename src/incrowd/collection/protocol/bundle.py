@@ -19,16 +19,13 @@ from incrowd.collection.protocol.addresses import checked_address, host, is_loop
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES, TokenKey, check_roots
 from incrowd.collection.protocol.plaintext import Shape
 from incrowd.collection.protocol.sealed import LABEL, KeyConfiguration, sealed_length
-from incrowd.errors import IncrowdError, InWords, ProtocolError, quantity
+from incrowd.errors import IncrowdError, Problem, ProtocolError
 from incrowd.plans import Plan
 from incrowd.plans.digests import FileModel, canonical, read_json
-from incrowd.plans.message import place
-from incrowd.plans.plan import FORMAT as PLAN_FORMAT
-from incrowd.plans.plan import NO_PROMISE, is_promised
+from incrowd.plans.plan import is_promised
 from incrowd.plans.slots import Pools, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
 from incrowd.survey.wording import wording
-from incrowd.survey.words import VISIBLE
 
 MOST_BYTES = 1 << 24
 MOST_STRATA = 1 << 16
@@ -90,9 +87,6 @@ KeyText = Annotated[str, AfterValidator(_key)]
 KeyConfigurationText = Annotated[str, AfterValidator(_key_configuration)]
 
 
-Check = tuple[bool, str, object, str]  # passed, field, value, what would be allowed
-
-
 class Wording(FileModel):
     """The texts that people read. language: a BCP 47 tag. questions: their texts by id."""
 
@@ -140,61 +134,58 @@ class Bundle(FileModel, ABC):
 
     @model_validator(mode="after")
     def _consistent(self) -> Bundle:
-        for holds, field, value, allowed in chain(self._about_the_plan(), self._about_itself()):
-            if not holds:
-                raise ProtocolError.of(f"bundle.{field}", value, allowed)
+        checks = self._of_the_plan(), self._unlike_the_plan(), self._of_itself()
+        for problem in chain.from_iterable(checks):
+            raise ProtocolError(problem.within("bundle"))
         return self
 
-    def _about_the_plan(self) -> Iterator[Check]:
-        plan, survey = self.plan, self.plan.survey
-        rows, ids = survey.rows_per_person, {question.id for question in survey.questions}
-        yield (
-            plan.format == PLAN_FORMAT,
-            "plan.format",
-            plan.format,
-            "make the plan again with this version",
-        )
-        by = plan.guarantee.analysis
-        yield is_promised(by), "plan.guarantee.analysis", by, NO_PROMISE
-        yield (
-            rows == 1,
-            "plan.survey.rows_per_person",
-            rows,
-            "should be 1, since a device sends one row",
-        )
-        stated = ", ".join(sorted(self.wording.questions))
-        allowed = f"should be the survey's: {', '.join(sorted(ids))}"
-        yield set(self.wording.questions) == ids, "wording.questions", stated, allowed
-        allowed = f"should be {survey.colluding}, as in the plan"
-        yield self.colluding == survey.colluding, "colluding", self.colluding, allowed
-        least = least_reserve(survey.crowd)
-        yield self.reserve >= least, "reserve", self.reserve, f"should be at least {least:,}"
-        sent = sum(message.reports_each for message in plan.messages)
-        allowed = f"should be at most {MOST_SLOTS:,} reports"
-        yield sent <= MOST_SLOTS, "plan.messages", InWords(f"about {sent:,.0f} reports"), allowed
-        if names := strata(survey):
-            stated, allowed = ", ".join(self.strata), f"should be the survey's: {', '.join(names)}"
-            yield self.strata == names, "strata", stated, allowed
-            rule, allowed = self.small_strata, f"should be {survey.small_strata}, as in the plan"
-            yield rule == survey.small_strata, "small_strata", rule, allowed
-        needed = self._needed_slots
-        stated, allowed = (", ".join(map(str, slots)) for slots in (self.slots, needed))
-        yield self.slots == needed, "slots", stated, f"should be {allowed}, as the plan requires"
+    def _of_the_plan(self) -> Iterator[Problem]:
+        """Yield what makes the plan unfit for any bundle."""
+        plan, by = self.plan, self.plan.guarantee.analysis
+        if not is_promised(by):
+            yield Problem(
+                ("plan", "guarantee", "analysis"), "collection.analysis-not-promised", value=by
+            )
+        if (rows := plan.survey.rows_per_person) != 1:
+            yield Problem(
+                ("plan", "survey", "rows_per_person"), "collection.several-rows", rows=rows
+            )
+        if (sent := sum(message.reports_each for message in plan.messages)) > MOST_SLOTS:
+            yield Problem(
+                ("plan", "messages"),
+                "collection.reports-many",
+                reports=sent,
+                most=MOST_SLOTS,
+            )
 
-    def _about_itself(self) -> Iterator[Check]:
-        yield self.opens < self.closes, "closes", self.closes, f"should be after {self.opens}"
-        yield (
-            self.closes <= self.disposes,
-            "disposes",
-            self.disposes,
-            f"should be {self.closes} or later",
-        )
-        differ = len(set(self.strata)) == len(self.strata)
-        yield differ, "strata", ", ".join(self.strata), "should differ"
+    def _unlike_the_plan(self) -> Iterator[Problem]:
+        """Yield what does not follow from the plan."""
+        survey, asked = self.plan.survey, sorted(self.wording.questions)
+        if asked != (ids := sorted(question.id for question in survey.questions)):
+            path = ("wording", "questions")
+            yield Problem(path, "collection.unlike-the-survey", value=tuple(asked), names=ids)
+        for name in ("colluding", *(["small_strata"] if survey.open else [])):
+            if (value := getattr(self, name)) != (right := getattr(survey, name)):
+                yield Problem(name, "collection.unlike-the-plan", value=value, right=right)
+        if self.reserve < (least := least_reserve(survey.crowd)):
+            yield Problem("reserve", "collection.at-least", value=self.reserve, least=least)
+        if (names := strata(survey)) and self.strata != names:
+            yield Problem("strata", "collection.unlike-the-survey", value=self.strata, names=names)
+        if self.slots != (needed := self._needed_slots):
+            yield Problem("slots", "collection.slots-of-the-plan", value=self.slots, right=needed)
+
+    def _of_itself(self) -> Iterator[Problem]:
+        """Yield how parts of the bundle contradict each other, or cannot be shown."""
+        if self.opens >= self.closes:
+            yield Problem("closes", "collection.not-after", value=self.closes, time=self.opens)
+        if self.closes > self.disposes:
+            yield Problem("disposes", "collection.before", value=self.disposes, time=self.closes)
+        if len(set(self.strata)) < len(self.strata):
+            yield Problem("strata", "collection.strata-alike", strata=self.strata)
         for path, text in texts(self._content):
             read = path[:2] in (("wording", "introduction"), ("wording", "questions"))
-            character = "" if path[:2] == _CHECKED else hidden(text, paragraphs=read)
-            yield not character, ".".join(map(str, path)), InWords(f"contains {character}"), VISIBLE
+            if path[:2] != _CHECKED and (character := hidden(text, paragraphs=read)):
+                yield Problem(path, "collection.hidden-character", character=character)
 
     @classmethod
     def parse(cls, data: bytes) -> Bundle:
@@ -203,7 +194,8 @@ class Bundle(FileModel, ABC):
         Raises ProtocolError for other bytes, and if the bundle contradicts itself.
         """
         if len(data) > MOST_BYTES:
-            raise ProtocolError.of("bundle", InWords(f"has {quantity(len(data), 'bytes')}"), _LARGE)
+            size = len(data)
+            raise ProtocolError.of("bundle", "collection.bundle-large", bytes=size, most=MOST_BYTES)
         try:
             content = read_json(data.decode())
             plan = {"plan": content.pop("plan"), "digest": content.pop("plan_digest")}
@@ -214,16 +206,18 @@ class Bundle(FileModel, ABC):
             raise
         except ValidationError as error:
             first = error.errors()[0]
-            field, value = place("bundle", first["loc"]), first["input"]
-            raise ProtocolError.of(field, value, wording(first)) from None
+            raise ProtocolError.of(
+                ("bundle", *first["loc"]),
+                "collection.unfit",
+                value=first["input"],
+                reason=wording(first),
+            ) from None
         except IncrowdError as error:
-            inner = error.problems[0]
-            field = f"bundle.{inner.field}"
-            raise ProtocolError.of(field, inner.value, inner.allowed) from None
+            raise ProtocolError(error.problems[0].within("bundle")) from None
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ProtocolError.of("bundle", InWords("cannot be read"), _CANONICAL) from None
+            raise ProtocolError.of("bundle", "collection.unreadable-bundle") from None
         if not same:
-            raise ProtocolError.of("bundle", InWords("is not in canonical form"), _CANONICAL)
+            raise ProtocolError.of("bundle", "collection.bundle-not-canonical")
         return bundle
 
     @cached_property
@@ -378,17 +372,14 @@ class ShufflerBundle(Bundle):
     shuffler_key: KeyText
     addresses: Addresses
 
-    def _about_itself(self) -> Iterator[Check]:
-        yield from super()._about_itself()
-        enough = self.wanted is None or self.wanted >= self.least_people
-        allowed = f"should be null or at least {self.least_people:,}, the crowd and the reserve"
-        yield enough, "wanted", self.wanted, allowed
+    def _of_itself(self) -> Iterator[Problem]:
+        yield from super()._of_itself()
+        if self.wanted is not None and self.wanted < self.least_people:
+            least = self.least_people
+            yield Problem("wanted", "collection.wanted-few", value=self.wanted, least=least)
         shuffler, collector = host(self.addresses.shuffler), host(self.addresses.collector)
-        allowed = (
-            "should be true, since shuffler and collector have the same host: whoever runs it sees "
-            "senders and reports"
-        )
-        yield self.local_only or shuffler != collector, "local_only", self.local_only, allowed
+        if shuffler == collector and not self.local_only:
+            yield Problem("local_only", "collection.same-host", value=self.local_only)
 
     @cached_property
     def key(self) -> KeyConfiguration:
@@ -552,39 +543,49 @@ class MixersBundle(Bundle):
     second: SecondMixer
     collector: CollectorParty
 
-    def _about_the_plan(self) -> Iterator[Check]:
-        rule = self.plan.survey.small_strata
-        allowed = 'should be "delete" in the survey: mixers do not merge strata; make another plan'
-        yield rule == self.small_strata, "plan.survey.small_strata", rule, allowed
-        yield from super()._about_the_plan()
+    def _of_the_plan(self) -> Iterator[Problem]:
+        if (rule := self.plan.survey.small_strata) != self.small_strata:
+            path = ("plan", "survey", "small_strata")
+            yield Problem(path, "collection.mixers-merge-no-strata", value=rule)
+        yield from super()._of_the_plan()
 
-    def _about_itself(self) -> Iterator[Check]:
-        yield from super()._about_itself()
-        hours = TO_DELIVER // timedelta(hours=1)
-        allowed = (
-            f"should be at least {hours} hours after {self.closes}, so that mixers can deliver"
-        )
-        late = as_time(self.disposes) - as_time(self.closes) >= TO_DELIVER
-        yield late, "disposes", self.disposes, allowed
+    def _of_itself(self) -> Iterator[Problem]:
+        yield from super()._of_itself()
+        if as_time(self.disposes) - as_time(self.closes) < TO_DELIVER:
+            yield Problem(
+                "disposes",
+                "collection.no-time-to-deliver",
+                value=self.disposes,
+                hours=TO_DELIVER // timedelta(hours=1),
+                closes=self.closes,
+            )
         messages, keys = len(self.plan.messages), self.inviter.messages
-        allowed = f"should be {messages}, one for each message of the plan"
-        yield len(keys) == messages, "inviter.messages", InWords(f"{len(keys)} keys"), allowed
-        differ = "should differ: each service has keys and a host of its own"
-        signing = [self.inviter.key, self.first.key, self.second.key]
-        yield len(set(signing)) == len(signing), "keys", ", ".join(signing), differ
-        moduli = [text.key.modulus for text in (self.inviter.entry, *keys)]
-        allowed = "should differ: each key signs tokens for one purpose"
-        yield len(set(moduli)) == len(moduli), "inviter.messages", InWords("repeat a key"), allowed
-        same = self.second_key.public == self.key.public
-        yield not same, "second.key_configuration", InWords("is the collector's"), differ
+        if len(keys) != messages:
+            yield Problem(
+                ("inviter", "messages"),
+                "collection.keys-for-messages",
+                keys=len(keys),
+                messages=messages,
+            )
+        moduli = {text.key.modulus for text in (self.inviter.entry, *keys)}
+        if len(moduli) < 1 + len(keys):
+            yield Problem(("inviter", "messages"), "collection.token-keys-alike")
+        yield from self._shared()
+
+    def _shared(self) -> Iterator[Problem]:
+        """Yield what several services share although each should have its own."""
+        signing = (self.inviter.key, self.first.key, self.second.key)
+        if len(set(signing)) < len(signing):
+            yield Problem("keys", "collection.services-alike", value=signing)
+        if self.second_key.public == self.key.public:
+            yield Problem(("second", "key_configuration"), "collection.key-of-collector")
         parties = (self.inviter, self.first, self.second, self.collector)
-        hosts = [location(party.address) for party in parties]
-        yield len(set(hosts)) == len(hosts), "addresses", ", ".join(hosts), differ
-        stated = self.runs.inviter
-        allowed = (
-            "should not run the inviter as well: it could invent the crowd that hides a person"
-        )
-        yield not self.runs.same("inviter", "collector"), "runs.collector", stated, allowed
+        hosts = tuple(location(party.address) for party in parties)
+        if len(set(hosts)) < len(hosts):
+            yield Problem("addresses", "collection.services-alike", value=hosts)
+        if self.runs.same("inviter", "collector"):
+            path = ("runs", "collector")
+            yield Problem(path, "collection.collector-invites", value=self.runs.inviter)
 
     @cached_property
     def key(self) -> KeyConfiguration:
@@ -690,5 +691,3 @@ class MixersBundle(Bundle):
 
 
 _CHECKED = ("plan", "survey")  # checked with the survey, which allows paragraphs in other texts
-_LARGE = f"should have at most {MOST_BYTES:,}"
-_CANONICAL = "should be exactly the canonical JSON (RFC 8785) of a bundle"

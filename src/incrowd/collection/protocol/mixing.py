@@ -29,7 +29,7 @@ from incrowd.collection.protocol.bundle import (
 )
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, Statement, too_short
-from incrowd.errors import InWords, ProtocolError, quantity
+from incrowd.errors import ProtocolError
 
 EMPTY = hashlib.sha256().digest()
 BATCH = struct.Struct(f">{DIGEST_BYTES}sH")
@@ -81,14 +81,19 @@ class Batch(Statement):
         """Raise ProtocolError unless the batch is possible for a bundle."""
         _check_bundle(self.name, self.bundle, bundle)
         strata = [stratum for stratum, _ in self.people]
-        if not strata or strata != sorted({n for n in strata if n < len(bundle.strata)}):
-            stated = ", ".join(map(str, strata)) or InWords("are missing")
-            allowed = f"should be rising numbers below {len(bundle.strata)}"
-            raise ProtocolError.of("batch.strata", stated, allowed)
+        path, below = ("batch", "strata"), len(bundle.strata)
+        if not strata:
+            raise ProtocolError.of(path, "collection.strata-missing", below=below)
+        if strata != sorted({n for n in strata if n < below}):
+            raise ProtocolError.of(
+                path, "collection.strata-not-rising", strata=tuple(strata), below=below
+            )
         for _, people in self.people:
             if people < bundle.least_people:
-                allowed = f"should be at least {bundle.least_people:,}, the crowd and the reserve"
-                raise ProtocolError.of("batch.people", f"{people:,}", allowed)
+                least = bundle.least_people
+                raise ProtocolError.of(
+                    ("batch", "people"), "collection.people-few", people=people, least=least
+                )
 
     def length(self, bundle: Bundle) -> int:
         """Return the length of the body, in bytes."""
@@ -172,22 +177,30 @@ class MixedRelease(Statement):
         _check_bundle(self.name, self.bundle, bundle)
         self.batch.check(bundle)
         if not self.people:
-            allowed = "should be one that the first mixer's batch contains"
-            raise ProtocolError.of("release.stratum", str(self.stratum), allowed)
+            raise ProtocolError.of(
+                ("release", "stratum"), "collection.stratum-not-in-batch", stratum=self.stratum
+            )
         if self.is_refused:
             if self.body != EMPTY:
-                allowed = "should be empty: the stratum has too few tokens"
-                raise ProtocolError.of("release.body", InWords("is not empty"), allowed)
+                raise ProtocolError.of(("release", "body"), "collection.body-not-empty")
             return
         if len(self.tokens) != (right := len(bundle.plan.messages)):
-            counts = InWords(f"are counted for {quantity(len(self.tokens), 'messages')}")
-            raise ProtocolError.of("release.tokens", counts, f"should be counted for {right}")
+            raise ProtocolError.of(
+                ("release", "tokens"),
+                "collection.tokens-of-messages",
+                messages=len(self.tokens),
+                right=right,
+            )
         for tokens, slots in zip(self.tokens, bundle.slots, strict=True):
             least, most = slots * bundle.plan.survey.crowd, slots * self.people
             if not least <= tokens <= most:
-                allowed = f"should be from {least:,} to {most:,}, the slots of the crowd and of "
-                allowed += "the people in the batch"
-                raise ProtocolError.of("release.tokens", f"{tokens:,}", allowed)
+                raise ProtocolError.of(
+                    ("release", "tokens"),
+                    "collection.tokens-out-of-range",
+                    tokens=tokens,
+                    least=least,
+                    most=most,
+                )
 
     def length(self, bundle: Bundle) -> int:
         """Return the length of the body, in bytes."""
@@ -234,8 +247,12 @@ class Invitations(Statement):
         """Raise ProtocolError unless the numbers are possible."""
         _check_bundle(self.name, self.bundle, bundle)
         if self.used > self.issued:
-            allowed = f"should be at most {self.issued:,}, the number of invitations issued"
-            raise ProtocolError.of("invitations.used", f"{self.used:,}", allowed)
+            raise ProtocolError.of(
+                ("invitations", "used"),
+                "collection.used-beyond-issued",
+                used=self.used,
+                issued=self.issued,
+            )
 
     def length(self, bundle: Bundle) -> int:
         """Return 0: nothing follows."""
@@ -256,11 +273,15 @@ def release_kind(bundle: Bundle) -> type[AnyRelease]:
 
 def _check_bundle(name: str, stated: bytes, bundle: Bundle) -> None:
     if stated != bundle.digest:
-        raise ProtocolError.of(f"{name}.bundle", stated.hex(), f"should be {bundle.digest.hex()}")
+        raise ProtocolError.of(
+            (name, "bundle"),
+            "collection.not-equal",
+            value=stated.hex(),
+            right=bundle.digest.hex(),
+        )
 
 
 def _of_mixers(bundle: Bundle) -> MixersBundle:
     if isinstance(bundle, MixersBundle):
         return bundle
-    allowed = "should be what a shuffler signs: this bundle has one"
-    raise ProtocolError.of("release", InWords("is signed by mixers"), allowed)
+    raise ProtocolError.of("release", "collection.signed-by-mixers")

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from incrowd.errors import InWords, ProtocolError, quantity
+from incrowd.errors import ProtocolError
 from incrowd.plans import Plan
 
 VERSION = 1
@@ -35,8 +35,12 @@ class Shape:
     def of(cls, plan: Plan) -> Shape:
         """Return the shape of a plan's messages. Raises ProtocolError if there are too many."""
         if len(plan.messages) >= DUMMY:
-            allowed = f"should be fewer than {DUMMY:,}"
-            raise ProtocolError.of("plan.messages", len(plan.messages), allowed)
+            raise ProtocolError.of(
+                ("plan", "messages"),
+                "collection.messages-many",
+                messages=len(plan.messages),
+                limit=DUMMY,
+            )
         return cls(tuple(message.bits for message in plan.messages))
 
     @property
@@ -52,9 +56,7 @@ class Shape:
         """Return the plaintext of a report. Raises ProtocolError as `read` does."""
         plaintext = (START.pack(VERSION, message) + packed).ljust(self.length, b"\0")
         if len(packed) != self.width(message):
-            raise _wrong(
-                f"has {quantity(len(packed), 'bytes')}", f"should have {self.width(message)}"
-            )
+            raise _wrong_length(len(packed), self.width(message))
         self.read(plaintext)
         return plaintext
 
@@ -69,16 +71,23 @@ class Shape:
         Any free bit could be a mark that identifies a sender.
         """
         if len(plaintext) != self.length:
-            raise _wrong(f"has {quantity(len(plaintext), 'bytes')}", f"should have {self.length}")
+            raise _wrong_length(len(plaintext), self.length)
         version, message = START.unpack_from(plaintext)
         if version != VERSION:
-            raise _wrong(f"is of version {version}", f"should be of version {VERSION}")
+            raise ProtocolError.of(
+                "plaintext", "collection.plaintext-version", version=version, right=VERSION
+            )
         if message == DUMMY:
             _check_zeros(plaintext[START.size :])
             return OpenedReport(None)
         if message >= len(self.bits):
-            allowed = f"should be less than {len(self.bits)}, or {DUMMY} for a dummy"
-            raise _wrong(f"names message {message}", allowed)
+            raise ProtocolError.of(
+                "plaintext",
+                "collection.plaintext-message",
+                message=message,
+                below=len(self.bits),
+                dummy=DUMMY,
+            )
         return OpenedReport(message, self._packed(message, plaintext[START.size :]))
 
     def read_many(self, plaintexts: np.ndarray) -> tuple[tuple[np.ndarray, ...], int]:
@@ -108,7 +117,7 @@ class Shape:
         packed, padding = rest[: self.width(message)], rest[self.width(message) :]
         _check_zeros(padding)
         if self.bits[message] % 8 and packed[-1] >> self.bits[message] % 8:
-            raise _wrong("has a padding bit that is 1", "should be zero there")
+            raise ProtocolError.of("plaintext", "collection.plaintext-padding")
         return packed
 
 
@@ -129,15 +138,16 @@ def filled(shape: Shape, slots: Sequence[int], reports: Sequence[Sequence[bytes]
 
 def _padded(shape: Shape, slots: int, plaintexts: list[bytes]) -> list[bytes]:
     if len(plaintexts) > slots:
-        allowed = f"should be at most {slots}; draw all the noise again"
-        raise ProtocolError.of("slots", InWords(f"there are {len(plaintexts)} reports"), allowed)
+        raise ProtocolError.of(
+            "slots", "collection.slots-few", reports=len(plaintexts), slots=slots
+        )
     return plaintexts + [shape.dummy] * (slots - len(plaintexts))
 
 
 def _check_zeros(rest: bytes) -> None:
     if any(rest):
-        raise _wrong("has data after its report", "should be zero there")
+        raise ProtocolError.of("plaintext", "collection.plaintext-rest")
 
 
-def _wrong(problem: str, allowed: str) -> Exception:
-    return ProtocolError.of("plaintext", InWords(problem), allowed)
+def _wrong_length(bytes: int, right: int) -> Exception:
+    return ProtocolError.of("plaintext", "collection.wrong-length", bytes=bytes, right=right)

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from incrowd.collection.protocol.bundle import DIGEST_BYTES, Bundle, ShufflerBundle
 from incrowd.collection.protocol.signed import Statement, too_short
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import ProtocolError
 
 START = struct.Struct(f">{DIGEST_BYTES}sQQQQ{DIGEST_BYTES}sH")
 NUMBER_BYTES = 2
@@ -68,18 +68,26 @@ class Header(Statement):
         """Raise ProtocolError unless the header is possible for a bundle."""
         for field, value, right in self._facts(bundle):
             if value != right:
-                raise ProtocolError.of(f"release.{field}", value, f"should be {right}")
+                raise ProtocolError.of(
+                    ("release", field), "collection.not-equal", value=value, right=right
+                )
         if self.people < bundle.least_people:
-            allowed = f"should be at least {bundle.least_people:,}, the crowd and the reserve"
-            raise ProtocolError.of("release.people", f"{self.people:,}", allowed)
+            raise ProtocolError.of(
+                ("release", "people"),
+                "collection.people-few",
+                people=self.people,
+                least=bundle.least_people,
+            )
         if self.issued < self.used:
-            allowed = f"should be at least {self.used:,}, the number of codes used"
-            raise ProtocolError.of("release.issued", f"{self.issued:,}", allowed)
+            raise ProtocolError.of(
+                ("release", "issued"),
+                "collection.issued-below-used",
+                issued=self.issued,
+                used=self.used,
+            )
         if bundle.small_strata != "merge" and len(self.strata) > 1:
             raise ProtocolError.of(
-                "release.strata",
-                _listed(self.strata),
-                "should be a single stratum: this bundle does not merge strata",
+                ("release", "strata"), "collection.several-strata", strata=self.strata
             )
 
     @property
@@ -103,16 +111,11 @@ class Header(Statement):
             ("used", self.used, self.people if bundle.codes else 0),
             ("issued", self.issued, self.issued if bundle.codes else 0),
             ("reports", self.reports, self.people * bundle.places),
-            ("strata", _listed(self.strata), _listed(sorted_strata or (0,))),
+            ("strata", self.strata, sorted_strata or (0,)),
         ]
-
-
-def _listed(strata: tuple[int, ...]) -> str:
-    return ", ".join(map(str, strata))
 
 
 def _of_shuffler(bundle: Bundle) -> ShufflerBundle:
     if isinstance(bundle, ShufflerBundle):
         return bundle
-    allowed = "should be what the second mixer signs: this bundle has two mixers"
-    raise ProtocolError.of("release", InWords("is signed by a shuffler"), allowed)
+    raise ProtocolError.of("release", "collection.signed-by-shuffler")

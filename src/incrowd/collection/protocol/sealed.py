@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.hpke import (
     Suite,
 )
 
-from incrowd.errors import InWords, ProtocolError, quantity
+from incrowd.errors import ProtocolError
 
 MEDIA_TYPE = "application/vnd.incrowd.report"
 LABEL = MEDIA_TYPE.encode() + b" request\x00"
@@ -112,14 +112,18 @@ class KeyConfiguration:
 
     def __post_init__(self) -> None:
         if not 0 <= self.id < 256:
-            raise ProtocolError.of("key_configuration.id", self.id, "should be from 0 to 255")
+            raise ProtocolError.of(("key_configuration", "id"), "collection.key-id", value=self.id)
         try:
             _ = self.key
         except ValueError:
             kem = self.kem
-            allowed = f"should be a valid {kem.name} key of {kem.public_bytes:,} bytes"
-            allowed += " whose X25519 part does not have low order"
-            raise ProtocolError.of("key_configuration.public", self.public.hex(), allowed) from None
+            raise ProtocolError.of(
+                ("key_configuration", "public"),
+                "collection.invalid-public-key",
+                value=self.public.hex(),
+                kem=kem.name,
+                bytes=kem.public_bytes,
+            ) from None
 
     @cached_property
     def key(self) -> Sealing:
@@ -140,11 +144,9 @@ class KeyConfiguration:
             configuration = cls(data[0], data[START.size : -SUITES.size], kem)
             if configuration.encoded == data:
                 return configuration
-        names = " or ".join(each.name for each in KEMS.values())
-        allowed = (
-            f"should be an RFC 9458 key configuration for {names}, HKDF-SHA256 and AES-128-GCM only"
+        raise ProtocolError.of(
+            "key_configuration", "collection.key-configuration", value=data.hex()
         )
-        raise ProtocolError.of("key_configuration", data.hex(), allowed)
 
     @cached_property
     def header(self) -> bytes:
@@ -165,9 +167,8 @@ class PrivateKey:
 
     def __post_init__(self) -> None:
         if (size := len(self.secret)) != SECRET_BYTES:
-            allowed = f"should have {SECRET_BYTES}"
             raise ProtocolError.of(
-                "private_key", InWords(f"has {quantity(size, 'bytes')}"), allowed
+                "private_key", "collection.wrong-length", bytes=size, right=SECRET_BYTES
             )
 
     @classmethod
@@ -226,12 +227,14 @@ def unseal(
     """
     header = configuration.header
     if not sealed.startswith(header):
-        allowed = f"should be {header.hex()}, for the key in the bundle"
-        raise ProtocolError.of("sealed.header", sealed[: HEADER.size].hex(), allowed)
+        raise ProtocolError.of(
+            ("sealed", "header"),
+            "collection.other-header",
+            value=sealed[: HEADER.size].hex(),
+            right=header.hex(),
+        )
     about = info(header, binding, label)
     try:
         return bytes(private.kem.suite.decrypt(sealed[HEADER.size :], private.key, about))
     except InvalidTag:
-        unopened = InWords("cannot be opened")
-        allowed = "should be sealed for the key and the digest of this bundle"
-        raise ProtocolError.of("sealed.ciphertext", unopened, allowed) from None
+        raise ProtocolError.of(("sealed", "ciphertext"), "collection.unopened") from None

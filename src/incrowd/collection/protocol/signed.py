@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.errors import InWords, ProtocolError, quantity
+from incrowd.errors import ProtocolError
 
 SIGNATURE_BYTES = 64
 
@@ -103,9 +103,7 @@ class Signed(Generic[S]):
     def check(self, bundle: Bundle) -> None:
         """Raise ProtocolError unless the service that the bundle names signed a possible header."""
         if not self.is_of(self.header.signer(bundle)):
-            allowed = "should be made with the key in the bundle"
-            field = f"{self.header.name}.signature"
-            raise ProtocolError.of(field, InWords("is not valid"), allowed)
+            raise ProtocolError.of((self.header.name, "signature"), "collection.invalid-signature")
         self.header.check(bundle)
 
 
@@ -122,17 +120,13 @@ def prove_cheating(one: Signed[S], other: Signed[S], bundle: Bundle) -> bool:
 
 def check_body(header: Statement, bundle: Bundle, length: int, digest: bytes) -> None:
     """Raise ProtocolError unless a body has the length and SHA-256 that its header states."""
-    field = f"{header.name}.body"
+    path = (header.name, "body")
     if length != (right := header.length(bundle)):
-        raise ProtocolError.of(
-            field, InWords(f"has {quantity(length, 'bytes')}"), f"should have {right:,}"
-        )
+        raise ProtocolError.of(path, "collection.wrong-length", bytes=length, right=right)
     if digest != header.body:
-        allowed = "its SHA-256 should be the one in the signed header"
-        raise ProtocolError.of(field, InWords("is not the signed one"), allowed)
+        raise ProtocolError.of(path, "collection.other-body")
 
 
 def too_short(name: str, length: int) -> Exception:
     """Return the error for a header that is cut off."""
-    allowed = "should contain a complete header; send it again"
-    return ProtocolError.of(name, InWords(f"has {quantity(length, 'bytes')}"), allowed)
+    return ProtocolError.of(name, "collection.header-cut-off", bytes=length)

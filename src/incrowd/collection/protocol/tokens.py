@@ -34,7 +34,7 @@ from incrowd.collection.protocol.bundle import (
 )
 from incrowd.collection.protocol.sealed import PrivateKey, seal, unseal
 from incrowd.collection.protocol.upload import STRATUM_BYTES, Upload, parse_upload
-from incrowd.errors import InWords, ProtocolError, quantity
+from incrowd.errors import ProtocolError
 
 ENTRY = b"incrowd entry 2\x00"
 SLOT = b"incrowd slot 2\x00"
@@ -118,11 +118,16 @@ class TokenRequest:
     def parse(cls, data: bytes, bundle: MixersBundle) -> TokenRequest:
         """Parse a peer's bytes. Raises ProtocolError of `request.length` or `request.bundle`."""
         if len(data) != (right := request_length(bundle)):
-            length = InWords(f"{quantity(len(data), 'bytes')}")
-            raise ProtocolError.of("request.length", length, f"should have {right:,}")
+            raise ProtocolError.of(
+                ("request", "length"), "collection.number-of-bytes", bytes=len(data), right=right
+            )
         if data[:DIGEST_BYTES] != bundle.digest:
-            allowed = f"should be {bundle.digest.hex()}; use the link of this collection"
-            raise ProtocolError.of("request.bundle", data[:DIGEST_BYTES].hex(), allowed)
+            raise ProtocolError.of(
+                ("request", "bundle"),
+                "collection.other-bundle",
+                digest=data[:DIGEST_BYTES].hex(),
+                right=bundle.digest.hex(),
+            )
         end = DIGEST_BYTES + CODE_BYTES
         return cls(data[DIGEST_BYTES:end], tuple(_cut(data[end:], SIGNATURE_BYTES)))
 
@@ -168,10 +173,7 @@ class Pending:
         inverses = nonce + NONCE_BYTES
         inners = inverses + keys * SIGNATURE_BYTES
         if len(data) != inners + bundle.places * bundle.sealed_length:
-            allowed = "it was changed; restore it: nothing else is ever sent for its collection"
-            raise ProtocolError.of(
-                "pending", InWords(f"has {quantity(len(data), 'bytes')}"), allowed
-            )
+            raise ProtocolError.of("pending", "collection.pending-changed", bytes=len(data))
         return cls(
             data[:start],
             int.from_bytes(data[start:nonce]),
@@ -190,11 +192,14 @@ class Pending:
         keys = bundle.token_keys
         signatures = _cut(answer, SIGNATURE_BYTES)
         if len(answer) != len(keys) * SIGNATURE_BYTES:
-            right = f"should have {len(keys) * SIGNATURE_BYTES:,}"
-            raise ProtocolError.of("tokens", InWords(f"have {len(answer):,} bytes"), right)
+            right = len(keys) * SIGNATURE_BYTES
+            raise ProtocolError.of(
+                "tokens", "collection.tokens-length", bytes=len(answer), right=right
+            )
         if sorted(order) != list(range(bundle.places)):
-            allowed = f"should be a permutation of {bundle.places} slots"
-            raise ProtocolError.of("order", InWords(f"of {len(order)}"), allowed)
+            raise ProtocolError.of(
+                "order", "collection.order-of-slots", number=len(order), slots=bundle.places
+            )
         texts = _texts(bundle, self.stratum, self.nonce, self.inners)
         entry, *tokens = (
             finalize(text, signature, int.from_bytes(inverse), key)

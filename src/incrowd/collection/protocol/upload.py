@@ -19,7 +19,7 @@ from incrowd.collection.protocol.bundle import (
     ShufflerBundle,
 )
 from incrowd.collection.protocol.sealed import seal
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import ProtocolError
 
 RANDOM_BYTES = 10  # of a code: 80 bits, 16 characters
 NO_CODE = bytes(CODE_BYTES)
@@ -29,7 +29,9 @@ STRATUM_BYTES = 2
 def new_code(random: bytes) -> str:
     """Return a new code, 16 characters, from 10 random bytes of the system."""
     if len(random) != RANDOM_BYTES:
-        raise ProtocolError.of("code", InWords(f"of {len(random)} bytes"), f"use {RANDOM_BYTES}")
+        raise ProtocolError.of(
+            "code", "collection.random-bytes", bytes=len(random), right=RANDOM_BYTES
+        )
     return addresses.letters(random)
 
 
@@ -43,8 +45,7 @@ def code_field(typed: str) -> bytes:
         if len(code) not in (0, CODE_BYTES):
             raise ValueError("is of another length")
     except ValueError:
-        allowed = "should have 16 letters and digits, as printed on the invitation"
-        raise ProtocolError.of("code", InWords("cannot be read"), allowed) from None
+        raise ProtocolError.of("code", "collection.unreadable-code") from None
     return code or NO_CODE
 
 
@@ -98,8 +99,12 @@ def sealed_upload(
     not fit the bundle.
     """
     if sorted(order) != list(range(bundle.places)) or len(plaintexts) != bundle.places:
-        allowed = f"should be a permutation of {bundle.places} plaintexts"
-        raise ProtocolError.of("order", InWords(f"of {len(order)}"), allowed)
+        raise ProtocolError.of(
+            "order",
+            "collection.order-of-plaintexts",
+            number=len(order),
+            plaintexts=bundle.places,
+        )
     for plaintext in plaintexts:
         bundle.shape.read(plaintext)
     binding, label = bundle.binding(stratum), bundle.label
@@ -116,37 +121,44 @@ def parse_upload(data: bytes, bundle: Bundle) -> Upload:
     ProtocolError of `upload.length`, `upload.bundle`, `upload.stratum` or `upload.sealed`.
     """
     if len(data) != (right := upload_length(bundle)):
-        raise _wrong("length", f"{len(data):,} bytes", f"should have {right:,}")
+        raise ProtocolError.of(
+            ("upload", "length"), "collection.number-of-bytes", bytes=len(data), right=right
+        )
     digest, start = data[:DIGEST_BYTES], data[DIGEST_BYTES : (end := _start_length(bundle))]
     if digest != bundle.digest:
-        allowed = f"should be {bundle.digest.hex()}; use the link of this collection"
-        raise _wrong("bundle", digest.hex(), allowed)
+        raise ProtocolError.of(
+            ("upload", "bundle"),
+            "collection.other-bundle",
+            digest=digest.hex(),
+            right=bundle.digest.hex(),
+        )
     if _entry_first(bundle):
         entry, number = start[: bundle.entry_length], start[bundle.entry_length :]
     else:
         number, entry = start[:STRATUM_BYTES], start[STRATUM_BYTES:]
     stratum = int.from_bytes(number)
     if stratum >= len(bundle.strata):
-        raise _wrong("stratum", str(stratum), f"should be less than {len(bundle.strata)}")
+        raise ProtocolError.of(
+            ("upload", "stratum"),
+            "collection.no-such-stratum",
+            stratum=stratum,
+            below=len(bundle.strata),
+        )
     size = bundle.envelope_length
     sealed = tuple(data[at : at + size] for at in range(end, len(data), size))
     header = bundle.envelope_key.header
     if not all([each.startswith(header) for each in sealed]):
-        raise _wrong("sealed", "another key", f"should begin with {header.hex()}")
+        raise ProtocolError.of(
+            ("upload", "sealed"), "collection.sealed-for-other-key", header=header.hex()
+        )
     if len(set(sealed)) < len(sealed):
-        raise _wrong("sealed", "the same report twice", "all sealed reports should differ")
+        raise ProtocolError.of(("upload", "sealed"), "collection.sealed-twice")
     return Upload(entry, stratum, sealed)
 
 
 def check_code(code: bytes, bundle: Bundle) -> None:
     """Raise ProtocolError of `upload.code`, without showing it, for an impossible code."""
     if not bundle.codes and code != NO_CODE:
-        raise _wrong(
-            "code", "a code", "should be 16 zero bytes: this collection has no invitations"
-        )
+        raise ProtocolError.of(("upload", "code"), "collection.code-without-invitations")
     if bundle.codes and not set(code) <= set(addresses.ALPHABET.encode()):
-        raise _wrong("code", "not a code", "should be the 16 characters of an invitation")
-
-
-def _wrong(field: str, problem: str, allowed: str) -> Exception:
-    return ProtocolError.of(f"upload.{field}", InWords(problem), allowed)
+        raise ProtocolError.of(("upload", "code"), "collection.not-a-code")
