@@ -115,9 +115,11 @@ def without_tables(folder):
     return f"sqlite:///{folder}/other.sqlite"
 
 
-def deleted_while_open(folder):
+def deleted_while_open(folder, connected=True):
     settings = installed(folder)
     store = setup.open_store(settings)
+    if not connected:
+        store.engine.dispose()
     (settings.folder / "store.sqlite").unlink()
     try:
         store.check(1)
@@ -214,6 +216,7 @@ CASES = {
     "store: no database": damaged(lambda path: path.write_bytes(b"no database " * 1000)),
     "store: without tables": lambda folder: Store(opened(without_tables(folder)), INVITED),
     "store: deleted while open": deleted_while_open,
+    "store: deleted between connections": lambda folder: deleted_while_open(folder, False),
     "store: in memory": created_in("sqlite://"),
     "store: in no folder": created_in("sqlite:///{folder}/none/store.sqlite"),
     "store: secret": without_secret,

@@ -19,7 +19,7 @@ from incrowd.collection.protocol.problem import KINDS, ProblemKind, kind_of
 from incrowd.collection.service import CollectionService
 from incrowd.collection.steps import KEYS, STORING, ServiceSteps
 from incrowd.collection.taking import Taking
-from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
+from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.files import check_room
 
 RETRY_AFTER = 60  # seconds
@@ -33,8 +33,8 @@ class Arriving(CollectionService):
     root: the folder that it is stored in. refused: how much was refused, by kind.
     """
 
-    opened: ClassVar[str]  # what is opened, in messages
-    name: ClassVar[str]  # of the service, in messages
+    opened: ClassVar[str]  # what is opened
+    interrupted: ClassVar[str]  # the code of the message that it was only partly opened
 
     def __init__(self, steps: ServiceSteps, pause: float, piece_seconds: float, root: Path) -> None:
         super().__init__(steps, pause)
@@ -51,9 +51,7 @@ class Arriving(CollectionService):
     def go_on(self, _: int = 0) -> None:
         """Raise ReportsError if the service stops. Called between two pieces that are opened."""
         if self.stopping:
-            what, problem = self.opened, InWords("was only partly opened")
-            allowed = f"start the {self.name} again; it then opens the {what} from the beginning"
-            raise ReportsError.of(what, problem, allowed)
+            raise ReportsError.of(self.opened, self.interrupted)
 
     def probes(self) -> Mapping[str, Callable[[], object]]:
         """Return the checks that decide whether the service is ready, by step."""

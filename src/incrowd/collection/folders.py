@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.sealed import SECRET_BYTES, KeyConfiguration, PrivateKey
-from incrowd.errors import InWords, UsageError, quantity
+from incrowd.errors import UsageError, unreadable
 from incrowd.files import BEGUN, write_private
 from incrowd.reports.locking import locked
 
@@ -34,11 +34,14 @@ def adopt_bundle(
             write_private(file, content, overwrite=True)
         same = file.read_bytes() == content
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; name the bundle.json of this collection"
-        raise UsageError.of("bundle", str(error.filename), allowed) from None
+        raise UsageError.of(
+            "bundle",
+            "collection.bundle-of-collection",
+            file=str(error.filename),
+            reason=unreadable(error),
+        ) from None
     if not same:
-        allowed = "the folder belongs to another bundle; name another folder"
-        raise UsageError.of("bundle", str(path), allowed)
+        raise UsageError.of("bundle", "collection.folder-of-other-bundle", file=str(path))
     return bundle
 
 
@@ -47,20 +50,28 @@ def load_key(path: Path, configuration: KeyConfiguration, service: str) -> Priva
 
     Raises UsageError if it is unreadable or another key.
     """
-    command = f"`incrowd {service} init`"
     try:
         content = path.read_bytes()
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; make one with {command}"
-        raise UsageError.of("key", str(path), allowed) from None
-    if len(content) != SECRET_BYTES:
-        allowed = f"should have {SECRET_BYTES}; use the file that {command} made"
         raise UsageError.of(
-            "key", InWords(f"{path} has {quantity(len(content), 'bytes')}"), allowed
+            "key",
+            "collection.key-unreadable",
+            file=str(path),
+            reason=unreadable(error),
+            service=service,
+        ) from None
+    if len(content) != SECRET_BYTES:
+        raise UsageError.of(
+            "key",
+            "collection.key-length",
+            file=str(path),
+            bytes=len(content),
+            right=SECRET_BYTES,
+            service=service,
         )
     private = PrivateKey(configuration.kem, content)
     if private.public != configuration.public:
-        raise UsageError.of("key", str(path), OTHER_KEY)
+        raise UsageError.of("key", "collection.other-key", file=str(path))
     return private
 
 
@@ -72,28 +83,31 @@ def load_signing_key(path: Path, public: str, service: str) -> Ed25519PrivateKey
     try:
         private = Ed25519PrivateKey.from_private_bytes(path.read_bytes())
     except (OSError, ValueError):
-        allowed = f"it cannot be read; use the file that `incrowd {service} init` made"
-        raise UsageError.of("key", str(path), allowed) from None
+        raise UsageError.of(
+            "key", "collection.signing-key-unreadable", file=str(path), service=service
+        ) from None
     if private.public_key().public_bytes_raw().hex() != public:
-        raise UsageError.of("key", str(path), OTHER_KEY)
+        raise UsageError.of("key", "collection.other-key", file=str(path))
     return private
-
-
-OTHER_KEY = "it does not match the public key in the bundle; use the private key of that bundle"
 
 
 def check_exists(*paths: Path) -> None:
     """Raise UsageError for a private key that is missing while it is needed. None is loaded."""
     for path in paths:
         if not path.exists():
-            allowed = "it does not exist; restore it: without it, nothing can be opened or signed"
-            raise UsageError.of("key", str(path), allowed)
+            raise UsageError.of("key", "collection.key-missing", file=str(path))
 
 
 def unfinished(root: Path) -> list[Path]:
     """Return temporary files that a killed process left; some may contain opened reports."""
     patterns = ("[!.]*/" * depth + f"{BEGUN}*" for depth in range(DEPTH))
     return [path for pattern in patterns for path in sorted(root.glob(pattern))]
+
+
+_RUNS_ALREADY = {
+    "collector": "collection.collector-runs",
+    "second-mixer": "collection.second-mixer-runs",
+}
 
 
 @contextmanager
@@ -106,9 +120,7 @@ def exclusive(root: Path, service: str) -> Iterator[None]:
         try:
             held.enter_context(locked(root / service, patience=0.0))
         except UsageError:
-            name = service.replace("-", " ")
-            allowed = f"another {name} is running in this folder; stop it, or name another folder"
-            raise UsageError.of("folder", str(root), allowed) from None
+            raise UsageError.of("folder", _RUNS_ALREADY[service], folder=str(root)) from None
         for path in unfinished(root):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         yield

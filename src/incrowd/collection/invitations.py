@@ -12,7 +12,7 @@ from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import RANDOM_BYTES, new_code
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, replaced, write_text
 
 
@@ -45,8 +45,7 @@ def new_invitations(store: Inviting, number: int, page: str = "") -> list[Invita
     """
     bundle = store.bundle
     if not bundle.codes:
-        allowed = "this bundle needs no invitations; use a bundle with codes = true"
-        raise UsageError.of("bundle", InWords("accepts answers without invitations"), allowed)
+        raise UsageError.of("bundle", "collection.no-invitations")
     codes = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
     links = (Link(page or bundle.link_address, bundle.digest, code) for code in codes)
     return [Invitation(addresses.grouped(link.code), str(link)) for link in links]

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import TypeVar, cast
 
 from incrowd.collection.machine import protect
-from incrowd.errors import InWords, ReportsError
+from incrowd.errors import ReportsError
 
 R = TypeVar("R")
 PieceWork = Callable[[bytes], R]
@@ -50,10 +50,7 @@ def in_processes(work: PieceWork[R], pieces: Iterable[bytes], workers: int) -> I
         try:
             yield from _in_order(threads, passed, pieces, AHEAD * workers)
         except (EOFError, OSError):
-            lost = InWords("a process that was opening reports ended unexpectedly")
-            raise ReportsError.of(
-                "release", lost, "nothing was written; run the same command again"
-            ) from None
+            raise ReportsError.of("release", "collection.process-ended") from None
 
 
 def _in_order(

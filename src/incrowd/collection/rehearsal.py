@@ -59,7 +59,7 @@ from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.serving import serve
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
+from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.strata import StratumGroup, releases
 from incrowd.presentation.sentences import against_sentence
@@ -109,7 +109,7 @@ def crowd_of(people: int) -> int:
     they are too few.
     """
     if people < FEWEST:
-        raise UsageError.of("people", people, f"should be at least {FEWEST}")
+        raise UsageError.of("people", "collection.at-least", value=people, least=FEWEST)
     return people - least_reserve(people)
 
 
@@ -211,8 +211,8 @@ def _due(bundle: Bundle, strata: np.ndarray) -> list[StratumGroup]:
     counts = dict(enumerate(np.bincount(strata).tolist()))
     if due := releases(counts, bundle.least_people, bundle.small_strata):
         return due
-    most = InWords(f"{max(counts.values()):,} people in the largest stratum")
-    raise ReportsError.of("release", most, f"should be at least {bundle.least_people:,}")
+    most, least = max(counts.values()), bundle.least_people
+    raise ReportsError.of("release", "collection.strata-small", people=most, least=least)
 
 
 def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
@@ -346,8 +346,13 @@ def _process(
 
 def _check_all_came(crowd: CrowdUploads) -> None:
     for kind, number in crowd.refused.items():
-        refusals = InWords(f"{number:,} of {crowd.people:,} uploads were refused ({kind})")
-        raise ProtocolError.of("uploads", refusals, "nothing was released; try again")
+        raise ProtocolError.of(
+            "uploads",
+            "collection.uploads-refused",
+            refused=number,
+            people=crowd.people,
+            kind=kind,
+        )
 
 
 def _all_opened(folders: Sequence[Path]) -> bool:
@@ -367,9 +372,7 @@ def _wait_for(
     end = time.monotonic() + PATIENCE
     while not ready():
         if time.monotonic() > end or not all(process.is_alive() for process in processes):
-            failure = InWords("was not opened")
-            allowed = "a service stopped or was too slow; try again with fewer people"
-            raise ReportsError.of("release", failure, allowed)
+            raise ReportsError.of("release", "collection.release-not-opened")
         time.sleep(LOOK)
 
 

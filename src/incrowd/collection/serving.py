@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import socket
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from collections.abc import Callable
 import uvicorn
 from starlette.types import ASGIApp
 
+from incrowd.catalog.sentences import sentence, system_words
 from incrowd.collection.connections import Impatient
 from incrowd.collection.steps import LOG
 from incrowd.errors import UsageError
@@ -28,9 +28,11 @@ def listening(role: str, host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else "no such host"
-        allowed = f"{host} cannot be used: {reason}; set another port or host"
-        raise UsageError.of(f"{role}.port", port, allowed) from None
+        is_ours = error.errno and error.errno > 0  # the others are of names of hosts
+        reason = system_words(error) if is_ours else sentence("collection.no-such-host")
+        raise UsageError.of(
+            (role, "port"), "collection.port-unusable", value=port, host=host, reason=reason
+        ) from None
 
 
 class Server(uvicorn.Server):

@@ -17,13 +17,12 @@ from pydantic_settings import (
 
 from incrowd.collection.machine import cores
 from incrowd.collection.steady import CLOCK_FILE
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"
 GENERAL = {"INCROWD_DEBUG", "INCROWD_READ_MIB", "INCROWD_READ_SECONDS"}  # for every command
-UNKNOWN = InWords("is not a known setting")
 
 
 class ServiceSettings(BaseSettings):
@@ -77,7 +76,9 @@ def load_settings(kind: type[AnySettings], folder: Path) -> AnySettings:
     content: dict[str, Any] = read_toml(file, "settings") if file.exists() else {}
     for key in content:
         if key not in names:
-            raise UsageError.of(f"{file.stem}.{key}", UNKNOWN, known_keys(key, names))
+            raise UsageError.of(
+                (file.stem, key), "collection.unknown-setting", known=known_keys(key, names)
+            )
     _check_variables({prefix + name.upper() for name in names}, prefix)
     variables = EnvSettingsSource(kind, env_prefix=prefix)()
     try:
@@ -85,9 +86,9 @@ def load_settings(kind: type[AnySettings], folder: Path) -> AnySettings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        place = prefix + name.upper() if name in variables else f"{file.stem}.{name}"
+        path = (prefix + name.upper(),) if name in variables else (file.stem, name)
         shown = first["input"] if kind.model_fields[name].repr else ""
-        raise UsageError.of(place, shown, wording(first)) from None
+        raise UsageError.of(path, "collection.unfit", value=shown, reason=wording(first)) from None
 
 
 def _check_variables(variables: set[str], prefix: str) -> None:
@@ -96,7 +97,11 @@ def _check_variables(variables: set[str], prefix: str) -> None:
     for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
-            raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))
+            raise UsageError.of(
+                name,
+                "collection.unknown-setting",
+                known=known_keys(name, variables, "variables"),
+            )
 
 
 class FolderSettings(ServiceSettings):

@@ -24,7 +24,7 @@ from typing import Protocol
 
 from incrowd.collection import machine
 from incrowd.collection.machine import Clock, ClockReading, MachineFinding
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import write_private
 
 HOUR = 3600.0  # seconds for which a clock has to be steady
@@ -157,8 +157,12 @@ def confirm(file: Path, stated: datetime) -> datetime:
     """
     now = machine.read_clocks()
     if abs(now.time - stated) > CLOSE:
-        allowed = f"this machine's clock shows {now.time:%Y-%m-%dT%H:%M:%SZ}; correct it first"
-        raise UsageError.of("time", InWords(f"is {stated:%Y-%m-%dT%H:%M:%SZ}"), allowed)
+        raise UsageError.of(
+            "time",
+            "collection.clocks-differ",
+            stated=f"{stated:%Y-%m-%dT%H:%M:%SZ}",
+            clock=f"{now.time:%Y-%m-%dT%H:%M:%SZ}",
+        )
     hour = timedelta(seconds=HOUR)
     _store(file, now._replace(time=now.time - hour, seconds=now.seconds - HOUR))
     return now.time

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.signed import Signed, Statement, check_body, prove_cheating
-from incrowd.errors import InWords, ProtocolError, UsageError
+from incrowd.errors import ProtocolError, UsageError, unreadable
 from incrowd.files import NewFile, new_file, private_folder, write_private
 from incrowd.reports.locking import locked
 
@@ -28,8 +28,13 @@ def read_start(path: Path, kind: type[S]) -> tuple[Signed[S], int]:
         with path.open("rb") as file:
             return Signed.parse(kind, file.read(LONGEST_START))
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; name a {kind.name}"
-        raise UsageError.of(kind.name, str(path), allowed) from None
+        raise UsageError.of(
+            kind.name,
+            "collection.statement-unreadable",
+            file=str(path),
+            reason=unreadable(error),
+            kind=kind.name,
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -87,10 +92,9 @@ class Shelf(Generic[S]):
                 for start in (earlier, signed):
                     proof = self.contradictions / f"{start.acknowledgment}.start"
                     write_private(proof, start.encoded, overwrite=True)
-                earlier_one = InWords("of what was signed before")
-                name = self.kind.name
-                allowed = f"should be the {name} that arrived first; both are stored as proof"
-                raise ProtocolError.of("contradiction", earlier_one, allowed)
+                raise ProtocolError.of(
+                    "contradiction", "collection.contradiction", kind=self.kind.name
+                )
         return True
 
 

@@ -10,9 +10,8 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from incrowd.collection.protocol.bundle import Bundle, least_reserve
-from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, UsageError
+from incrowd.errors import IncrowdError, IncrowdWarning, UsageError
 from incrowd.plans import Plan
-from incrowd.plans.message import place
 from incrowd.plans.strata import strata
 from incrowd.survey import Survey
 from incrowd.survey.toml import read_toml
@@ -89,8 +88,7 @@ def _wording(survey: Survey, terms: Terms) -> dict[str, Any]:
     questions = texts | terms.questions
     for question in survey.questions:
         if question.id not in questions:
-            allowed = "add the text of the question to the survey or to this file"
-            raise UsageError.of(f"questions.{question.id}", MISSING, allowed)
+            raise UsageError.of(("questions", question.id), "collection.question-without-text")
     title, introduction = terms.title or survey.name, terms.introduction
     return {
         "language": language,
@@ -102,12 +100,12 @@ def _wording(survey: Survey, terms: Terms) -> dict[str, Any]:
 
 def _wrong(error: ValidationError, kind: type[Terms]) -> IncrowdError:
     first = min(error.errors(), key=lambda each: each["type"] != MISSPELLED)
-    field = place("", first["loc"]).lstrip(".")
+    path, value = first["loc"], first["input"]
     if first["type"] == "missing":
-        return UsageError.of(field, MISSING, "add it to the file about the collection")
-    if first["type"] == MISSPELLED:
-        return UsageError.of(field, first["input"], known_keys(*_misspelled(first["loc"], kind)))
-    return UsageError.of(field, first["input"], wording(first))
+        return UsageError.of(path, "collection.term-missing")
+    is_misspelled = first["type"] == MISSPELLED
+    reason = known_keys(*_misspelled(path, kind)) if is_misspelled else wording(first)
+    return UsageError.of(path, "collection.unfit", value=value, reason=reason)
 
 
 def _misspelled(path: Sequence[int | str], kind: type[BaseModel]) -> tuple[str, list[str]]:

@@ -227,22 +227,22 @@ def test_challenges_and_roots():
     check_roots(GOOD, roots)
     for at in (0, ROOTS - 1):  # every root counts
         wrong = bytes([*roots[at][:-1], roots[at][-1] ^ 1])
-        with pytest.raises(ProtocolError, match=rf"roots\[{at}\]"):
+        with pytest.raises(ProtocolError, match=rf"roots\[{at + 1}\]"):
             check_roots(GOOD, [*roots[:at], wrong, *roots[at + 1 :]])
     for number in (roots[:-1], (*roots, roots[0]), (), (*roots[:-1], roots[-1] + b"\0")):
         with pytest.raises(ProtocolError, match="number or length"):
             check_roots(GOOD, number)
-    with pytest.raises(ProtocolError, match=r"roots\[0\]"):
+    with pytest.raises(ProtocolError, match=r"roots\[1\]"):
         check_roots(GOOD, roots[::-1])
     other = TokenKey(token_keys.modulus("another good one"))
-    with pytest.raises(ProtocolError, match=r"roots\[0\]"):
+    with pytest.raises(ProtocolError, match=r"roots\[1\]"):
         check_roots(other, roots)
 
 
 def test_a_challenge_without_an_inverse_shows_nothing(monkeypatch):
     """0 is its own root for every key."""
     monkeypatch.setattr(protocol, "challenges", lambda key: (0,) * ROOTS)
-    with pytest.raises(ProtocolError, match=r"roots\[0\]"):
+    with pytest.raises(ProtocolError, match=r"roots\[1\]"):
         check_roots(LEAKY, [bytes(256)] * ROOTS)
 
 

@@ -72,7 +72,7 @@ class ReleaseDesk(Arriving):
     private: None after the key was destroyed.
     """
 
-    opened, name = "release", "collector"
+    opened, interrupted = "release", "collection.release-interrupted"
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed, check_body
 from incrowd.collection.rows import message_counts, repeated
-from incrowd.errors import InWords, ProtocolError, ReportsError
+from incrowd.errors import ProtocolError, ReportsError
 from incrowd.files import PRIVATE, new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.strata import StratumNames
@@ -54,9 +54,13 @@ def check_rows(header: AnyRelease, rows: np.ndarray) -> None:
     reports = message_counts(rows)
     stated = np.pad(np.array(header.tokens, np.int64), (0, len(reports) - len(header.tokens)))
     for message in np.flatnonzero(reports != stated)[:1].tolist():
-        what = InWords(f"has {reports[message]:,} reports of message {message + 1}")
-        allowed = f"should have {stated[message]:,}, as in its header"
-        raise ProtocolError.of("release.body", what, allowed)
+        raise ProtocolError.of(
+            ("release", "body"),
+            "collection.reports-of-message",
+            reports=int(reports[message]),
+            message=message + 1,
+            stated=int(stated[message]),
+        )
 
 
 def check_body_file(bundle: Bundle, header: AnyRelease, body: Path) -> None:
@@ -103,7 +107,7 @@ def open_release(
     """
     signed.check(bundle)
     if output.exists():
-        raise ReportsError.of("path", str(output), "it already exists; name a new folder")
+        raise ReportsError.of("path", "collection.folder-exists", folder=str(output))
     private_folder(output.parent)
     with new_folder(output) as folder:
         body = _body(release, start, signed, bundle)
@@ -228,5 +232,7 @@ def verify_opened(receipt: Receipt, bundle: Bundle, folder: Path) -> None:
         path = folder / collection_name(number)
         reports = sum(map(len, parts(path, check=True)))
         if reports != message.reports:
-            allowed = f"should contain {message.reports:,}; open the release again"
-            raise ReportsError.of("reports", f"{reports:,}", allowed)
+            stated = message.reports
+            raise ReportsError.of(
+                "reports", "collection.reports-changed", reports=reports, stated=stated
+            )

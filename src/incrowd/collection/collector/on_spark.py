@@ -23,7 +23,7 @@ from incrowd.collection.collector.opening import OpenedPiece, Opener, kinds_of
 from incrowd.collection.collector.places import load_private
 from incrowd.collection.machine import protect
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.errors import InWords, ReportsError, quantity
+from incrowd.errors import ReportsError
 from incrowd.reports.spark import RecordBatches, in_arrow
 from incrowd.sampling.shuffle import Advance
 
@@ -110,8 +110,7 @@ def _pieces(table: pa.Table, many: int, bundle: Bundle) -> Iterator[OpenedPiece]
     """Yield the pieces in the order of the release. Raises ReportsError if any is missing."""
     rows = sorted(table.to_pylist(), key=lambda row: row["number"])
     if [row["number"] for row in rows] != list(range(many)):
-        missing = InWords(f"{len(rows)} of {quantity(many, 'parts')} arrived")
-        raise ReportsError.of("release", missing, "try again")
+        raise ReportsError.of("release", "collection.parts-missing", arrived=len(rows), parts=many)
     width, kinds = bundle.shape.width, kinds_of(bundle)
     for row in rows:
         packed = tuple(

@@ -69,8 +69,7 @@ class CollectorPlaces:
 def new_key(places: CollectorPlaces, id: int = 1, kem: Kem = X25519) -> KeyConfiguration:
     """Make a key pair; return the key configuration. Raises UsageError if a key exists."""
     if is_taken(places.private) or is_taken(places.public):
-        allowed = "it already contains a key; each bundle needs its own key, so name another folder"
-        raise UsageError.of("folder", str(places.root), allowed)
+        raise UsageError.of("folder", "collection.folder-with-key", folder=str(places.root))
     private = PrivateKey.generate(kem)
     configuration = private.configuration(id)
     write_private(places.private, private.secret)

@@ -19,13 +19,12 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, MixedRelease
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, prove_cheating
-from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
+from incrowd.errors import IncrowdError, ReportsError, unreadable
 from incrowd.estimation.receipts import Received
 from incrowd.files import write_bytes
 from incrowd.plans import Plan
 from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.digests import FileCount, StrictFileModel
-from incrowd.plans.message import place
 from incrowd.plans.slots import most_reports, tail
 from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import load_header
@@ -186,8 +185,7 @@ def check(receipt: Receipt, bundle: Bundle) -> None:
 
 
 def _edited() -> IncrowdError:
-    allowed = "it does not match the signed header; open the release again"
-    return ReportsError.of("receipt", InWords("was edited"), allowed)
+    return ReportsError.of("receipt", "collection.receipt-edited")
 
 
 def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundle]:
@@ -201,17 +199,23 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
         receipt = Receipt.model_validate_json(path.read_bytes())
         bundle = Bundle.parse((folder / BUNDLE).read_bytes())
     except OSError as error:
-        raise _unusable(Path(error.filename), str(unreadable(error))) from None
+        raise _unreadable(error.filename, error) from None
     except ValidationError as error:
         first = error.errors()[0]
-        field = place("receipt", first["loc"])
-        raise ReportsError.of(field, first["input"], wording(first)) from None
+        raise ReportsError.of(
+            ("receipt", *first["loc"]),
+            "collection.unfit",
+            value=first["input"],
+            reason=wording(first),
+        ) from None
     try:
         check(receipt, bundle)
     except ValueError:  # not hexadecimal
-        raise _unusable(path, "it does not contain a signed header") from None
+        raise ReportsError.of(
+            "receipt", "collection.receipt-without-header", file=str(path)
+        ) from None
     if plan is not None and bundle.plan.digest != plan.digest:
-        raise _unusable(path, "it belongs to another plan")
+        raise ReportsError.of("receipt", "collection.receipt-of-other-plan", file=str(path))
     return receipt, bundle
 
 
@@ -252,9 +256,9 @@ def check_files(receipt: Receipt, folder: Path) -> None:
             with path.open("rb") as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == message.sha256
         except OSError as error:
-            raise _unusable(path, str(unreadable(error))) from None
+            raise _unreadable(path, error) from None
         if not same:
-            raise _unusable(path, "the file was changed after the release was opened")
+            raise ReportsError.of("receipt", "collection.reports-edited", file=str(path))
 
 
 def collection_name(message: int) -> str:
@@ -312,12 +316,14 @@ def receipts_beside(
     ]
     missing = {each.id for each in releases} - {each.release for each in receipts}
     if files and missing:
-        what = InWords(f"is missing for release {min(missing)[:12]}…")
-        allowed = (
-            f"these reports came over a network; put {RECEIPT} and {BUNDLE} next to them, "
-            "or open the release again"
+        release = f"{min(missing)[:12]}…"
+        raise ReportsError.of(
+            "receipt",
+            "collection.receipt-missing",
+            release=release,
+            receipt=RECEIPT,
+            bundle=BUNDLE,
         )
-        raise ReportsError.of("receipt", what, allowed)
     return tuple(receipts)
 
 
@@ -337,7 +343,12 @@ def _receipt_of(
     named = release_of(receipt.signed.header, bundle, receipt.opened_people)
     for path, release in whose.items():
         if release != named:
-            raise _unusable(folder / RECEIPT, f"it does not belong to {path.name}")
+            raise ReportsError.of(
+                "receipt",
+                "collection.receipt-of-others",
+                file=str(folder / RECEIPT),
+                reports=path.name,
+            )
     if not whose and named not in releases:
         return None  # the tallies next to it are of other reports
     if files:
@@ -372,6 +383,8 @@ def releases_in(paths: Some[str | Path]) -> frozenset[ClaimedRelease]:
     return frozenset(each for each in every if each)
 
 
-def _unusable(path: Path, why: str) -> IncrowdError:
-    allowed = f"{why}; restore the original folder, or open the release again"
-    return ReportsError.of("receipt", str(path), allowed)
+def _unreadable(path: str | Path, error: OSError) -> IncrowdError:
+    reason = unreadable(error)
+    return ReportsError.of(
+        "receipt", "collection.receipt-unreadable", file=str(path), reason=reason
+    )

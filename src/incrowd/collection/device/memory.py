@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from incrowd.catalog.sentences import system_words
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import parse_upload
@@ -229,7 +230,7 @@ class DeviceMemory:
             "memory",
             "collection.memory-unwritable",
             folder=str(self.folder),
-            reason=error.strerror,
+            reason=system_words(error),
         )
 
 

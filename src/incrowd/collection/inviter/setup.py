@@ -16,7 +16,7 @@ from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_sec
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.settings import InviterSettings
 from incrowd.collection.steady import steadiness
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import is_taken, private_folder, write_private
 
 ROW_BYTES = 100  # of a code, with its place in the table and in its log
@@ -26,8 +26,7 @@ def check_unused(settings: InviterSettings) -> None:
     """Raise UsageError if the folder contains a bundle or keys: they are for one bundle only."""
     for path in (settings.bundle_file, *settings.private_files):
         if is_taken(path):
-            allowed = "it already exists; each bundle needs its own folder, so name a new one"
-            raise UsageError.of("folder", str(path), allowed)
+            raise UsageError.of("folder", "collection.folder-taken", file=str(path))
 
 
 def install(settings: InviterSettings, bundle: MixersBundle, keys: InviterKeys) -> None:
@@ -56,8 +55,8 @@ def open_store(settings: InviterSettings) -> InviterStore:
     except OSError:
         bundle = None
     if not isinstance(bundle, MixersBundle):
-        allowed = "it contains no bundle with two mixers; make one with `incrowd inviter init`"
-        raise UsageError.of("folder", str(settings.folder), allowed)
+        folder = str(settings.folder)
+        raise UsageError.of("folder", "collection.folder-without-mixers", folder=folder)
     store = InviterStore(opened(settings.url), bundle)
     if store.state() == OPEN:
         with closed_on_error(store):
@@ -74,11 +73,9 @@ def _load_keys(path: Path, bundle: MixersBundle) -> tuple[PrivateTokenKey, ...]:
         lines = path.read_text(encoding="ascii").split()
         keys = tuple(PrivateTokenKey.parse(bytes.fromhex(line)) for line in lines)
     except (OSError, ValueError, SigningError):
-        allowed = f"restore {path.name}; without it, this collection cannot go on"
-        raise StoreError.of("tokens", InWords("cannot be read"), allowed) from None
+        raise StoreError.of("tokens", "collection.tokens-unreadable", file=path.name) from None
     if [key.public.modulus for key in keys] != public:
-        allowed = f"restore the {path.name} that was made with this bundle"
-        raise StoreError.of("tokens", InWords("are for another bundle"), allowed)
+        raise StoreError.of("tokens", "collection.tokens-of-other-bundle", file=path.name)
     return keys
 
 

@@ -37,7 +37,7 @@ from incrowd.collection.protocol.blind import (
     TokenKey,
     challenges,
 )
-from incrowd.errors import IncrowdError, InWords, ProtocolError
+from incrowd.errors import IncrowdError, ProtocolError
 
 
 class SigningError(IncrowdError):
@@ -92,9 +92,9 @@ class PrivateTokenKey:
             numbers = private.private_numbers()
             if numbers.public_numbers.e == EXPONENT:
                 return cls.of(numbers)
-        value = InWords("cannot be read")
-        allowed = f"should be an RSA key of {BITS:,} bits with the exponent {EXPONENT}, in PKCS#8"
-        raise SigningError.of("private_token_key", value, allowed)
+        raise SigningError.of(
+            "private_token_key", "collection.no-token-key", bits=BITS, exponent=EXPONENT
+        )
 
 
 def new_token_key() -> PrivateTokenKey:
@@ -111,17 +111,13 @@ def sign_blinded(blinded: bytes, private: PrivateTokenKey) -> bytes:
     n = private.p * private.q
     z = int.from_bytes(blinded)
     if len(blinded) != SIGNATURE_BYTES or z >= n:
-        value = InWords("has another length, or is not below the modulus")
-        allowed = f"should have {SIGNATURE_BYTES} bytes and be blinded for this key"
-        raise ProtocolError.of("blinded", value, allowed)
+        raise ProtocolError.of("blinded", "collection.not-blinded", bytes=SIGNATURE_BYTES)
     with gmpy2.context(allow_release_gil=True):
         r = 1 + secrets.randbelow(n - 1)
         s = int(_root(z * gmpy2.powmod(r, EXPONENT, n) % n, private) * gmpy2.invert(r, n) % n)
         correct = gmpy2.powmod(s, EXPONENT, n) == z
     if not correct:
-        value = InWords("was computed incorrectly")
-        allowed = "check the processor, the memory and the key of this machine; nothing was sent"
-        raise SigningError.of("signature", value, allowed)
+        raise SigningError.of("signature", "collection.signature-incorrect")
     return s.to_bytes(SIGNATURE_BYTES)
 
 

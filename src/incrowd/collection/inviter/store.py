@@ -27,7 +27,6 @@ from incrowd.collection.mixer.store.database import Database, forget
 from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.tokens import TokenRequest
-from incrowd.errors import InWords
 
 MOST_ANSWERS = 20  # to one request
 
@@ -131,8 +130,7 @@ class InviterStore(Database):
 
     def _secrets(self) -> Secrets:
         if self.secrets is None:
-            allowed = "it was destroyed after closing; to collect more, make a new bundle"
-            raise StoreError.of("secret", InWords("does not exist anymore"), allowed)
+            raise StoreError.of("secret", "collection.secret-after-closing")
         return self.secrets
 
     # --- invitations and requests ----------------------------------------------------------------
@@ -142,8 +140,7 @@ class InviterStore(Database):
         new = sorted(map(self._secrets().code_tag, invitations))
         with self._writing() as connection:
             if self._state(connection) != OPEN:
-                allowed = "it is closed; to collect more, make a new bundle"
-                raise StoreError.of("bundle", InWords("accepts no more invitations"), allowed)
+                raise StoreError.of("bundle", "collection.no-more-invitations")
             connection.execute(insert(codes), [{"tag": tag, "answers": 0} for tag in new])
 
     def issued(self) -> int:

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from incrowd.collection.protocol.addresses import host
 from incrowd.collection.protocol.bundle import Address, ShufflerBundle
 from incrowd.collection.terms import Terms, bundle_of
-from incrowd.errors import MISSING, UsageError
+from incrowd.errors import UsageError
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.slots import slots
 
@@ -69,11 +69,7 @@ def make_bundle(plan: Plan, terms: ShufflerTerms) -> NewBundle:
 def _check(terms: ShufflerTerms) -> None:
     """Check the terms that must not have a default."""
     if not terms.codes and terms.colluding is None:
-        allowed = "anyone can send answers; add the number of senders that may be a single party"
-        raise UsageError.of("colluding", MISSING, allowed)
+        raise UsageError.of("colluding", "collection.colluding-missing")
     same = host(terms.shuffler) == host(terms.collector)
     if same and not terms.local_only:
-        allowed = (
-            "should belong to another party than the collector; otherwise set local_only = true"
-        )
-        raise UsageError.of("shuffler", terms.shuffler, allowed)
+        raise UsageError.of("shuffler", "collection.one-party", value=terms.shuffler)

@@ -34,7 +34,6 @@ from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import TimedClock
 from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, ServiceSteps, numbers
-from incrowd.errors import InWords
 from incrowd.files import BEGUN, NewFile, destroy, new_file, private_folder, settle
 from incrowd.plans.strata import StratumGroup, releases
 from incrowd.reports.locking import locked
@@ -150,8 +149,7 @@ class Keeper:
         signed = self._signed(group)
         body = body_file(self.settings.releases, signed)
         if not body.exists() or digest(body) != signed.header.body:
-            allowed = "restore the signed file; a release in another order would look like cheating"
-            raise StoreError.of("release", InWords("was changed or deleted"), allowed)
+            raise StoreError.of("release", "collection.release-changed-or-deleted")
         if self.courier(signed.encoded, body):
             self.store.acknowledge(group)
             LOG.info("delivered %s", numbers(group))

@@ -23,7 +23,7 @@ from incrowd.collection.settings import (
     StoreSettings,
 )
 from incrowd.collection.steady import steadiness
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, unreadable
 from incrowd.files import is_taken, private_folder, write_private
 from incrowd.reports.locking import locked
 
@@ -44,8 +44,7 @@ def create(settings: MixerSettings, private: Ed25519PrivateKey) -> None:
     """
     for path in (settings.bundle_file, settings.signing_file, settings.secret_file):
         if is_taken(path):
-            allowed = "it already exists; each bundle needs its own folder, so name a new one"
-            raise UsageError.of("folder", str(path), allowed)
+            raise UsageError.of("folder", "collection.folder-taken", file=str(path))
     private_folder(settings.folder)
     write_private(settings.signing_file, private.private_bytes_raw())
 
@@ -60,14 +59,17 @@ def take_bundle(settings: FirstMixerSettings, file: Path) -> None:
         content = file.read_bytes()
         private = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; name the bundle.json of the inviter"
-        raise UsageError.of("bundle", str(error.filename), allowed) from None
+        raise UsageError.of(
+            "bundle",
+            "collection.bundle-of-inviter",
+            file=str(error.filename),
+            reason=unreadable(error),
+        ) from None
     with locked(settings.bundle_file):  # other processes may start at the same time
         if not settings.bundle_file.exists():
             _fill(settings, _checked(content, settings, private))
         elif settings.bundle_file.read_bytes() != content:
-            allowed = "the folder belongs to another bundle; name another folder"
-            raise UsageError.of("bundle", str(file), allowed)
+            raise UsageError.of("bundle", "collection.folder-of-other-bundle", file=str(file))
 
 
 def _checked(content: bytes, settings: FirstMixerSettings, private: Ed25519PrivateKey) -> Bundle:
@@ -75,8 +77,12 @@ def _checked(content: bytes, settings: FirstMixerSettings, private: Ed25519Priva
     _check_kind(bundle, settings)
     assert isinstance(bundle, MixersBundle)
     if bundle.first.key != public:
-        allowed = f"should be {public}, the key of this folder; send it to the inviter"
-        raise UsageError.of("bundle.first.key", bundle.first.key, allowed)
+        raise UsageError.of(
+            ("bundle", "first", "key"),
+            "collection.key-of-folder",
+            value=bundle.first.key,
+            right=public,
+        )
     return bundle
 
 
@@ -98,8 +104,8 @@ def open_store(settings: MixerSettings) -> Store:
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
     except OSError:
-        allowed = f"it does not contain a bundle; {_REMEDIES[type(settings)]}"
-        raise UsageError.of("folder", str(settings.folder), allowed) from None
+        code = _WITHOUT_BUNDLE[type(settings)]
+        raise UsageError.of("folder", code, folder=str(settings.folder)) from None
     _check_kind(bundle, settings)
     store = Store(opened(settings.url), bundle)
     if not is_over(store.strata()):
@@ -119,17 +125,18 @@ _KINDS: dict[type[MixerSettings], type[Bundle]] = {
     ShufflerSettings: ShufflerBundle,
     FirstMixerSettings: MixersBundle,
 }
-_REMEDIES = {
-    ShufflerSettings: "make one with `incrowd shuffler init`",
-    FirstMixerSettings: "name the inviter's with `incrowd first-mixer run --bundle`",
+_WITHOUT_BUNDLE: dict[type[MixerSettings], str] = {
+    ShufflerSettings: "collection.shuffler-without-bundle",
+    FirstMixerSettings: "collection.first-mixer-without-bundle",
 }
 
 
 def _check_kind(bundle: Bundle, settings: MixerSettings) -> None:
     if not isinstance(bundle, _KINDS[type(settings)]):
         [other] = {kind for kind in _KINDS if kind is not type(settings)}
-        allowed = f"should be used with `incrowd {other.command}`"
-        raise UsageError.of("bundle", bundle.format, allowed)
+        raise UsageError.of(
+            "bundle", "collection.bundle-of-service", value=bundle.format, service=other.command
+        )
 
 
 QUIET = {  # settings with which PostgreSQL logs no statements or connections

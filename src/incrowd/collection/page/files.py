@@ -19,7 +19,7 @@ from incrowd.accountant.analyses import analysis
 from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
-from incrowd.errors import IncrowdError, UsageError, unreadable
+from incrowd.errors import UsageError, unreadable
 from incrowd.files import replaced
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.number_text import bound, factor
@@ -60,9 +60,7 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
         address, words = bundle.upload_address, bundle.wording
         if shuffler not in (None, address):
             raise UsageError.of(
-                "shuffler",
-                shuffler,
-                f"should be {address}, the address in the bundle; or leave it out",
+                "shuffler", "collection.address-of-bundle", value=shuffler, right=address
             )
         about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
         services: tuple[str, ...] = (address,)
@@ -73,7 +71,9 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
     try:
         address = checked_address(shuffler or "")
     except ValueError as error:
-        raise UsageError.of("shuffler", shuffler or "", str(error)) from None
+        raise UsageError.of(
+            "shuffler", "collection.unfit", value=shuffler or "", reason=str(error)
+        ) from None
     promise = guarantee_of(plan, claims=[claims_of_plan(plan)])
     return PageContent(plan, (address,), promise, "", plan.survey.name, plan.survey.language)
 
@@ -102,26 +102,25 @@ def read_strings(path: Path) -> tuple[str, dict[str, str]]:
     try:
         content = read_json(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise _no_strings(path, str(unreadable(error))) from None
+        raise UsageError.of(
+            "strings",
+            "collection.strings-unreadable",
+            file=str(path),
+            reason=unreadable(error),
+        ) from None
     except ValueError:
-        raise _no_strings(path, "it is not JSON") from None
+        raise UsageError.of("strings", "collection.strings-not-json", file=str(path)) from None
     keys = shipped()["en"]
     texts = content if isinstance(content, dict) else {}
     wrong = sorted(set(keys) ^ set(texts)) + [k for k, v in texts.items() if not isinstance(v, str)]
     if wrong:
-        raise _no_strings(
-            path, f"it should have the keys of en.json, each with a text; check the key {wrong[0]}"
-        )
+        raise UsageError.of("strings", "collection.strings-keys", file=str(path), key=wrong[0])
     try:
         return checked_tag(path.stem), texts
     except ValueError as error:
         raise UsageError.of(
-            "strings", path.name, f"the file name {error}, followed by .json"
+            "strings", "collection.strings-name", name=path.name, reason=str(error)
         ) from None
-
-
-def _no_strings(path: Path, why: str) -> IncrowdError:
-    return UsageError.of("strings", str(path), f"{why}; name a JSON file such as fr.json")
 
 
 def page_files(content: PageContent, strings: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
@@ -226,8 +225,7 @@ def _origin(address: str) -> str:
     """Return the origin for the policy. Raises UsageError for characters with a meaning there."""
     parts = urlsplit(address)
     if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
-        allowed = "should have a host of letters, digits, periods and hyphens"
-        raise UsageError.of("address", address, allowed)
+        raise UsageError.of("address", "collection.unusual-host", value=address)
     return f"{parts.scheme}://{parts.netloc}"
 
 

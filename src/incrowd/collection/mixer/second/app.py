@@ -47,7 +47,7 @@ def application(
 class BatchDesk(Arriving):
     """Receives the batch, opens it and delivers the releases."""
 
-    opened, name = "batch", "second mixer"
+    opened, interrupted = "batch", "collection.batch-interrupted"
 
     def __init__(
         self,

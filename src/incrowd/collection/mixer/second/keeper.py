@@ -39,7 +39,7 @@ from incrowd.collection.settings import SecondMixerSettings
 from incrowd.collection.steady import TimedClock, steadiness
 from incrowd.collection.steps import KEYS, LOG, STORING, WORKING, ServiceSteps
 from incrowd.collection.taking import Shelf
-from incrowd.errors import InWords, ReportsError, UsageError
+from incrowd.errors import ReportsError, UsageError
 from incrowd.files import destroy, is_taken, private_folder, settle_names, write_private
 
 SERVICE = "second-mixer"  # its command
@@ -55,8 +55,7 @@ def make_keys(settings: SecondMixerSettings, *, classical: bool = False) -> dict
     """
     for path in (*settings.private_files, settings.public_file):
         if is_taken(path):
-            allowed = "it already exists; each bundle needs its own folder, so name a new one"
-            raise UsageError.of("folder", str(path), allowed)
+            raise UsageError.of("folder", "collection.folder-taken", file=str(path))
     private = PrivateKey.generate(X25519 if classical else X_WING)
     signing = Ed25519PrivateKey.generate()
     public = {
@@ -87,8 +86,8 @@ def keep_bundle(settings: SecondMixerSettings, path: Path | None, now: datetime)
 
     def check(bundle: Bundle) -> None:
         if not isinstance(bundle, MixersBundle):
-            allowed = "it has one mixer; name the bundle of a collection with two"
-            raise UsageError.of("bundle", str(path or settings.bundle_file), allowed)
+            given = str(path or settings.bundle_file)
+            raise UsageError.of("bundle", "collection.bundle-with-one-mixer", file=given)
         if not settings.releases.exists() and now < as_time(bundle.disposes):
             load_keys(settings, bundle)
 
@@ -189,8 +188,7 @@ class SecondKeeper:
     def _make(self, batch: Signed[Batch]) -> None:
         body = self.shelf.body(batch)
         if not body.exists():
-            allowed = "restore it; the first mixer has deleted its own"
-            raise ReportsError.of("batch", InWords("was deleted"), allowed)
+            raise ReportsError.of("batch", "collection.batch-deleted")
         self.dropped += make_releases(
             batch,
             body,
@@ -224,8 +222,7 @@ class SecondKeeper:
         with release.body.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()
         if digest != release.signed.header.body:
-            allowed = "restore the signed file; a release in another order would look like cheating"
-            raise ReportsError.of("release", InWords("was changed"), allowed)
+            raise ReportsError.of("release", "collection.release-changed")
         if self.courier(start, release.body):
             release.body.unlink()
             settle_names(release.body.parent)

@@ -32,9 +32,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
+from incrowd.catalog.sentences import system_words
 from incrowd.collection.mixer.store.keys import Secrets, StoreError, database_errors, state_of
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import PRIVATE
 
 PATIENCE = 20  # seconds that a transaction waits for another
@@ -77,13 +78,13 @@ def _sqlite(url: str, is_new: bool = False) -> Engine:
     @event.listens_for(engine, "do_connect")
     def _locate(*_: Any) -> None:
         inode, size = _inode(path), path.stat().st_size if path.exists() else 0
-        reason = f"it does not exist; {_RESTORE}" if inode is None else ""
-        if not (is_new or size):
-            reason = reason or f"it is empty; {_RESTORE}"
-        if latest and (reason or inode != latest["inode"]):
-            reason = _REPLACED
-        if reason:
-            raise StoreError.of("database", str(path), reason)
+        is_empty = not (is_new or size)
+        if latest and (is_empty or inode != latest["inode"]):
+            raise _replaced(path)
+        if inode is None:
+            raise StoreError.of("database", "collection.database-missing", file=str(path))
+        if is_empty:
+            raise StoreError.of("database", "collection.database-empty", file=str(path))
         latest.update(inode=inode, size=max(size, latest.get("size", 0)))
 
     @event.listens_for(engine, "connect")
@@ -105,8 +106,7 @@ def database_file(engine: Engine) -> Path:
     """Return the file of an SQLite database. Raises UsageError for a database in memory."""
     name = (engine.url.database or "").removeprefix("file:")
     if not name or name == ":memory:":
-        allowed = "should be a file: everything in memory is lost when the service stops"
-        raise UsageError.of("database", str(engine.url), allowed)
+        raise UsageError.of("database", "collection.database-in-memory", url=str(engine.url))
     return Path(name)
 
 
@@ -164,14 +164,12 @@ def _check_in_place(connection: Connection) -> None:
     is_there = _files(path) == connection.info[FILES]
     size = path.stat().st_size if is_there else 0
     if not is_there or (size < latest["size"] and _is_cut(path)):  # it grows while it is written
-        raise StoreError.of("database", str(path), _REPLACED)
+        raise _replaced(path)
     latest["size"] = size
 
 
-_REPLACED = (
-    "it was deleted, replaced or cut while the service was running; stop the service, restore the "
-    "database, then start the service again"
-)
+def _replaced(path: Path) -> Exception:
+    return StoreError.of("database", "collection.database-replaced", file=str(path))
 
 
 # --- stores --------------------------------------------------------------------------------------
@@ -190,11 +188,6 @@ identities = Table(
     Column("version", Integer, nullable=False),
     Column("mark", LargeBinary, nullable=False),
     Column("probe", LargeBinary),
-)
-
-_RESTORE = (
-    "check the address of the database, or restore it; if it is lost, so is what was collected: "
-    "make a new bundle in a new folder"
 )
 
 
@@ -275,20 +268,20 @@ class Database:
                 raise
             row = None
         if row is None:
-            raise StoreError.of("database", InWords("does not contain a store"), _RESTORE)
+            raise StoreError.of("database", "collection.database-without-store")
         if row.version != VERSION:
-            what = InWords(f"has version {row.version}")
-            allowed = f"this program reads version {VERSION}; use the program that created it"
-            raise StoreError.of("database", what, allowed)
+            raise StoreError.of(
+                "database", "collection.database-version", version=row.version, right=VERSION
+            )
         if row.kind != cls.kind:
-            allowed = f"should be of {cls.kind}; use another database"
-            raise StoreError.of("database", InWords(f"is of {row.kind}"), allowed)
+            raise StoreError.of(
+                "database", "collection.database-kind", kind=row.kind, right=cls.kind
+            )
         if bytes(row.bundle) != bundle.digest:
-            allowed = f"should be for {bundle.digest.hex()}; use another database"
-            raise StoreError.of("database", InWords("belongs to another bundle"), allowed)
+            digest = bundle.digest.hex()
+            raise StoreError.of("database", "collection.database-of-bundle", digest=digest)
         if secrets is not None and bytes(row.mark) != secrets.mark:
-            allowed = "use the database and the store's key that were created together"
-            raise StoreError.of("database", InWords("was created with another key"), allowed)
+            raise StoreError.of("database", "collection.database-of-key")
 
     # --- transactions ----------------------------------------------------------------------------
 
@@ -331,5 +324,9 @@ def _reserve(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
         path.chmod(PRIVATE)
     except OSError as error:
-        allowed = f"it cannot be written: {error.strerror}; name a file in another folder"
-        raise StoreError.of("database", str(path), allowed) from None
+        raise StoreError.of(
+            "database",
+            "collection.database-unwritable",
+            file=str(path),
+            reason=system_words(error),
+        ) from None

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from incrowd.errors import IncrowdError, InWords, quantity
+from incrowd.errors import IncrowdError
 from incrowd.files import write_private
 
 # Errors of a store. No message contains a row, a code or an address.
@@ -56,11 +56,10 @@ def database_errors() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        failure = InWords(f"fails with {state_of(error) or type(error).__name__}")
-        kind = _kind(error)
+        kind, state = _kind(error), state_of(error) or type(error).__name__
     else:
         return
-    raise kind.of("database", failure, _ALLOWED[kind])
+    raise kind.of("database", _CODES[kind], state=state)
 
 
 def _kind(error: SQLAlchemyError) -> type[StoreError]:
@@ -76,11 +75,11 @@ def state_of(error: SQLAlchemyError) -> str:
     return str(name or "")
 
 
-_ALLOWED = {
-    FullError: "free space on its disk, or wait",
-    BusyError: "try again",
-    DamagedError: "it is damaged; stop the service, and restore the database from an intact copy",
-    StoreError: "check that it is running and that its address is right",
+_CODES = {
+    FullError: "collection.database-full",
+    BusyError: "collection.database-busy",
+    DamagedError: "collection.database-damaged",
+    StoreError: "collection.database-fails",
 }
 
 
@@ -108,8 +107,9 @@ class Secrets:
     def of(cls, key: bytes) -> Secrets:
         """Derive the keys from a key of 32 bytes. Raises StoreError for another length."""
         if len(key) != KEY_BYTES:
-            allowed = f"should have {KEY_BYTES}; without the right key nothing can be read"
-            raise StoreError.of("secret", InWords(f"has {quantity(len(key), 'bytes')}"), allowed)
+            raise StoreError.of(
+                "secret", "collection.secret-length", bytes=len(key), right=KEY_BYTES
+            )
         labels = b"mark", b"tag", b"code", b"upload"
         mark, tag, code, upload = (_derived(key, label) for label in labels)
         return cls(mark, tag, code, upload, AESGCM(_derived(key, b"box")))
@@ -142,10 +142,7 @@ class Secrets:
         try:
             return self._box.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], tag)
         except InvalidTag:
-            allowed = "the database or the secret was changed; restore the originals"
-            raise StoreError.of(
-                "database", InWords("contains a row that cannot be decrypted"), allowed
-            ) from (None)
+            raise StoreError.of("database", "collection.row-changed") from None
 
 
 def marks(upload: bytes, count: int) -> list[bytes]:
@@ -174,5 +171,4 @@ def load_secret(path: Path) -> Secrets:
     try:
         return Secrets.of(path.read_bytes())
     except OSError:
-        allowed = "it cannot be read; restore it, since the store cannot be opened without it"
-        raise StoreError.of("secret", str(path), allowed) from None
+        raise StoreError.of("secret", "collection.secret-unreadable", file=str(path)) from None

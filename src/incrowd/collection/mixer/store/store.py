@@ -22,7 +22,6 @@ from incrowd.collection.mixer.store.writing import (
 )
 from incrowd.collection.protocol.bundle import NONCE_BYTES, Bundle, MixersBundle
 from incrowd.collection.protocol.upload import NO_CODE, Upload
-from incrowd.errors import InWords
 from incrowd.plans.strata import StratumGroup
 
 TOGETHER = 10_000  # rows read at a time
@@ -92,8 +91,7 @@ class Store(Database):
         for thorough in (False, *[True] * TRIES):
             if (outcomes := self._accept(uploads, thorough)) is not None:
                 return outcomes
-        allowed = "they collide with reports that cannot be found; check the database"
-        raise StoreError.of("reports", InWords("could not be stored"), allowed)
+        raise StoreError.of("reports", "collection.reports-collide")
 
     def _accept(
         self, uploads: Sequence[PreparedUpload], thorough: bool
@@ -111,8 +109,7 @@ class Store(Database):
 
     def _secrets(self) -> Secrets:
         if self.secrets is None:
-            allowed = "it was destroyed after the last release; to collect more, make a new bundle"
-            raise StoreError.of("secret", InWords("does not exist anymore"), allowed)
+            raise StoreError.of("secret", "collection.secret-after-release")
         return self.secrets
 
     # --- invitations -----------------------------------------------------------------------------
