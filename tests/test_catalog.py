@@ -63,7 +63,7 @@ def makers(tree):
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func).split(".")[-1]
-        place = {"of": 1, "Problem": 1, "Mistake": 1, "sentence": 0}.get(called)
+        place = {"of": 1, "Problem": 1, "Mistake": 1, "sentence": 0, "Unfit": 0}.get(called)
         if place is None or len(node.args) != place + 1:
             continue
         names = {each.arg for each in node.keywords}

@@ -18,7 +18,7 @@ from pydantic_settings import (
 from incrowd.collection.machine import cores
 from incrowd.collection.steady import CLOCK_FILE
 from incrowd.errors import UsageError
-from incrowd.survey.toml import read_toml
+from incrowd.survey.toml import Unfit, read_toml
 from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"
@@ -88,7 +88,7 @@ def load_settings(kind: type[AnySettings], folder: Path) -> AnySettings:
         name = str(first["loc"][0])
         path = (prefix + name.upper(),) if name in variables else (file.stem, name)
         shown = first["input"] if kind.model_fields[name].repr else ""
-        raise UsageError.of(path, "collection.unfit", value=shown, reason=wording(first)) from None
+        raise UsageError.of(path, "survey.unfit", value=shown, reason=wording(first)) from None
 
 
 def _check_variables(variables: set[str], prefix: str) -> None:
@@ -235,11 +235,9 @@ class SecondMixerSettings(FolderSettings, OpeningSettings):
 
 
 def _token(text: str) -> str:
-    """Return a token. Raises ValueError if it is too short or not valid in a header or link."""
+    """Return a token. Raises Unfit if it is too short or not valid in a header or link."""
     if not re.fullmatch(r"[A-Za-z0-9._~-]{20,200}", text):
-        raise ValueError(
-            "should be 20 or more random letters and digits; `openssl rand -hex 16` makes one"
-        )
+        raise Unfit("collection.no-token")
     return text
 
 

@@ -105,7 +105,7 @@ def _wrong(error: ValidationError, kind: type[Terms]) -> IncrowdError:
         return UsageError.of(path, "collection.term-missing")
     is_misspelled = first["type"] == MISSPELLED
     reason = known_keys(*_misspelled(path, kind)) if is_misspelled else wording(first)
-    return UsageError.of(path, "collection.unfit", value=value, reason=reason)
+    return UsageError.of(path, "survey.unfit", value=value, reason=reason)
 
 
 def _misspelled(path: Sequence[int | str], kind: type[BaseModel]) -> tuple[str, list[str]]:

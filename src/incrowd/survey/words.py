@@ -140,10 +140,6 @@ def look_alike_warnings(questions: Iterable[Any], strata: Iterable[str] = ()) ->
 
 
 _FIELDS = ("text", "help")
-VISIBLE = (
-    "should have no control characters, no characters that change the direction of text, and none "
-    "of zero width; remove it"
-)
 
 
 def _all_words(question: Readable) -> dict[tuple[str, ...], str | Mapping[str, str]]:

@@ -204,7 +204,7 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
         first = error.errors()[0]
         raise ReportsError.of(
             ("receipt", *first["loc"]),
-            "collection.unfit",
+            "survey.unfit",
             value=first["input"],
             reason=wording(first),
         ) from None

@@ -28,6 +28,7 @@ from incrowd.plans.digests import read_json
 from incrowd.plans.plan import check_promised
 from incrowd.presentation.shell import rendered
 from incrowd.survey.forms import PageField
+from incrowd.survey.toml import Unfit
 from incrowd.survey.words import checked_tag
 
 _HERE = files(__package__)
@@ -70,9 +71,9 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
     plan = Plan.load(path)
     try:
         address = checked_address(shuffler or "")
-    except ValueError as error:
+    except Unfit as error:
         raise UsageError.of(
-            "shuffler", "collection.unfit", value=shuffler or "", reason=str(error)
+            "shuffler", "survey.unfit", value=shuffler or "", reason=error.reason
         ) from None
     promise = guarantee_of(plan, claims=[claims_of_plan(plan)])
     return PageContent(plan, (address,), promise, "", plan.survey.name, plan.survey.language)
@@ -117,9 +118,9 @@ def read_strings(path: Path) -> tuple[str, dict[str, str]]:
         raise UsageError.of("strings", "collection.strings-keys", file=str(path), key=wrong[0])
     try:
         return checked_tag(path.stem), texts
-    except ValueError as error:
+    except Unfit as error:
         raise UsageError.of(
-            "strings", "collection.strings-name", name=path.name, reason=str(error)
+            "strings", "collection.strings-name", name=path.name, reason=error.reason
         ) from None
 
 

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from incrowd.errors import UsageError
+from incrowd.survey.toml import Unfit
 
 # Letters and digits that people can copy: base 32 without I, L, O and U (Crockford).
 
@@ -57,13 +58,13 @@ MOST_PORT = (1 << 16) - 1
 def checked_address(address: str) -> str:
     """Return a valid address, which every client reads alike (docs/protocol.md, "Addresses").
 
-    Raises ValueError unless it is https://, or http:// on this machine.
+    Raises Unfit unless it is https://, or http:// on this machine.
     """
     match = _ADDRESS.fullmatch(address)
     if not match or not _is_host(match["host"]) or int(match["port"] or 1) > MOST_PORT:
-        raise ValueError(_GRAMMAR)
+        raise Unfit("collection.no-address")
     if match["scheme"] == "http" and not _is_this_machine(match["host"]):
-        raise ValueError("should begin with https:// (http:// is allowed only on this machine)")
+        raise Unfit("collection.no-https")
     return address
 
 
@@ -79,10 +80,6 @@ def _is_host(host: str) -> bool:
 
 
 _MAPPED = "::ffff:"  # an IPv4 address as IPv6, which has several forms
-_GRAMMAR = (
-    "should be an address such as https://mix.example or https://mix.example:8443/survey, with its "
-    "host in lower case and without a / at the end"
-)
 
 
 def _is_this_machine(host: str) -> bool:
@@ -148,7 +145,7 @@ class Link:
             raise UsageError.of("link", "collection.link-without-digest", address=address)
         try:
             return cls(checked_address(address), bytes.fromhex(match[1]), match[2] or "")
-        except ValueError as error:
+        except Unfit as error:
             raise UsageError.of(
-                "link", "collection.link-address", address=address, reason=str(error)
+                "link", "collection.link-address", address=address, reason=error.reason
             ) from None

@@ -25,6 +25,7 @@ from incrowd.plans.digests import FileModel, canonical, read_json
 from incrowd.plans.plan import is_promised
 from incrowd.plans.slots import Pools, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
+from incrowd.survey.toml import Unfit
 from incrowd.survey.wording import wording
 
 MOST_BYTES = 1 << 24
@@ -42,13 +43,13 @@ def least_reserve(crowd: int) -> int:
 
 
 def as_time(text: str) -> datetime:
-    """Parse a UTC time such as "2026-11-22T08:00:00Z". Raises ValueError for other text."""
+    """Parse a UTC time such as "2026-11-22T08:00:00Z". Raises Unfit for other text."""
     try:
         time = datetime.strptime(text, TIME).replace(tzinfo=UTC)
     except ValueError:
         time = None
     if not time or time.strftime(TIME) != text:
-        raise ValueError("should be a time written as 2026-11-22T08:00:00Z")
+        raise Unfit("collection.no-time")
     return time
 
 
@@ -58,9 +59,9 @@ def _time(text: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Parse lowercase hexadecimal digits. Raises ValueError for other text."""
+    """Parse lowercase hexadecimal digits. Raises Unfit for other text."""
     if not re.fullmatch("([0-9a-f]{2})*", text):
-        raise ValueError("should be hexadecimal digits in lower case, two for each byte")
+        raise Unfit("collection.no-hexadecimal-digits")
     return bytes.fromhex(text)
 
 
@@ -76,7 +77,7 @@ def _key_configuration(text: str) -> str:
 
 def _key(text: str) -> str:
     if len(_bytes(text)) != SIGNING_KEY_BYTES:
-        raise ValueError(f"should be an Ed25519 key of {SIGNING_KEY_BYTES} bytes")
+        raise Unfit("collection.no-signing-key", bytes=SIGNING_KEY_BYTES)
     return text
 
 
@@ -185,7 +186,7 @@ class Bundle(FileModel, ABC):
         for path, text in texts(self._content):
             read = path[:2] in (("wording", "introduction"), ("wording", "questions"))
             if path[:2] != _CHECKED and (character := hidden(text, paragraphs=read)):
-                yield Problem(path, "collection.hidden-character", character=character)
+                yield Problem(path, "survey.hidden-character", character=character)
 
     @classmethod
     def parse(cls, data: bytes) -> Bundle:
@@ -208,7 +209,7 @@ class Bundle(FileModel, ABC):
             first = error.errors()[0]
             raise ProtocolError.of(
                 ("bundle", *first["loc"]),
-                "collection.unfit",
+                "survey.unfit",
                 value=first["input"],
                 reason=wording(first),
             ) from None
