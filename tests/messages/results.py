@@ -60,10 +60,16 @@ def asked(handler, job=None, **choices):
 def of_no_coefficients(_):
     model = mock.Mock(spec=Regression)
     model.long_table.return_value = Sheet("coefficients", (), ())
-    model.view.return_value = View("", notes=("cannot be estimated: nobody said yes",))
+    model.view.return_value = View("")
     called = (None, None, SimpleNamespace(result=model))
     with mock.patch.object(results, "_called", lambda *_, **__: called):
         results._download(Cache(), None, query(format="csv"))
+
+
+def other_margins(folder):
+    file(folder, "margins.csv")
+    call = Call("estimate", margins="margins-2.csv")
+    results._order(Project(folder), SimpleNamespace(plan_path=None, reports=None), call)
 
 
 def failed(folder):
@@ -127,6 +133,7 @@ CASES = {
         SimpleNamespace(plan_path=None, reports=None),
         Call("estimate", margins="margins.csv"),
     ),
+    "other margins than those that are there": other_margins,
     "an error of a process": failed,
     "a regression of a tally": regression_of_a_tally,
     "a file of an unknown format": asked(results._download, format="exe"),

@@ -146,6 +146,7 @@ QUESTION_LIST = 'question = [{ id = "a", type = "yesno" }, { id = "b", type = "y
 CASES = {
     "survey: no language": action("survey", name="A", language="not one"),
     "add: no type": action("add", text="What?"),
+    "add: an unknown type": action("add", type="matrix", text="What?"),
     "add: edges that are no numbers": action("add", type="number", edges="a few"),
     "add: a name that is taken": change(AddQuestion({"id": "smokes", "type": "yesno"})),
     "set: a question that is not there": action("set", of="wine"),

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from incrowd.studio.access import SessionKeys
@@ -6,6 +8,16 @@ from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Jobs
 from tests.oracles.studio import ORIGIN, PORT, Browser
+
+
+def fields(page):
+    """What a browser would send from the form of the values."""
+    form = page[page.index('<form id="values"') :]
+    inputs = re.findall(r"<input [^>]*>", form[: form.index("</form>")])
+    named = (
+        (re.search(r'name="([^"]*)"', each), re.search(r'value="([^"]*)"', each)) for each in inputs
+    )
+    return {name[1]: value[1] if value else "" for name, value in named if name}
 
 
 @pytest.fixture

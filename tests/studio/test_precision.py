@@ -13,6 +13,7 @@ from incrowd.studio.chosen_values import number, share_operations, typed_values,
 from incrowd.studio.document import SurveyDocument, apply, changed, version
 from incrowd.studio.what_if import operation_of
 from incrowd.survey import Survey
+from tests.studio.conftest import fields
 
 HTMX = {"HX-Request": "true"}
 SURVEY = """\
@@ -55,16 +56,6 @@ def project(studio):
     project = studio.projects.create("Work", "")
     project.survey_path.write_text(SURVEY)
     return project
-
-
-def fields(page):
-    """What a browser would send from the form of the values."""
-    form = page[page.index('<form id="values"') :]
-    inputs = re.findall(r"<input [^>]*>", form[: form.index("</form>")])
-    named = (
-        (re.search(r'name="([^"]*)"', each), re.search(r'value="([^"]*)"', each)) for each in inputs
-    )
-    return {name[1]: value[1] if value else "" for name, value in named if name}
 
 
 def margins(html):

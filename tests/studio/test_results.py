@@ -94,7 +94,7 @@ def address(kind="", **query):
 
 def problems(response):
     (found,) = re.findall(r'<div class="problems">(.*?)</div>', response.text, re.DOTALL)
-    return [html.unescape(each) for each in re.findall(r'<li lang="en">(.*?)</li>', found)]
+    return [html.unescape(each) for each in re.findall(r"<li>(.*?)</li>", found)]
 
 
 def shown(response, heading):

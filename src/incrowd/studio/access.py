@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 
 TOKEN = "token"  # the parameter of the address
 PREVIEW = "preview"  # the first part of addresses with a secret of their own
@@ -181,7 +181,6 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
             return message
         while message.get("more_body"):
             message = await receive()
-        shown = InWords(f"is longer than {most >> 20} MiB")
-        raise UsageError.of("upload", shown, "use a shorter file, or the commands of incrowd")
+        raise UsageError.of("upload", "studio.too-long", mebibytes=most >> 20)
 
     return receiving

@@ -27,7 +27,7 @@ from incrowd.studio import (
     watching,
 )
 from incrowd.studio.access import Access, SessionKeys
-from incrowd.studio.language import LANGUAGES
+from incrowd.studio.language import LANGUAGES, phrase
 from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, form_of, render, route
 
 AREAS = (
@@ -81,4 +81,4 @@ async def choose_language(_: Studio, request: Request) -> Response:
 
 async def missing(request: Request, _: Exception) -> Response:
     """Return the response to an unknown address."""
-    return render(request, "error.html", status=404, problems=["There is no such page."])
+    return render(request, "error.html", status=404, problems=[phrase("There is no such page.")])

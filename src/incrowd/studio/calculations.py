@@ -80,8 +80,7 @@ def computed(progress: Callable[[str], None], order: CalculationOrder) -> Any:
         plan = with_merged(plan, merge)
     is_tally = order.reports.suffix == TALLY
     if is_tally and order.call.function != "estimate":
-        allowed = "it has counts for tables only; ask for tables, or use the reports themselves"
-        raise UsageError.of("reports", order.reports.name, allowed)
+        raise UsageError.of("reports", "studio.counts-for-tables", file=order.reports.name)
     progress(order.reports.name)
     with naming(order.reports):
         if order.call.function == "estimate":

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from starlette.datastructures import QueryParams
 
 from incrowd.drafts.writing import quoted
-from incrowd.errors import MISSING, IncrowdError, UsageError
+from incrowd.errors import IncrowdError, UsageError
 from incrowd.reports.tally_files import ENDING as TALLY
 
 ViewName = Literal["tables", "crosstab", "compare", "correlate", "regress", "proportions"]
@@ -246,8 +246,7 @@ class CallChoice:
         outcome, _, right = self.formula.partition("~")
         on = tuple(part.strip() for part in right.split("+"))
         if not outcome.strip() or not all(on):
-            allowed = "should be an outcome and predictors, such as smokes ~ age + sex"
-            raise UsageError.of("formula", self.formula.strip() or MISSING, allowed)
+            raise UsageError.of("formula", "studio.not-a-formula", value=self.formula.strip())
         return outcome.strip(), on
 
     @property

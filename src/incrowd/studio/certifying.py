@@ -10,13 +10,14 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from incrowd.accountant.analyses import analysis
+from incrowd.catalog.sentences import localized
 from incrowd.collection import page
 from incrowd.number_text import bound, factor
 from incrowd.planner.search import SearchProgress
 from incrowd.plans import Plan
 from incrowd.plans.plan import check_promised, is_promised
 from incrowd.presentation.sentences import promise_sentence
-from incrowd.studio.language import Phrase, in_language, localized, phrase
+from incrowd.studio.language import Phrase, in_language, phrase
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Project
 from incrowd.studio.work import Job

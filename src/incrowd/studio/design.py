@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.errors import MISSING, Problem, SurveyError, UsageError
+from incrowd.errors import Of, Problem, SurveyError, UsageError
 from incrowd.studio import imports, operations
 from incrowd.studio.chosen_values import VALUES, value_operations
 from incrowd.studio.document import Operation, Raw, changed, version
@@ -36,6 +35,7 @@ from incrowd.studio.pages import (
     expected_version,
     form_of,
     is_fragment,
+    language_of,
     lines,
     render,
     route,
@@ -62,6 +62,7 @@ from incrowd.studio.question_form import (
 )
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
+from incrowd.survey.toml import Unfit
 from incrowd.survey.words import LANGUAGE, checked_tag
 
 MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it
@@ -137,7 +138,7 @@ class QuestionSummary:
 class Page:
     """Everything that the page shows.
 
-    broken: why the text is not a survey at all, or "". notices: what the last change did.
+    broken: why the text is not a survey at all. notices: what the last change did.
     decisions: those that can be made together in one group.
     """
 
@@ -147,7 +148,7 @@ class Page:
     languages: tuple[str, ...]
     problems: Mapping[str, tuple[Problem, ...]]
     moves: tuple[bool, bool]
-    broken: str = ""
+    broken: SurveyError | None = None
     notices: tuple[Phrase, ...] = ()
     decisions: tuple[tuple[imports.ImportDecision, ...], ...] = ()
     left_out: tuple[str, ...] = ()
@@ -201,7 +202,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
         for read in (operations.questions, operations.tables, operations.regressions):
             read(raw)
     except SurveyError as error:
-        return Page(text, Fields(), (), (LANGUAGE,), {}, broken=str(error), **more)
+        return Page(text, Fields(), (), (LANGUAGE,), {}, broken=error, **more)
     problems = sorted_problems(raw, _problems(project, raw))
     main = _main_language(raw)
     asked = operations.questions(raw)
@@ -229,29 +230,30 @@ def _problems(project: Project, raw: Raw) -> tuple[Problem, ...]:
     return ()
 
 
-_NUMBERED = re.compile(r"(question|table|regression)\[(\d+)\]")
-_OF = re.compile(r" of (.+)$")
-
-
 def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Problem, ...]]:
     """Problems by the part of the page that they are shown in: "question 3", "table", "privacy"."""
-    places = {str(id): number for number, id in enumerate(operations.ids(raw), 1)}
+    numbers = {str(id): number for number, id in enumerate(operations.ids(raw), 1)}
     named: dict[str, tuple[Problem, ...]] = {}
     for problem in problems:
-        numbered, of = _NUMBERED.match(problem.field), _OF.search(problem.field)
-        if numbered and numbered[1] == "question":
-            part = f"question {numbered[2]}"
-        elif numbered:
-            part = numbered[1]
-        elif of and of[1] in places:
-            part = f"question {places[of[1]]}"
-        elif problem.field == "question.id" and str(problem.value) in places:
-            part = f"question {places[str(problem.value)]}"
-        else:
-            part = re.split(r"[.\[ ]", problem.field)[0]
-            part = part if part in ("question", *(each.keys[0] for each in VALUES)) else "survey"
+        part = _part(problem, numbers)
         named[part] = (*named.get(part, ()), problem)
     return named
+
+
+def _part(problem: Problem, numbers: Mapping[str, int]) -> str:
+    """The part of the page for a problem. numbers: of the questions, by their ids."""
+    match problem.path:
+        case ("question", int(index), *_):
+            return f"question {index + 1}"
+        case ("table" | "regression" as root, int(), *_):
+            return str(root)
+        case (*_, Of(id)) if id in numbers:
+            return f"question {numbers[id]}"
+        case ("question", "id") if (id := str(problem.arguments.get("value"))) in numbers:
+            return f"question {numbers[id]}"
+        case (str(root), *_) if root in ("question", *(each.keys[0] for each in VALUES)):
+            return root
+    return "survey"
 
 
 def _main_language(raw: Raw) -> str:
@@ -288,8 +290,8 @@ def checked_language(tag: str) -> None:
     """Check the tag of a language. Raises UsageError."""
     try:
         checked_tag(tag)
-    except ValueError as error:
-        raise UsageError.of("language", tag, str(error)) from None
+    except Unfit as error:
+        raise UsageError.of("language", "survey.unfit", value=tag, reason=error.reason) from None
 
 
 def _whole_survey(raw: Raw, form: FormData) -> list[Operation]:
@@ -316,7 +318,7 @@ def _set(raw: Raw, form: FormData) -> list[Operation]:
     of = str(form.get("of", ""))
     before = operations.question(raw, of)
     if before is None:
-        raise UsageError.of("question", of, "it is no longer in the survey; reload the page")
+        raise UsageError.of("question", "studio.no-such-question", value=of)
     wanted, renamed = changed_question(before, form, _main_language(raw))
     now = operations.question(changed(raw, SetQuestion(of, {}, renamed)), of) or before
     keys = {**now, **wanted}
@@ -349,7 +351,7 @@ def _table(_: Raw, form: FormData) -> list[Operation]:
     """A larger table."""
     names = tuple(str(each) for each in form.getlist("q"))
     if len(names) < 2:
-        raise UsageError.of("table", MISSING, "name at least two questions")
+        raise UsageError.of("table", "studio.small-table")
     return [SetTables((names,))]
 
 
@@ -363,7 +365,7 @@ def _regression(raw: Raw, form: FormData) -> list[Operation]:
     outcome = text_of(form, "outcome")
     on = [*map(str, form.getlist("on")), *lines_of(form, "further")]
     if not outcome or not on:
-        raise UsageError.of("regression", MISSING, "name an outcome and at least one predictor")
+        raise UsageError.of("regression", "studio.empty-regression")
     after = dict(before or {}) | {"outcome": outcome, "on": list(dict.fromkeys(on))}
     for key in ("family", "penalty"):
         put(after, key, text_of(form, key) or None)
@@ -380,7 +382,7 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
         return None
     place, there = _place(text), operations.regressions(raw)
     if not 0 <= place < len(there):
-        raise UsageError.of("regression", text, "it is no longer there; reload the page")
+        raise UsageError.of("regression", "studio.no-such-place", value=text)
     return there[place]
 
 
@@ -536,7 +538,7 @@ def _conflict(
         "design_conflict.html" if is_fragment(request) else "design_conflict_page.html",
         status=409,
         project=project,
-        problems=lines(error),
+        problems=lines(error, language_of(request)),
         entered=[(key, str(value)) for key, value in form.multi_items() if key != "insist"],
         at=error.version,
         address=view.address(project),

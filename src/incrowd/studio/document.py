@@ -20,7 +20,8 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Array, Item
 
-from incrowd.errors import InWords, SurveyError
+from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import SurveyError
 
 Raw = dict[str, Any]  # the content of a survey file, or one of its tables
 WIDTH = 96  # a value that makes its line longer is written on several
@@ -50,7 +51,7 @@ Mark = tuple[str, str]  # the text of a comment, and the id of the question that
 class Difference(NamedTuple):
     """A value that differs between two documents; None where there is no value."""
 
-    path: str
+    path: tuple[str, ...]
     before: Any
     after: Any
 
@@ -72,8 +73,7 @@ class SurveyDocument:
         try:
             return tomllib.loads(self.text)
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-            shown = InWords(f"is not TOML: {error}")
-            raise SurveyError.of("survey", shown, "correct the text") from None
+            raise SurveyError.of("survey", "studio.not-toml", reason=str(error)) from None
 
     def comments(self) -> Iterator[Comment]:
         """Yield the comments. Raises ValueError or LookupError if the text is not TOML."""
@@ -97,7 +97,7 @@ class SurveyDocument:
 
     def differences(self, newer: SurveyDocument) -> tuple[Difference, ...]:
         """Compare with a newer document. Raises SurveyError if one of them is not TOML."""
-        return tuple(_differences("", self.content, newer.content))
+        return tuple(_differences((), self.content, newer.content))
 
 
 def version(text: str) -> str:
@@ -134,8 +134,7 @@ def apply(document: SurveyDocument, *operations: Operation) -> SurveyDocument:
     except (TOMLKitError, tomllib.TOMLDecodeError, LookupError, TypeError, ValueError):
         right = False
     if not right:
-        why = "the file is written in a way that this change does not fit; edit its text"
-        raise SurveyError.of("survey", InWords("cannot be changed here"), why)
+        raise SurveyError.of("survey", "studio.unchangeable")
     return result
 
 
@@ -148,25 +147,24 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one == other or repr(one) == repr(other))
 
 
-def in_toml(value: Any) -> str:
+def in_toml(value: Any) -> str | Sentence:
     """Return a value as text for people: as it would be in the file."""
     if value is None:
-        return "nothing"
+        return sentence("studio.nothing")
     try:
         return str(_item(value).as_string())
     except (TOMLKitError, ValueError):
         return repr(value)
 
 
-def _differences(path: str, before: Any, after: Any) -> Iterator[Difference]:
+def _differences(path: tuple[str, ...], before: Any, after: Any) -> Iterator[Difference]:
     """Yield the differences of two values, down to the tables that have names or ids."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in {**before, **after}:
-            inner = f"{path}.{key}" if path else str(key)
-            yield from _differences(inner, before.get(key), after.get(key))
+            yield from _differences((*path, key), before.get(key), after.get(key))
     elif (named := _by_id(before)) is not None and (others := _by_id(after)) is not None:
         for id in {**named, **others}:
-            yield from _differences(f"{path}.{id}", named.get(id), others.get(id))
+            yield from _differences((*path, id), named.get(id), others.get(id))
         if not {*named} ^ {*others} and [*named] != [*others]:
             yield Difference(path, [*named], [*others])
     elif not same(before, after):

@@ -46,7 +46,7 @@ class PlanFileState:
 
     state: PlanState
     plan: Plan | None = None
-    problem: str = ""
+    problem: IncrowdError | None = None
 
 
 def plan_file(project: Project, survey: Survey) -> PlanFileState:
@@ -57,7 +57,7 @@ def plan_file(project: Project, survey: Survey) -> PlanFileState:
     try:
         plan = _plan(path, path.stat().st_mtime_ns, path.stat().st_size)
     except IncrowdError as error:
-        return PlanFileState("unreadable", problem=str(error))
+        return PlanFileState("unreadable", problem=error)
     return PlanFileState("current" if plan.survey == survey else "stale", plan)
 
 
@@ -401,12 +401,14 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
     bundle = Bundle.parse(data)
     plan = Plan.load(project.plan_path)
     if bundle.plan.digest != plan.digest:
-        allowed = f"should be {plan.digest}, the plan of this survey; send your colleague plan.json"
-        raise UsageError.of("bundle.plan", bundle.plan.digest, allowed)
+        theirs = bundle.plan.digest
+        raise UsageError.of(
+            ("bundle", "plan"), "studio.another-plan", digest=theirs, expected=plan.digest
+        )
     key = key_of(project, publication).get("collector", "")
     if "collector" in publication.mine and bundle.key.encoded.hex() != key:
-        allowed = f"should be {key}, the key in the folder collector; send it to your colleague"
-        raise UsageError.of("bundle.key_configuration", bundle.key.encoded.hex(), allowed)
+        path, theirs = ("bundle", "key_configuration"), bundle.key.encoded.hex()
+        raise UsageError.of(path, "studio.another-key", key=theirs, expected=key)
     addresses = publication.addresses
     for field, value, chosen in (
         ("mixers", bundle.mixers, publication.mixers),
@@ -418,6 +420,6 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
         ("uploads", bundle.upload_address, addresses.get(_RECEIVES[publication.mixers], "")),
     ):
         if value != chosen:
-            allowed = f"should be {chosen}, as you chose; ask your colleague, or change the choice"
-            raise UsageError.of(f"bundle.{field}", value, allowed)
+            path = ("bundle", field)
+            raise UsageError.of(path, "studio.another-choice", value=value, chosen=chosen)
     return bundle

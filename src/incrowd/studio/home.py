@@ -10,19 +10,19 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.drafts.writing import quoted
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, Problem
 from incrowd.studio.pages import Studio, form_of, render, route
 from incrowd.studio.projects import Project, Projects
 
 
 class SurveySummary(NamedTuple):
-    """One line of the list of surveys. problem: why the survey cannot be used, or ""."""
+    """One line of the list of surveys. problem: why the survey cannot be used."""
 
     name: str
     title: str
     questions: int
     crowd: int
-    problem: str
+    problem: Problem | None
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
@@ -57,11 +57,11 @@ def summary(project: Project) -> SurveySummary:
     try:
         survey = project.survey()
     except IncrowdError as error:
-        return _unfinished(project, str(error).splitlines()[0])
-    return SurveySummary(project.name, survey.name, len(survey.questions), survey.crowd, "")
+        return _unfinished(project, error.problems[0])
+    return SurveySummary(project.name, survey.name, len(survey.questions), survey.crowd, None)
 
 
-def _unfinished(project: Project, problem: str) -> SurveySummary:
+def _unfinished(project: Project, problem: Problem) -> SurveySummary:
     """Return the line of a survey with errors. A survey without questions is only unfinished."""
     try:
         raw = project.document().content
@@ -70,7 +70,7 @@ def _unfinished(project: Project, problem: str) -> SurveySummary:
     name, crowd = raw.get("name"), raw.get("crowd")
     title = name if isinstance(name, str) and name else project.name
     if "question" not in raw and isinstance(crowd, int):
-        return SurveySummary(project.name, title, 0, crowd, "")
+        return SurveySummary(project.name, title, 0, crowd, None)
     return SurveySummary(project.name, title, 0, 0, problem)
 
 

@@ -26,11 +26,12 @@ from incrowd.drafts.columns import DraftQuestion
 from incrowd.drafts.data import draft, draft_of
 from incrowd.encoding.answers import load_data
 from incrowd.encoding.sources import codec, source_of
-from incrowd.errors import MISSING, IncrowdError, InWords, Problem, SurveyError, UsageError
+from incrowd.errors import IncrowdError, SurveyError, UsageError
 from incrowd.files import PRIVATE, write_text
 from incrowd.sampling.check import AnswersCheck, AnswersFinding, check
 from incrowd.studio.document import Comment, Operation, Raw, SurveyDocument, version
 from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.names import within
 from incrowd.studio.operations import SetQuestion, question
 from incrowd.studio.pages import (
     Studio,
@@ -81,25 +82,17 @@ async def upload(studio: Studio, request: Request) -> Response:
                 await asyncio.to_thread(check_unpacked, path)
                 project = await asyncio.to_thread(imported, studio.projects, path, **options)
             except IncrowdError as error:
-                problems = [str(_by_name(each, f"{folder}/upload/")) for each in error.problems]
-                parts = {"problems": problems, "typed": typed}
+                named = [within(each, folder / "upload") for each in error.problems]
+                parts = {"problems": named, "typed": typed}
                 return render(request, "import_failed.html", status=422, **parts)
     return RedirectResponse(f"/p/{project.name}/design", 303)
-
-
-def _by_name(problem: Problem, folder: str) -> Problem:
-    """The same problem with the name of the file, which the person knows, not the place of the
-    copy."""
-    if not isinstance(problem.value, str) or not problem.value.startswith(folder):
-        return problem
-    return Problem(problem.path, problem.value.removeprefix(folder), problem.allowed)
 
 
 def base_name(name: str) -> str:
     """The name of an uploaded file without folders. Raises UsageError for one that is no name."""
     base = PureWindowsPath(PurePosixPath(name).name).name.replace("\0", "")
     if base.strip(". ") == "" or len(base.encode()) > 200:
-        raise UsageError.of("file", name, "rename the file")
+        raise UsageError.of("file", "studio.no-file-name", name=name)
     return base
 
 
@@ -110,9 +103,8 @@ async def _copy(file: UploadFile, path: Path) -> None:
         while piece := await file.read(PIECE):
             size += len(piece)
             if size > MOST_BYTES:
-                shown = InWords(f"is longer than {MOST_BYTES >> 20} MiB")
-                works = "use `incrowd init` for a file of this size"
-                raise UsageError.of(path.name, shown, works)
+                code = "studio.too-long-for-studio"
+                raise UsageError.of(path.name, code, mebibytes=MOST_BYTES >> 20)
             copy.write(piece)
 
 
@@ -126,8 +118,8 @@ def check_unpacked(path: Path) -> None:
                 while size <= MOST_UNPACKED and (piece := unpacked.read(PIECE)):
                     size += len(piece)
     if size > MOST_UNPACKED:
-        shown = InWords(f"is longer than {MOST_UNPACKED >> 20} MiB when it is unpacked")
-        raise UsageError.of(path.name, shown, "use `incrowd init` for a file of this size")
+        most = MOST_UNPACKED >> 20
+        raise UsageError.of(path.name, "studio.too-long-unpacked", mebibytes=most)
 
 
 def imported(
@@ -155,15 +147,14 @@ def check_options_files(raw: Raw) -> None:
     for each in questions if isinstance(questions, list) else ():
         name = each.get("options_file") if isinstance(each, dict) else None
         if isinstance(name, str) and (Path(name).is_absolute() or ".." in Path(name).parts):
-            allowed = "should name a file in the folder of the survey"
-            raise SurveyError.of("options_file", name, allowed)
+            raise SurveyError.of("options_file", "studio.options-elsewhere", name=name)
 
 
 def _survey_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise SurveyError.of(path.name, InWords("is not UTF-8"), "save it as UTF-8") from None
+        raise SurveyError.of(path.name, "studio.not-utf-8") from None
 
 
 def ending(name: str) -> str:
@@ -286,7 +277,7 @@ def decisions_in(document: SurveyDocument, form: FormData) -> tuple[ImportDecisi
         of = next((each.kind for each in every if (each.id, each.comment) == (id, comment)), None)
         alike = tuple(each for each in every if each.kind == of)
         if not alike:
-            raise UsageError.of("decision", comment, "it is no longer open; reload the page")
+            raise UsageError.of("decision", "studio.decided", comment=comment)
         return alike
     return (ImportDecision(comment, "", id, code, ()),)
 
@@ -302,7 +293,7 @@ def decided(raw: Raw, form: FormData, every: Sequence[ImportDecision]) -> list[O
 def _decided(raw: Raw, id: str, code: str, answer: str) -> Operation:
     asked = question(raw, id)
     if asked is None:
-        raise UsageError.of("question", id, "it is no longer in the survey; reload the page")
+        raise UsageError.of("question", "studio.no-such-question", value=id)
     codes = asked.get("missing")
     there = [str(each) for each in codes] if isinstance(codes, list) else []
     if answer == "missing":
@@ -313,7 +304,7 @@ def _decided(raw: Raw, id: str, code: str, answer: str) -> Operation:
         return SetQuestion(id, {"missing": left or None})
     if answer == "amounts":
         return SetQuestion(id, _amounts(asked))
-    raise UsageError.of("answer", answer, "use a button on the page")
+    raise UsageError.of("answer", "studio.no-button", value=answer)
 
 
 def _amounts(asked: Raw) -> Raw:
@@ -321,7 +312,8 @@ def _amounts(asked: Raw) -> Raw:
     try:
         edges = sorted({int(str(each)) for each in asked.get("options") or ()})
     except ValueError:
-        raise UsageError.of("options", asked["options"], "they should be whole numbers") from None
+        options = asked["options"]
+        raise UsageError.of("options", "studio.no-whole-numbers", value=options) from None
     nothing = dict.fromkeys(("options", "labels", "shares", "values"))
     return {"type": Number.type_name(), "edges": edges, **{k: None for k in nothing if k in asked}}
 
@@ -355,7 +347,7 @@ async def start_check(studio: Studio, request: Request) -> Response:
     form = await form_of(request)
     data = data_path(project)
     if data is None:
-        raise UsageError.of("data", MISSING, "start a survey from a file of answers")
+        raise UsageError.of("data", "studio.no-data")
     arguments = (project.survey_path, data, str(form.get("person", "")).strip())
     studio.jobs.start((project.path, "check"), check_work, *arguments)
     if not is_fragment(request):
@@ -390,14 +382,10 @@ def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
     columns = draft_of("", load_data(source)).columns
     column = next((each for each in columns if each.id == id), None)
     if column is None:
-        raise UsageError.of(
-            "column", id, "the data have no such column; name the question after its column"
-        )
+        raise UsageError.of("column", "studio.no-column", id=id)
     edges = column.keys.get("edges") if isinstance(column, DraftQuestion) else None
     if not edges:
-        raise UsageError.of(
-            "column", id, "it has too few different numbers; enter the limits yourself"
-        )
+        raise UsageError.of("column", "studio.few-numbers", id=id)
     return list(edges)
 
 
@@ -407,7 +395,7 @@ async def take_edges(studio: Studio, request: Request) -> Response:
     form = await form_of(request)
     id, data = str(form.get("of", "")), data_path(project)
     if data is None:
-        raise UsageError.of("data", MISSING, "start a survey from a file of answers")
+        raise UsageError.of("data", "studio.no-data")
     edges = await asyncio.to_thread(edges_from_data, data, id)
     edit, expected = SetQuestion(id, {"edges": edges}), expected_version(form)
     await asyncio.to_thread(project.change, edit, expected=expected)

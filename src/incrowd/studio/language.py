@@ -2,7 +2,8 @@
 
 The English sentence is the key of its translation. Templates write `_("Save")`; functions return
 a `Phrase`, which is translated where it is shown. A value in a sentence is named in braces.
-Sentences of the engine (errors, guarantees) are English, and marked as such on a German page.
+Problems have texts in both languages in the package's catalog of messages. Other sentences of the
+engine (guarantees, notes of results) are English, and marked as such on a German page.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from incrowd.catalog.sentences import Sentence, in_words, localized
+from incrowd.errors import Problem
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 
@@ -33,8 +37,14 @@ def phrase(english: str, **values: Any) -> Phrase:
     return Phrase(english, tuple(values.items()))
 
 
-def in_language(text: str | Phrase | Mapping[str, str], language: str, **values: Any) -> str:
+def in_language(
+    text: str | Phrase | Mapping[str, str] | Problem | Sentence, language: str, **values: Any
+) -> str:
     """Return the text in a language; a sentence without a translation stays English."""
+    if isinstance(text, Problem):
+        return text.text(language)
+    if isinstance(text, Sentence):
+        return in_words(text, language)
     if isinstance(text, Mapping):
         return text.get(language, text["en"])
     if isinstance(text, Phrase):
@@ -51,11 +61,6 @@ def _shown(value: Any, language: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int):
         return value
     return localized(f"{value:,}", language)
-
-
-def localized(number: str, language: str) -> str:
-    """Return a number in English digits with the decimal mark and the separators of a language."""
-    return number.translate(str.maketrans(",.", ".,")) if language == "de" else number
 
 
 def decimal(value: float, digits: int, language: str) -> str:

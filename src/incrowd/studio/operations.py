@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.errors import InWords, SurveyError, UsageError
+from incrowd.errors import SurveyError, UsageError
 from incrowd.studio.document import Raw, same
 from incrowd.survey.formulas import BETWEEN, IS, named_id
 from incrowd.survey.question import NO_ANSWER
@@ -183,7 +183,7 @@ class SetRegression:
             return
         old = next((each for each in there if same(each, self.before)), None)
         if old is None:
-            raise UsageError.of("regression", InWords("is no longer there"), "reload the page")
+            raise UsageError.of("regression", "studio.gone")
         if self.after is None:
             _put_list(content, "regression", [each for each in there if each is not old])
             return
@@ -250,21 +250,20 @@ def variables_of(text: str, there: Sequence[Any]) -> tuple[str, ...]:
 def _tables_of(content: Raw, root: str) -> list[Raw]:
     value = content.get(root, [])
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise SurveyError.of(root, value, f"write [[{root}]] before each one; correct the text")
+        raise SurveyError.of(root, "studio.not-tables", value=value, root=root)
     return [*value]
 
 
 def _existing(content: Raw, id: str) -> Raw:
     asked = question(content, id)
     if asked is None:
-        raise UsageError.of("question", id, "it is no longer in the survey; reload the page")
+        raise UsageError.of("question", "studio.no-such-question", value=id)
     return asked
 
 
 def _check_free(content: Raw, id: str) -> None:
     if id in ids(content):
-        works = "another question already has this name; use a different one"
-        raise UsageError.of("id", id, works)
+        raise UsageError.of("id", "studio.id-taken", id=id)
 
 
 def _put(table: Raw, key: str, value: Any) -> None:

@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from incrowd.errors import MISSING, IncrowdError, InWords, Problem, UsageError
+from incrowd.catalog.sentences import in_words, sentence, system_words
+from incrowd.errors import IncrowdError, Problem, UsageError
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import LANGUAGES, in_language, phrase, preferred
 from incrowd.studio.projects import ConflictError, Project, Projects
@@ -69,7 +70,7 @@ def route(studio: Studio, path: str, handler: StudioHandler, *, methods: tuple[s
 def unread(error: HTTPException) -> UsageError:
     """Return the error for an unreadable form."""
     reason = str(error.detail).rstrip(".").lower()
-    return UsageError(Problem("form", InWords(f"cannot be read: {reason}"), "load the page again"))
+    return UsageError(Problem("form", "studio.unread-form", reason=reason))
 
 
 MOST_FIELDS = 100_000  # of a form: expected shares of 300 questions are several thousand
@@ -114,7 +115,7 @@ def chosen_file(form: FormData) -> UploadFile:
     """Return the file of a form. Raises UsageError if none was chosen."""
     file = form.get("file")
     if not isinstance(file, UploadFile) or not file.filename:
-        raise UsageError.of("file", MISSING, "choose a file")
+        raise UsageError.of("file", "studio.no-file")
     return file
 
 
@@ -144,7 +145,7 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
                 "languages": LANGUAGES,
                 "steps": STEPS,
                 "path": request.url.path,
-                "lines_of": lines,
+                "lines_of": partial(lines, language=language),
                 "back": _page_address(request),
             }
         )
@@ -167,7 +168,7 @@ def _translate(language: str, text: Any, **values: Any) -> str:
 
 def error_response(request: Request, error: Exception, status: int = 422) -> Response:
     """Return an error as a page, or as an alert for the page that sent the request."""
-    problems = lines(error)
+    problems = lines(error, language_of(request))
     status = 409 if isinstance(error, ConflictError) else status
     template = "problems.html" if is_fragment(request) else "error.html"
     return render(request, template, status=status, problems=problems)
@@ -177,17 +178,21 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def lines(error: Exception) -> tuple[str, ...]:
-    """Return every problem of an error, as text."""
+def lines(error: Exception, language: str) -> tuple[str, ...]:
+    """Return every problem of an error, as text in a language."""
+    if isinstance(error, IncrowdError):
+        return tuple(problem.text(language) for problem in error.problems)
     if not isinstance(error, OSError):
-        return tuple(map(str, getattr(error, "problems", ()))) or (str(error),)
-    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-    works = "check that the folder and its files are there, then try again"
+        return (str(error),)
+    reason = system_words(error)
     if error.errno in _FULL:
-        works = "make room on this disk, then try again"
+        text = sentence("studio.disk-full", reason=reason)
     elif error.errno in _FORBIDDEN:
-        works = "allow yourself to read and write the folder, then try again"
-    return (f"{place}{error.strerror or error}; {works}",)
+        text = sentence("studio.not-permitted", reason=reason)
+    else:
+        text = sentence("studio.file-error", reason=reason)
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return (f"{place}{in_words(text, language)}",)
 
 
 def is_fragment(request: Request) -> bool:

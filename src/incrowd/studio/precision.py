@@ -126,7 +126,8 @@ async def show(studio: Studio, request: Request) -> Response:
 def _mistaken(request: Request, project: Project, error: Exception) -> Response:
     """Return the response for a survey with mistakes: only the mistakes are shown."""
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
-    parts: PageParts = {"project": project, "problems": lines(error), "digest": "", "job": None}
+    problems = lines(error, language_of(request))
+    parts: PageParts = {"project": project, "problems": problems, "digest": "", "job": None}
     parts["new_values"] = False
     return render(request, template, status=422, **parts)
 
@@ -170,7 +171,7 @@ def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
         parts["job"] = job if plan else None
         seen = outlook(plan) if plan else estimate(survey)
     except IncrowdError as error:
-        return parts | {"problems": lines(error)}
+        return parts | {"problems": lines(error, language)}
     return parts | {
         "figures": figures(survey, seen, language),
         "promise": promise(survey, seen.local_epsilon, language, plan),
@@ -204,7 +205,7 @@ async def _page(
         shares=share_fields(shown.shown.content),
         questions=_questions(shown.shown.content),
         pair=_pair(shown.shown.content),
-        failed=lines(problem) if problem else (),
+        failed=lines(problem, language_of(request)) if problem else (),
         again=answers.get("again"),
         answer=answers.get("answer"),
         comparison=answers.get("comparison"),
@@ -264,7 +265,8 @@ async def _save(
     except ConflictError as error:
         again = ProposedChange(kind, tuple(chosen), at=error.version)
         if is_fragment(request):
-            parts: PageParts = {"project": shown.project, "failed": lines(error), "again": again}
+            failed = lines(error, language_of(request))
+            parts: PageParts = {"project": shown.project, "failed": failed, "again": again}
             return render(request, "precision_conflict.html", status=409, **parts)
         return await _page(studio, request, shown, problem=error, status=409, again=again)
     except (IncrowdError, OSError) as error:
@@ -324,20 +326,21 @@ async def stop(studio: Studio, request: Request) -> Response:
 
 
 class NeededCrowd(NamedTuple):
-    """The answer to how many people are needed. certified: whether it is; reason: why there is
-    none. margin: in points, as typed."""
+    """The answer to how many people are needed. certified: whether it is; error, stopped: why
+    there is none. margin: in points, as typed."""
 
     margin: str
     number: int
     certified: bool
-    reason: str = ""
+    error: Exception | None = None
+    stopped: bool = False
 
 
 def margin_of(text: str) -> float:
     """Return a margin in points as a proportion. Raises UsageError."""
     points = number(text)
     if isinstance(points, str) or not 0 < points <= MOST_MARGIN:
-        raise UsageError.of("margin", text, "should be a number of points, such as 2")
+        raise UsageError.of("margin", "studio.no-points", value=text)
     return points / 100
 
 
@@ -374,7 +377,7 @@ async def poll_people(studio: Studio, request: Request) -> Response:
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:
-        answer = NeededCrowd(text, 0, certified=False, reason="it was stopped; calculate again")
+        answer = NeededCrowd(text, 0, certified=False, stopped=True)
     return render(request, "precision_people.html", project=project, answer=answer)
 
 
@@ -383,7 +386,7 @@ def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     if job.state == "done":
         return NeededCrowd(text, job.result.survey.crowd, certified=True)
     if job.state == "failed":
-        return NeededCrowd(text, 0, certified=False, reason=str(job.error))
+        return NeededCrowd(text, 0, certified=False, error=job.error)
     return None
 
 

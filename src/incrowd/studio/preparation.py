@@ -35,7 +35,7 @@ from incrowd.collection.settings import (
     StoreSettings,
     load_settings,
 )
-from incrowd.errors import MISSING, InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.files import PRIVATE_FOLDER, destroy, write_bytes, write_text
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
@@ -116,8 +116,7 @@ def checked_plan(project: Project) -> Plan:
     """
     present = plan_file(project, project.survey())
     if present.plan is None or present.state != "current":
-        stale = InWords("is not the plan of the current survey")
-        raise UsageError.of("plan", stale, "certify the survey first")
+        raise UsageError.of("plan", "studio.stale-plan")
     check_promised(present.plan.guarantee.analysis, "plan.guarantee.analysis")
     check_certificate(present.plan, str(project.plan_path))
     return present.plan
@@ -229,16 +228,9 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
     Raises ProtocolError or UsageError if it does not belong to this project.
     """
     if not data:
-        raise UsageError.of(
-            "bundle", MISSING, "choose the file bundle.json that your colleague sent"
-        )
+        raise UsageError.of("bundle", "studio.no-bundle")
     if len(data) > MOST_BUNDLE_BYTES:
-        allowed = (
-            "a bundle is never that large; choose the file bundle.json that your colleague sent"
-        )
-        raise UsageError.of(
-            "bundle", InWords(f"has more than {MOST_BUNDLE_BYTES:,} bytes"), allowed
-        )
+        raise UsageError.of("bundle", "studio.large-bundle", bytes=MOST_BUNDLE_BYTES)
     with exclusively(project):
         check_bundle(project, publication, data)
         file = project.path / "bundle.json"
@@ -320,8 +312,7 @@ def zipped(project: Project, name: str) -> bytes:
     """
     folders = {package(project, service).name: package(project, service) for service in FOLDERS}
     if name not in folders or not folders[name].is_dir():
-        allowed = f"write the files for colleagues first, then use one of {', '.join(folders)}"
-        raise UsageError.of("file", name, allowed)
+        raise UsageError.of("file", "studio.no-package", name=name, folders=[*folders])
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folders[name].iterdir()):

@@ -26,7 +26,7 @@ from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.planner.plan import limit_plan
 from incrowd.studio.access import POLICY, PREVIEW
-from incrowd.studio.pages import Studio, lines, render, route
+from incrowd.studio.pages import Studio, language_of, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
@@ -68,7 +68,8 @@ async def show(studio: Studio, request: Request) -> Response:
     try:
         preview = await _of(request, project, version)
     except IncrowdError as error:
-        response = render(request, "preview_problems.html", status=422, problems=lines(error))
+        problems = lines(error, language_of(request))
+        response = render(request, "preview_problems.html", status=422, problems=problems)
         response.headers[POLICY_HEADER] = _in_a_frame(POLICY)
         return response
     name = request.path_params["file"] or INDEX
@@ -99,7 +100,7 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
     """
     document = project.seen(version)
     if document is None:
-        raise UsageError.of("version", version, "reload the page")
+        raise UsageError.of("version", "studio.no-such-version", version=version)
     survey = shown(survey_in(document.content, project.path)).model_dump_json(by_alias=True)
     with _MAKING:
         return _preview(survey, address)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from incrowd.errors import MISSING, InWords, Problem, SurveyError, UsageError, unreadable
+from incrowd.errors import Problem, SurveyError, UsageError, unreadable
 from incrowd.files import (
     BEGUN,
     PRIVATE_FOLDER,
@@ -88,20 +88,19 @@ class Project:
 
     def text(self) -> str:
         """Return the text of the survey file. Raises UsageError if it cannot be read."""
+        path = str(self.survey_path)
         try:
             with self.survey_path.open("rb") as file:
                 content = file.read(MOST_BYTES + 1)
             if len(content) > MOST_BYTES:
-                shown = f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one"
-                raise UsageError.of("survey", str(self.survey_path), shown)
+                most = MOST_BYTES >> 20
+                raise UsageError.of("survey", "studio.survey-too-long", path=path, mebibytes=most)
             return content.decode("utf-8")  # with the ends of its lines
         except UnicodeDecodeError:
-            shown = "it is not UTF-8; save it as UTF-8"
-            raise UsageError.of("survey", str(self.survey_path), shown) from None
+            raise UsageError.of("survey", "studio.survey-not-utf-8", path=path) from None
         except OSError as error:
-            raise UsageError.of(
-                "survey", str(self.survey_path), f"{unreadable(error)}; restore the file"
-            ) from None
+            reason, code = unreadable(error), "studio.survey-unreadable"
+            raise UsageError.of("survey", code, path=path, reason=reason) from None
 
     def document(self) -> SurveyDocument:
         """Return the survey file as a document. Raises UsageError if it cannot be read."""
@@ -146,16 +145,10 @@ class Project:
         with suppress(SurveyError):
             if before and (differences := before.differences(now)):
                 return [
-                    Problem(
-                        path,
-                        InWords(f"was {in_toml(was)} and was changed elsewhere to {in_toml(new)}"),
-                        "keep it, or save your changes",
-                    )
+                    Problem(path, "studio.changed-elsewhere", was=in_toml(was), now=in_toml(new))
                     for path, was, new in differences
                 ]
-        return [
-            Problem("survey", str(self.survey_path), "it was changed elsewhere; reload the page")
-        ]
+        return [Problem("survey", "studio.changed", path=str(self.survey_path))]
 
     def seen(self, seen: str) -> SurveyDocument | None:
         """Return the document with a version, the newest first; None if it is no longer there."""
@@ -288,7 +281,7 @@ class Projects:
         """Return a project. Raises UsageError if there is none with this name."""
         path = self.folder / name
         if not _NAME.fullmatch(name) or not (path / SURVEY).exists():
-            raise UsageError.of("project", name, "this folder has no such survey; open another one")
+            raise UsageError.of("project", "studio.no-project", name=name)
         return Project(path)
 
     def create(self, title: str, text: str, files: Mapping[str, Path] | None = None) -> Project:
@@ -298,7 +291,7 @@ class Projects:
         completely or not at all.
         """
         if not title.strip():
-            raise UsageError.of("name", MISSING, "enter a name for the survey")
+            raise UsageError.of("name", "studio.no-title")
         stem = folder_name(title)
         names = [stem, *(f"{stem}-{number}" for number in range(2, 10_000))]
         path = next(self.folder / name for name in names if not (self.folder / name).exists())

@@ -16,21 +16,21 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator
 from incrowd.collection.claims import claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address, host, location
 from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time, least_reserve
-from incrowd.errors import MISSING, Problem, UsageError
+from incrowd.errors import Place, Problem, UsageError
 from incrowd.files import write_text
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import Service as NamedService
 from incrowd.plans import Guarantee, Plan
-from incrowd.plans.message import place
 from incrowd.reports.locking import locked
 from incrowd.studio.document import version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.survey import Survey
-from incrowd.survey.toml import Frozen, read_toml
+from incrowd.survey.toml import Frozen, Unfit, read_toml
 from incrowd.survey.wording import wording
 
 FILE, TERMS = "publication.toml", "collection.toml"
+MOST_INVITATIONS = 10**7
 PUBLICATION_MODE = 0o644
 DISPOSED_AFTER = timedelta(days=30)
 
@@ -105,8 +105,8 @@ class Publication(Frozen):
     @field_validator("invitations")
     @classmethod
     def _positive(cls, number: int) -> int:
-        if not 0 <= number <= 10**7:
-            raise ValueError("should be a number from 0 to 10,000,000")
+        if not 0 <= number <= MOST_INVITATIONS:
+            raise Unfit("studio.number-of-invitations", most=MOST_INVITATIONS)
         return number
 
     @property
@@ -154,7 +154,7 @@ def parsed(values: Mapping[str, Any]) -> Publication:
     except ValidationError as error:
         raise UsageError(
             *(
-                Problem(place("", each["loc"]).lstrip("."), each["input"], wording(each))
+                Problem(each["loc"], "survey.unfit", value=each["input"], reason=wording(each))
                 for each in error.errors()
             )
         ) from None
@@ -175,77 +175,67 @@ def save_publication(project: Project, publication: Publication, expected: str) 
     with locked(path):
         text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
         if version(text) != expected:
-            allowed = "it was changed in another window; check it, then save again"
-            raise ConflictError.of("publication", str(path), allowed)
+            raise ConflictError.of("publication", "studio.choices-changed", path=str(path))
         if text != publication.dumps():
             write_text(path, publication.dumps(), mode=PUBLICATION_MODE)
 
 
 def problems_of(publication: Publication, survey: Survey) -> list[Problem]:
     """Return what is missing or contradictory before the terms can be written."""
-    missing = [Problem(field, MISSING, "add it in the form") for field in _missing(publication)]
+    missing = [Problem(path, "studio.no-entry") for path in _missing(publication)]
     return [*missing, *_contradictions(publication), *_unfit(publication, survey)]
 
 
-def _missing(publication: Publication) -> Iterator[str]:
-    """Yield the fields without which no terms can be written."""
+def _missing(publication: Publication) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the fields without which no terms can be written."""
     for field in ("period", "opens", "closes"):
         if not getattr(publication, field):
-            yield field
+            yield (field,)
     tables = ("addresses", "organizations") if publication.mixers == 2 else ("addresses",)
     for table in tables:
         for service in publication.services:
             if not getattr(publication, table).get(service):
-                yield f"{table}.{service}"
+                yield table, service
 
 
 def _contradictions(publication: Publication) -> Iterator[Problem]:
     """Yield choices that exclude each other; the bundle would be refused."""
     opens, closes, disposes = publication.opens, publication.closes, publication.disposes
     if opens and closes and opens >= closes:
-        yield Problem("closes", closes, f"should be after {opens}")
+        yield Problem("closes", "studio.closes-early", closes=closes, opens=opens)
     if closes and disposes:
         delivery = TO_DELIVER if publication.mixers == 2 else timedelta(0)
         if as_time(disposes) - as_time(closes) < delivery or disposes < closes:
-            day = "a day after closing" if delivery else "the time of closing"
-            yield Problem("disposes", disposes, f"should be at least {day}")
+            code = "studio.disposes-within-a-day" if delivery else "studio.disposes-early"
+            yield Problem("disposes", code, disposes=disposes)
     given = [publication.addresses.get(each, "") for each in publication.services]
     # `shuffler init` takes two ports of one host for one party, also on this machine.
     host_of = location if publication.mixers == 2 else host
     hosts = [host_of(address) for address in given if address]
     if len(set(hosts)) < len(hosts) and not publication.local_only:
-        allowed = "should differ: each service needs its own host, at a different organization"
-        if publication.mixers == 1:
-            allowed += '; for a trial on one machine, choose "Everything at one organization"'
-        yield Problem("addresses", ", ".join(hosts), allowed)
+        code = "studio.one-host-for-shuffler" if publication.mixers == 1 else "studio.one-host"
+        yield Problem("addresses", code, hosts=", ".join(hosts))
     runs = runs_of(publication) if publication.mixers == 2 else None
     if runs and runs.same("inviter", "collector"):
-        allowed = "should not run the inviter as well: it could invent the crowd"
-        yield Problem("organizations.collector", runs.collector, allowed)
+        path = ("organizations", "collector")
+        yield Problem(path, "studio.collector-invites", organization=runs.collector)
 
 
 def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
     """Yield what the survey would have to state for this collection."""
-    if not publication.invitations and publication.mixers == 2:
-        allowed = "with two mixers, everyone needs an invitation; enter the number of invitations"
-        yield Problem("invitations", publication.invitations, allowed)
-    elif not publication.invitations and not survey.colluding:
-        allowed = (
-            "without invitations, anyone can answer many times; use invitations, or state in the "
-            "survey how many senders may be a single party (colluding)"
-        )
-        yield Problem("invitations", publication.invitations, allowed)
+    invited = publication.invitations
+    if not invited and publication.mixers == 2:
+        yield Problem("invitations", "studio.mixers-need-invitations", invitations=invited)
+    elif not invited and not survey.colluding:
+        yield Problem("invitations", "studio.anyone-answers", invitations=invited)
     least = survey.crowd + least_reserve(survey.crowd)
-    if 0 < publication.invitations < least:
-        allowed = f"should be at least {least:,}: with fewer people, nothing is ever released"
-        yield Problem("invitations", publication.invitations, allowed)
+    if 0 < invited < least:
+        yield Problem("invitations", "studio.few-invitations", invitations=invited, least=least)
     if publication.mixers == 2 and survey.small_strata == "merge":
-        allowed = 'should be "delete" in the survey, since two mixers do not merge strata'
-        yield Problem("small_strata", survey.small_strata, allowed)
+        yield Problem("small_strata", "studio.mixers-merge-nothing", rule=survey.small_strata)
     for question in survey.questions:
         if not question.text:
-            allowed = "add the text of the question to the survey, so that people can read it"
-            yield Problem(f"question {question.id}", MISSING, allowed)
+            yield Problem(Place("question", question.id), "studio.no-text")
 
 
 def terms_text(publication: Publication, survey: Survey, keys: Mapping[str, str]) -> str:

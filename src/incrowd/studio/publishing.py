@@ -160,15 +160,15 @@ async def _page(
 
 def page_parts(project: Project) -> dict[str, Any]:
     """Return the parts of the page, from the files of the project."""
-    parts: dict[str, Any] = {"project": project, "survey": None, "problem": "", "unread": ""}
+    parts: dict[str, Any] = {"project": project, "survey": None, "problem": None, "unread": None}
     try:
         survey = project.survey()
     except IncrowdError as error:
-        return parts | {"problem": str(error)}
+        return parts | {"problem": error}
     try:
         publication, version = load_publication(project)
     except IncrowdError as error:
-        return parts | {"survey": survey, "unread": str(error)}
+        return parts | {"survey": survey, "unread": error}
     planned = plan_file(project, survey)
     parts |= {
         "survey": survey,
@@ -198,9 +198,9 @@ def _checklist(
     survey = project.survey()
     try:
         bundle = bundle_of(project, publication)
-        listed, broken = steps(project, survey, publication, planned), ""
+        listed, broken = steps(project, survey, publication, planned), None
     except IncrowdError as error:
-        return {"todo": (), "bundle": None, "broken": str(error), "stale_bundle": False}
+        return {"todo": (), "bundle": None, "broken": error, "stale_bundle": False}
     page = publication.survey_page
     link = str(Link(page or bundle.link_address, bundle.digest)) if bundle else ""
     lines = {
@@ -215,7 +215,7 @@ def _checklist(
     chosen = (project.path / FILE).exists()
     return {
         "todo": listed,
-        "missing": [str(each) for each in problems_of(publication, survey)] if chosen else [],
+        "missing": problems_of(publication, survey) if chosen else [],
         "bundle": bundle,
         "broken": broken,
         "link": link,
@@ -294,7 +294,7 @@ def fields_of(form: Mapping[str, str]) -> dict[str, Any]:
         fields["here"] = role
     invited = form.get("invitations", "").replace(",", "").strip() or "0"
     if not invited.isdecimal() or len(invited) > 9:
-        raise UsageError.of("invitations", invited, "should be a whole number of people")
+        raise UsageError.of("invitations", "studio.not-a-number-of-people", value=invited)
     fields["invitations"] = int(invited)
     allowed: dict[str, tuple[str, ...]] = {
         "organization": tuple(NAMES),
@@ -324,9 +324,11 @@ async def choose(studio: Studio, request: Request) -> Response:
         await asyncio.to_thread(save_publication, project, publication, typed.get("version", ""))
     except ConflictError as error:  # what was typed stays; to save it again replaces the other
         typed.pop("version", None)
-        return await _page(studio, request, status=409, values=typed, mistakes=lines(error))
+        mistakes = lines(error, language_of(request))
+        return await _page(studio, request, status=409, values=typed, mistakes=mistakes)
     except (IncrowdError, OSError) as error:
-        return await _page(studio, request, status=422, values=typed, mistakes=lines(error))
+        mistakes = lines(error, language_of(request))
+        return await _page(studio, request, status=422, values=typed, mistakes=mistakes)
     return RedirectResponse(f"/p/{project.name}/publish#steps", 303)
 
 
@@ -368,7 +370,7 @@ async def do_step(studio: Studio, request: Request) -> Response:
     try:
         await asyncio.to_thread(perform, project, step, language_of(request))
     except (IncrowdError, OSError) as error:
-        return await _page(studio, request, status=422, failure=lines(error))
+        return await _page(studio, request, status=422, failure=lines(error, language_of(request)))
     return RedirectResponse(f"/p/{project.name}/publish#step-{step}", 303)
 
 
@@ -386,7 +388,7 @@ async def upload_bundle(studio: Studio, request: Request) -> Response:
     try:
         await asyncio.to_thread(take_bundle, project, publication, data)
     except (IncrowdError, OSError) as error:
-        return await _page(studio, request, status=422, failure=lines(error))
+        return await _page(studio, request, status=422, failure=lines(error, language_of(request)))
     return RedirectResponse(f"/p/{project.name}/publish#step-bundle", 303)
 
 

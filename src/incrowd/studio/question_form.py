@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData
 
-from incrowd.errors import MISSING, UsageError
+from incrowd.errors import UsageError
 from incrowd.studio.chosen_values import number
 from incrowd.studio.document import Raw
 from incrowd.studio.operations import answers
@@ -148,7 +148,9 @@ def new_question(form: FormData, there: Sequence[Any]) -> Raw:
 def _type_name(form: FormData) -> str:
     name = text_of(form, "type")
     if name not in TYPES:
-        raise UsageError.of("type", name or MISSING, f"use one of {', '.join(TYPES)}")
+        if not name:
+            raise UsageError.of("type", "studio.no-type", types=[*TYPES])
+        raise UsageError.of("type", "shared.use-one-of", value=name, choices=[*TYPES])
     return name
 
 
@@ -187,8 +189,7 @@ def numbers_of(name: str, written: str) -> list[float | int]:
             value = float(each.replace(",", "."))
             numbers.append(int(value) if value.is_integer() and "." not in each else value)
         except (ValueError, OverflowError):
-            allowed = "should be numbers separated by commas, such as 0, 18, 65"
-            raise UsageError.of(name, each, allowed) from None
+            raise UsageError.of(name, "studio.not-numbers", value=each) from None
     return numbers
 
 
@@ -199,7 +200,7 @@ def changed_question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[
     """
     name = _type_name(form)
     if not (id := text_of(form, "short_name")):
-        raise UsageError.of("id", MISSING, "give the question a short name")
+        raise UsageError.of("id", "studio.no-id")
     tags = str(form.get("tags", "")).split()
     wanted = dict(before) | {"id": id, "type": name}
     for key in ("text", "help"):

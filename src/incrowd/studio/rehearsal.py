@@ -110,7 +110,7 @@ def run(
     project, begun = Project(path), time.monotonic()
     survey = project.survey()
     if people > MOST_PEOPLE:
-        raise UsageError.of("people", people, f"should be at most {MOST_PEOPLE:,}")
+        raise UsageError.of("people", "studio.most-people", people=people, most=MOST_PEOPLE)
     progress(PLANNING)
     answers = invented(survey, people, np.random.default_rng(seed))
     everyone = EncodedAnswers.of(survey, answers)

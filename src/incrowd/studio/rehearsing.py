@@ -73,11 +73,11 @@ async def _page(
 
 def _parts(project: Project) -> dict[str, Any]:
     """Return the parts of the page, from the files of the project."""
-    parts: dict[str, Any] = {"project": project, "survey": None, "problem": "", "summary": None}
+    parts: dict[str, Any] = {"project": project, "survey": None, "problem": None, "summary": None}
     try:
         survey = project.survey()
     except IncrowdError as error:
-        return parts | {"problem": str(error)}
+        return parts | {"problem": error}
     try:
         mixers = load_publication(project)[0].mixers
     except IncrowdError:
@@ -142,8 +142,9 @@ async def start(studio: Studio, request: Request) -> Response:
         people, mixers = chosen(typed, survey)
     except IncrowdError as error:
         values = {"people": typed.get("people", ""), "mixers": typed.get("mixers", "1")}
+        mistakes = lines(error, language_of(request))
         return await _page(
-            studio, request, "rehearse.html", status=422, values=values, mistakes=lines(error)
+            studio, request, "rehearse.html", status=422, values=values, mistakes=mistakes
         )
     joining = typed.get("joining") == "yes"
     arguments = ((project.path, JOB), rehearsal.run, project.path, people, mixers, joining)
@@ -155,12 +156,12 @@ async def start(studio: Studio, request: Request) -> Response:
 def chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
     """Return the number of people and of mixers. Raises UsageError."""
     text = typed.get("people", "").strip()
-    allowed = f"should be a whole number from {FEWEST} to {rehearsal.MOST_PEOPLE:,}"
-    if not text.isdecimal() or not FEWEST <= int(text[:9]) <= rehearsal.MOST_PEOPLE:
-        raise UsageError.of("people", text, allowed)
+    most = rehearsal.MOST_PEOPLE
+    if not text.isdecimal() or not FEWEST <= int(text[:9]) <= most:
+        code = "studio.rehearsed-people"
+        raise UsageError.of("people", code, value=text, least=FEWEST, most=most)
     if typed.get("mixers") == "2" and survey.small_strata == "merge":
-        merge = "two mixers do not merge small strata; use one shuffler"
-        raise UsageError.of("small_strata", "merge", merge)
+        raise UsageError.of("small_strata", "studio.rehearsal-merges", rule="merge")
     return int(text), 2 if typed.get("mixers") == "2" else 1
 
 

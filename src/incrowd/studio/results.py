@@ -18,8 +18,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.catalog.sentences import Sentence
 from incrowd.encoding.margins import load_margins
-from incrowd.errors import MISSING, IncrowdError, InWords, Problem, TableError, UsageError
+from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.readings import check_tables
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
@@ -33,6 +34,7 @@ from incrowd.studio.calculations import Cache, CalculationOrder, computed
 from incrowd.studio.calls import Call, CallChoice, choice_of
 from incrowd.studio.exports import FORMATS, attachment, formats_of
 from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.names import renamed, within
 from incrowd.studio.pages import Studio, chosen_file, language_of, lines, render, route
 from incrowd.studio.projects import Project
 from incrowd.studio.sources import (
@@ -144,9 +146,9 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
                 parts |= _answered(cache, studio, project, chosen, desk, choice, call, language)
     except IncrowdError as error:
         # As the command says it, which runs in this folder.
-        wrong += [str(each).replace(f"{project.path}/", "") for each in error.problems]
+        wrong += [within(each, project.path).text(language) for each in error.problems]
     except OSError as error:
-        wrong += lines(error)
+        wrong += lines(error, language_of(request))
     status = 422 if wrong else 200
     return render(request, "results.html", status=status, problems=wrong, **parts)
 
@@ -195,9 +197,10 @@ def _desk(project: Project, chosen: ReportSource, choice: CallChoice) -> ResultF
 def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
     """The order of a call. Raises UsageError if there is no such file of margins."""
     if call.margins and call.margins not in margins_files(project):
-        there = ", ".join(margins_files(project))
-        allowed = f"use one of {there}" if there else "add a file of known margins first"
-        raise UsageError.of("margins", call.margins, allowed)
+        name, there = call.margins, margins_files(project)
+        if not there:
+            raise UsageError.of("margins", "studio.no-margins", name=name)
+        raise UsageError.of("margins", "shared.use-one-of", value=name, choices=there)
     margins = project.path / call.margins if call.margins else None
     return CalculationOrder(desk.plan_path, desk.reports, margins, call)
 
@@ -275,7 +278,7 @@ class Option(NamedTuple):
 
     value: str
     label: str
-    reason: str = ""
+    reason: Sentence | str = ""
 
 
 class Options(NamedTuple):
@@ -360,12 +363,14 @@ def _pairs(plan: Plan, questions: Sequence[AnyQuestion]) -> Iterator[str]:
             yield ",".join(pair)
 
 
-def unsupported(plan: Plan, ids: Sequence[str]) -> str:
+def unsupported(plan: Plan, ids: Sequence[str]) -> Sentence | str:
     """Why a plan has no table of some questions; "" if it has."""
     try:
         check_tables(plan, [ids])
     except TableError as error:
-        return error.problems[0].allowed
+        (problem,) = error.problems
+        why: Sentence = problem.arguments.get("why", problem.message)
+        return why
     return ""
 
 
@@ -422,8 +427,7 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
         raise UsageError.of("format", "shared.use-one-of", value=ending, choices=[*FORMATS])
     project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
     if ending not in formats_of(outcome.result):
-        allowed = f"use another format; there are no figures: {outcome.result.view().notes[0]}"
-        raise UsageError.of("format", ending, allowed)
+        raise UsageError.of("format", "studio.no-figures", format=ending)
     body = content(outcome.result, f".{ending.lower()}")
     return attachment(body, ending, f"{project.name}-{choice.view}.{ending}")
 
@@ -439,7 +443,7 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
     project, choice, outcome = _called(cache, studio, request)
     number, ending = request.query_params.get("number", "0"), request.query_params.get("format", "")
     if number not in map(str, range(len(outcome.pictures))):
-        raise UsageError.of("number", number, "use a link of the page")
+        raise UsageError.of("number", "studio.no-picture", number=number)
     drawn = outcome.pictures[int(number)]
     if ending not in ("svg", "png"):
         raise UsageError.of("format", "shared.use-one-of", value=ending, choices=("svg", "png"))
@@ -456,14 +460,14 @@ def _called(
     project, choice = studio.project(request), choice_of(request.query_params)
     chosen, call = _chosen(sources(project), choice.source), choice.call
     if chosen is None or call is None:
-        raise UsageError.of("choice", MISSING, "name reports and questions first")
+        raise UsageError.of("choice", "studio.no-choice")
     desk = _desk(project, chosen, choice)
     if covariance and call.function == "estimate":
         call = call.with_option("covariance", True)
     order = _order(project, desk, call)
     work, result = _result(cache, studio, project, order)
     if work:
-        raise UsageError.of("reports", chosen.name, "they are being counted; try again later")
+        raise UsageError.of("reports", "studio.being-counted", name=chosen.name)
     return project, choice, _outcome(cache, order, desk.plan, result, language_of(request))
 
 
@@ -477,7 +481,7 @@ async def add_reports(studio: Studio, request: Request) -> Response:
         problem = source(project, project.path / file).problem
         if problem:
             (project.path / file).unlink()
-            raise UsageError(Problem(problem.path, name, problem.allowed))
+            raise UsageError(renamed(problem, lambda each: name if each == file else each))
         return file
 
     query = CallChoice(source=await asyncio.to_thread(added)).query()
@@ -513,11 +517,9 @@ async def _uploaded(
         file = chosen_file(form)
         name = Path(file.filename or "").name
         if Path(name).suffix.lower() not in endings:
-            raise UsageError.of("file", name, f"should end in one of {', '.join(endings)}")
+            raise UsageError.of("file", "studio.ending", name=name, endings=endings)
         if (file.size or 0) > MOST_UPLOADED:
-            shown = InWords(f"has {file.size or 0:,} bytes")
-            allowed = "copy it into the folder of the survey, under a name that begins with reports"
-            raise UsageError.of("file", shown, allowed)
+            raise UsageError.of("file", "studio.large-upload", bytes=file.size or 0)
         return project, name, await file.read()
 
 

@@ -17,6 +17,7 @@ from incrowd.reports.folder import ENDING, report_files
 from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.reports.tally_files import load_tally
 from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.names import within
 from incrowd.studio.projects import Project
 
 REPORTS = phrase("Reports")
@@ -88,10 +89,10 @@ def source(project: Project, path: Path) -> ReportSource:
         participants = sum((releases or strata).values()) or None
         return ReportSource(name, kind, changed, participants, headers[0].plan)
     except IncrowdError as error:
-        problem = error.problems[0]
-        problem = Problem(problem.path, name, problem.allowed)
+        problem = within(error.problems[0], project.path)
     except OSError as error:
-        problem = Problem("reports", name, f"{unreadable(error)}; reload the page")
+        reason = unreadable(error)
+        problem = Problem("reports", "studio.reports-unreadable", name=name, reason=reason)
     return ReportSource(name, REPORTS, datetime.fromtimestamp(0), problem=problem)
 
 
@@ -130,9 +131,7 @@ def plan_path(project: Project, source: ReportSource) -> Path:
         if (each / RECEIPT).exists() and (each / BUNDLE).exists():
             return _written(project, load_receipt(each)[1].plan)
     if not path.exists():
-        raise UsageError.of(
-            "plan", str(path.name), "it does not exist; to make it, publish the survey first"
-        )
+        raise UsageError.of("plan", "studio.no-plan", name=path.name)
     return path  # of another plan: the estimate says which
 
 

@@ -28,10 +28,10 @@ from incrowd.collection.device.connection import HEADERS
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, UsageError
+from incrowd.errors import IncrowdError, ReportsError, UsageError
 from incrowd.plans.digests import FileCount
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, form_of, lines, render, route, texts
+from incrowd.studio.pages import Studio, form_of, language_of, lines, render, route, texts
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import FOLDERS
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
@@ -153,7 +153,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
             address, token = dashboard(typed.get("address", ""), typed.get("token", ""))
             await asyncio.to_thread(fetched, address, token)
         except IncrowdError as error:
-            return await _page(studio, request, of, typed=typed, mistakes=lines(error))
+            mistakes = lines(error, language_of(request))
+            return await _page(studio, request, of, typed=typed, mistakes=mistakes)
         of(project).address, of(project).token = address, token
         return _back(project)
 
@@ -215,7 +216,7 @@ def state_parts(project: Project, followed: Followed) -> dict[str, Any]:
         collections.append(
             _collection("rehearsal", lambda: read(invented, followed, counting=False))
         )
-    text = json.dumps([[kind, str(facts), problem] for kind, facts, problem in collections])
+    text = json.dumps([[kind, str(facts), str(problem)] for kind, facts, problem in collections])
     return {
         "project": project,
         "collections": collections,
@@ -226,16 +227,15 @@ def state_parts(project: Project, followed: Followed) -> dict[str, Any]:
     }
 
 
-CollectionFacts = tuple[str, Facts | None, str]  # its kind, and its facts or why there are none
+# The kind of a collection, and its facts or why there are none.
+CollectionFacts = tuple[str, Facts | None, Exception | None]
 
 
 def _collection(kind: str, facts: Callable[[], Facts]) -> CollectionFacts:
     try:
-        return kind, facts(), ""
-    except IncrowdError as error:
-        return kind, None, str(error)
-    except OSError as error:
-        return kind, None, lines(error)[0]
+        return kind, facts(), None
+    except (IncrowdError, OSError) as error:
+        return kind, None, error
 
 
 def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
@@ -261,8 +261,7 @@ def checked(facts: Any) -> Facts:
         return Facts.model_validate(facts)
     except ValidationError as error:
         named = ".".join(map(str, error.errors()[0]["loc"])) or "state"
-        allowed = "it is not the state of a collector of this version; check the address"
-        raise ReportsError.of("dashboard", InWords(f"has an unusable {named}"), allowed) from None
+        raise ReportsError.of("dashboard", "studio.unusable-state", part=named) from None
 
 
 def dashboard(address: str, token: str) -> tuple[str, str]:
@@ -278,7 +277,7 @@ def dashboard(address: str, token: str) -> tuple[str, str]:
     except ValueError as error:
         raise UsageError.of("address", base, str(error)) from None
     if not token or not token.isascii() or not token.isprintable():
-        raise UsageError.of("token", MISSING, "take the token from collector.toml")
+        raise UsageError.of("token", "studio.no-token")
     return base, token
 
 
@@ -293,22 +292,19 @@ def fetched(address: str, token: str, transport: httpx.AsyncBaseTransport | None
     try:  # no time limit of a single read stops a server that sends a byte now and then
         status, body = asyncio.run(asyncio.wait_for(asked, SECONDS))
     except TimeoutError:
-        raise _unusable("its response is too slow", "check the address") from None
+        raise ReportsError.of("dashboard", "studio.slow-dashboard") from None
     except (httpx.HTTPError, OSError):
-        raise _unusable("it did not respond", "check the address and the network") from None
+        raise ReportsError.of("dashboard", "studio.silent-dashboard") from None
     if len(body) > MOST_BYTES:
-        raise _unusable("its response is too large", "check the address")
+        raise ReportsError.of("dashboard", "studio.large-dashboard")
     if status == 401:
-        raise _unusable("it refused the token", "use the token in the collector's collector.toml")
+        raise ReportsError.of("dashboard", "studio.refused-token")
     if status != 200:
-        raise _unusable(
-            f"it responded with {status}",
-            "check the address, and that the collector has a dashboard",
-        )
+        raise ReportsError.of("dashboard", "studio.other-response", status=status)
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
-        raise _unusable("its response is not JSON", "check the address") from None
+        raise ReportsError.of("dashboard", "studio.dashboard-not-json") from None
     return checked(content)
 
 
@@ -327,7 +323,3 @@ async def _response(
             if len(body) > MOST_BYTES:
                 break
         return response.status_code, bytes(body)
-
-
-def _unusable(why: str, allowed: str) -> IncrowdError:
-    return ReportsError.of("dashboard", InWords(f"cannot be read: {why}"), allowed)

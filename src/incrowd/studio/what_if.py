@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.errors import UsageError
+from incrowd.errors import Place, UsageError
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.document import Operation, Raw
 from incrowd.studio.interval_figures import points, rounded, table_name
@@ -108,14 +108,15 @@ def operation_of(raw: Raw, kind: str, chosen: Sequence[str]) -> Operation:
 def _question(raw: Raw, chosen: Sequence[str]) -> Raw:
     asked = question(raw, chosen[0]) if chosen else None
     if asked is None:
-        raise UsageError.of("question", chosen[0] if chosen else "", "use one of the questions")
+        named = chosen[0] if chosen else ""
+        raise UsageError.of("question", "studio.not-a-question", value=named)
     return asked
 
 
 def _drop(raw: Raw, chosen: Sequence[str]) -> Operation:
     id = _question(raw, chosen)["id"]
     if len(questions(raw)) == 1:
-        raise UsageError.of("question", id, "it is the only question; a survey needs one")
+        raise UsageError.of("question", "studio.one-question-left", id=id)
     return RemoveQuestion(id)
 
 
@@ -123,10 +124,9 @@ def _request(raw: Raw, chosen: Sequence[str]) -> Operation:
     """Ask for the table of some questions."""
     ids = tuple(dict.fromkeys(id for id in chosen if id))
     if len(ids) < 2:
-        raise UsageError.of("table", ", ".join(ids), "use two or more different questions")
+        raise UsageError.of("table", "studio.same-questions", value=", ".join(ids))
     if set(ids) in [set(names(each)) for each in tables(raw)]:
-        allowed = "the survey already requests it; use other questions"
-        raise UsageError.of("table", ", ".join(ids), allowed)
+        raise UsageError.of("table", "studio.table-requested", value=", ".join(ids))
     return SetTables((ids,))
 
 
@@ -144,19 +144,16 @@ def _merge(raw: Raw, chosen: Sequence[str]) -> Operation:
     """
     asked = _question(raw, chosen)
     merged = list(dict.fromkeys(chosen[1:]))
-    field = f"answers to {chosen[0]}"
+    path = Place("answers", chosen[0])
     if len(merged) < 2:
-        raise UsageError.of(field, ", ".join(merged), "use two or more answers")
+        raise UsageError.of(path, "studio.few-merged", value=", ".join(merged))
     if not mergeable(asked):
-        allowed = (
-            "its answers cannot be merged here; use a choice whose options are in the survey file"
-        )
-        raise UsageError.of(field, str(asked.get("type")), allowed)
+        raise UsageError.of(path, "studio.not-merged-here", type=str(asked.get("type")))
     options = list(asked["options"])
     if unknown := [each for each in merged if each not in options]:
-        raise UsageError.of(field, unknown[0], f"use {', '.join(options)}")
+        raise UsageError.of(path, "studio.no-such-answer", value=unknown[0], answers=options)
     if len(merged) == len(options):
-        raise UsageError.of(field, ", ".join(merged), "leave at least two answers")
+        raise UsageError.of(path, "studio.all-merged", value=", ".join(merged))
     merged = [each for each in options if each in merged]
     name, first = MERGED.join(merged), merged[0]
     left = [name if each == first else each for each in options if each not in merged[1:]]

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from incrowd.collection.parallel import copies_with, end_with_parent
-from incrowd.errors import FaultError, IncrowdError, InWords, Problem
+from incrowd.errors import FaultError, IncrowdError, Problem
 
 JobState = Literal["running", "done", "failed", "stopped"]
 # Modules that a process would otherwise import each time: a second, most of it for scipy.
@@ -93,8 +93,8 @@ def _run(sender: Connection, work: JobWork, arguments: tuple[Any, ...]) -> None:
 
 def fault(error: Exception) -> FaultError:
     """Return the error for a bug: it names the exception, without a traceback."""
-    allowed = f"reload the page, and report this: {type(error).__name__}: {error}"
-    return FaultError(Problem("studio", InWords("has a bug"), allowed))
+    kind = type(error).__name__
+    return FaultError(Problem("studio", "studio.bug", kind=kind, error=str(error)))
 
 
 def _portable(error: IncrowdError) -> Any:
@@ -116,8 +116,7 @@ def _follow(job: Job, receiver: Connection) -> None:
                 job.state = "failed"
     except EOFError:
         if job.state == "running":
-            lost = InWords("lost the process of this work")
-            job.error = FaultError.of("studio", lost, "try again")
+            job.error = FaultError.of("studio", "studio.lost-process")
             job.state = "failed"
     finally:
         receiver.close()
