@@ -12,37 +12,36 @@ from sys import modules
 from types import FunctionType
 from typing import Any, TypeVar, is_typeddict
 
-from incrowd.errors import ArgumentError, InWords, likely
+from incrowd.catalog.sentences import Sentence, likely, sentence
+from incrowd.errors import ArgumentError
 
-# The type that an annotation names -> how to get a value of it.
+# The type that an annotation names -> the code of how to get a value of it.
 _WORKS = {
-    "Plan": 'should be what incrowd.Plan.load("plan.json") or incrowd.plan(survey) gives',
-    "Outline": 'should be what incrowd.Plan.load("plan.json") or incrowd.plan(survey) gives',
-    "Survey": 'should be what incrowd.Survey.load("survey.toml") gives',
-    "Reports": 'should be what incrowd.load_reports("reports") gives',
-    "GivenMargins": 'should be what incrowd.load_margins("margins.toml") gives',
-    "Estimates": "should be what incrowd.estimate(plan, reports) gives",
-    "Contribution": (
-        "should be a Contribution, a Schema, or a channel, such as BitFlip.at_least(0.2)"
-    ),
-    "Schema": "should be what Schema.of(parts) gives",
-    "Part": "should be a Part(domain, channel)",
-    "Domain": "should be a Domain(bits, fewest, most), such as Domain(1, 0, 1)",
-    "Channel": "should be a channel, such as BitFlip.at_least(0.2)",
-    "BitFlip": "should be a bit flip, such as BitFlip.at_least(0.2)",
-    "Bit": "should be a Bit, such as Bit.from_probabilities(0.1, 0.8)",
-    "PrivacyCurve": "should be what privacy_curve(...) gives",
-    "Received": "should be a receipt of a release, an entry of `estimates.received`",
-    "EarlierPlan": "should be an entry of incrowd.Ledger.load(path).asked",
-    "LossLaw": "should be the `forward` or `backward` of a privacy curve",
-    "Guarantee": "should be the guarantee of a plan or of estimates, such as plan.guarantee",
-    "Callable": "should be a function",
-    "bool": "should be True or False",
-    "DeviceKey": "should be what incrowd.DeviceKey.create() or .load(path) gives",
-    "str": "should be a text",
-    "int": "should be a whole number",
-    "float": "should be a number",
-    "Path": "should be the path of a file",
+    "Plan": "shared.wants-plan",
+    "Outline": "shared.wants-plan",
+    "Survey": "shared.wants-survey",
+    "Reports": "shared.wants-reports",
+    "GivenMargins": "shared.wants-margins",
+    "Estimates": "shared.wants-estimates",
+    "Contribution": "shared.wants-contribution",
+    "Schema": "shared.wants-schema",
+    "Part": "shared.wants-part",
+    "Domain": "shared.wants-domain",
+    "Channel": "shared.wants-channel",
+    "BitFlip": "shared.wants-bit-flip",
+    "Bit": "shared.wants-bit",
+    "PrivacyCurve": "shared.wants-privacy-curve",
+    "Received": "shared.wants-receipt",
+    "EarlierPlan": "shared.wants-earlier-plan",
+    "LossLaw": "shared.wants-loss-law",
+    "Guarantee": "shared.wants-guarantee",
+    "Callable": "shared.wants-function",
+    "bool": "shared.wants-truth",
+    "DeviceKey": "shared.wants-device-key",
+    "str": "shared.wants-text",
+    "int": "shared.wants-whole-number",
+    "float": "shared.wants-number",
+    "Path": "shared.wants-path",
 }
 _LISTS, _LIST, _MAPPING = "Sequence[Sequence[str]]", "Sequence[str]", "Mapping["
 _TYPES: dict[str, Any] = {
@@ -144,13 +143,20 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 arguments = expected.bind(*given, **named).arguments
         except TypeError as error:
             unknown = next((each for each in named if each not in kinds), "")
-            got = f"got an unexpected keyword argument {unknown!r}" if unknown else str(error)
-            allowed = f"{likely(unknown, kinds)}the arguments are {', '.join(kinds)}"
-            raise ArgumentError.of(f"{name}()", InWords(got), allowed) from None
+            called, names = f"{name}()", list(kinds)
+            if unknown:
+                close = likely(unknown, kinds)
+                why = sentence("shared.unknown-argument", name=unknown, meant=close, names=names)
+            else:
+                why = sentence("shared.wrong-arguments", reason=str(error), names=names)
+            raise ArgumentError.of(called, why) from None
         for argument, value in arguments.items():
             allowed_kinds = kinds.get(argument, ())
             if allowed_kinds and not any(_accepts(kind, value) for kind in allowed_kinds):
-                raise ArgumentError.of(argument, shown(value), _works(allowed_kinds, value))
+                works = _works(allowed_kinds, value)
+                raise ArgumentError.of(
+                    argument, "shared.no-argument", value=shown(value), wanted=works
+                )
         return function(*given, **named)
 
     if expected != signature(function):
@@ -316,33 +322,37 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str | PathLike)
 
 
-def works(kind: str) -> str:
+def works(kind: str) -> Sentence:
     """Return what would work where a value of a kind is expected."""
-    return _WORKS[kind]
+    return sentence(_WORKS[kind])
 
 
-def _works(kinds: list[str], value: object) -> str:
+def _works(kinds: list[str], value: object) -> Sentence:
     """Return what would work instead of a value."""
     kind = next((each for each in ("Path", "Contribution", *kinds) if each in kinds), "")
     if kind in (_LIST, _LISTS) and (_is_path(value) or isinstance(value, list | tuple)):
         inner = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
-        example = f"a list, as {inner}" if kind == _LIST else f"lists, as {[inner]}"
-        return f"should be {example}"
+        if kind == _LIST:
+            return sentence("shared.wants-list-as", example=str(inner))
+        return sentence("shared.wants-lists-as", example=str([inner]))
     if pairs := _PAIRS.fullmatch(kind):
-        return f"should be a list of pairs, each a {pairs[1]} and a whole number of at least 1"
+        return sentence("shared.wants-pairs", type=pairs[1])
     if tuples := _TUPLES.fullmatch(kind):
-        return f"should be a tuple of values of type {tuples[1]}"
+        return sentence("shared.wants-tuple", type=tuples[1])
     if kind == "Sequence[float]":
-        return "should be a list of numbers"
+        return sentence("shared.wants-numbers")
     if kind.startswith(("Sequence[", "Iterable[")) and kind != "Sequence[Collection]":
-        return "should be a list"
+        return sentence("shared.wants-list")
     if kind.startswith(_MAPPING):
-        return "should be a dictionary"
-    return _WORKS.get("Reports" if kind == "Sequence[Collection]" else kind, "see help()")
+        return sentence("shared.wants-dictionary")
+    code = _WORKS.get("Reports" if kind == "Sequence[Collection]" else kind)
+    return sentence(code or "shared.see-help")
 
 
 def shown(value: object) -> object:
     """Return a value as messages show it: objects only by their type."""
     readable = isinstance(value, str | PathLike | list | tuple | int | float)
     name = type(value).__name__
-    return value if readable else InWords(f"got {'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}")
+    if readable:
+        return value
+    return sentence("shared.an-object" if name[0] in "aeiouAEIOU" else "shared.a-object", type=name)

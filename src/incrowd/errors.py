@@ -141,6 +141,14 @@ class Problem:
         return str(self.message).partition("; ")[2] or str(self.message)
 
 
+class Unfit(ValueError):
+    """What is validated is not allowed. reason: what would work, a part of a sentence."""
+
+    def __init__(self, code: str, **arguments: Any) -> None:
+        self.reason = Sentence(code, arguments)
+        super().__init__(str(self.reason))
+
+
 class InWords(str):
     """A description used as a value: "no rows", "a crowd of 99". It is not quoted."""
 

@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from incrowd.catalog.sentences import system_words
 from incrowd.errors import UsageError
 
 _log = logging.getLogger(__name__)
@@ -28,9 +29,9 @@ BEGUN = ".incrowd-"
 _DEFAULT = 0o666  # before the umask
 _UMASK = threading.Lock()
 _KINDS = {
-    stat.S_IFDIR: "it is a folder",
-    stat.S_IFSOCK: "it is a socket",
-    stat.S_IFBLK: "it is a disk",
+    stat.S_IFDIR: "shared.is-folder",
+    stat.S_IFSOCK: "shared.is-socket",
+    stat.S_IFBLK: "shared.is-disk",
 }
 
 
@@ -221,7 +222,7 @@ def checked_ending(path: str | Path, endings: Collection[str]) -> str:
     """Return the ending of the path, in lower case. Raises UsageError if it is not one of these."""
     ending = Path(path).suffix.lower()
     if ending not in endings:
-        raise UsageError.of("path", str(path), f"should end in one of {', '.join(endings)}")
+        raise UsageError.of("path", "shared.other-ending", value=str(path), endings=list(endings))
     return ending
 
 
@@ -237,7 +238,7 @@ def is_stream(path: str | Path) -> bool:
     except OSError:
         return False  # it does not exist, or creating a file beside it will say what is wrong
     if kind in _KINDS:
-        raise UsageError.of("path", str(path), f"{_KINDS[kind]}; name a file")
+        raise UsageError.of("path", _KINDS[kind], value=str(path))
     return kind in (stat.S_IFIFO, stat.S_IFCHR)
 
 
@@ -279,5 +280,5 @@ def _writable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        allowed = f"it cannot be written: {error.strerror or error}; name another file"
-        raise UsageError.of("path", str(path), allowed) from None
+        why = system_words(error)
+        raise UsageError.of("path", "shared.not-written", value=str(path), reason=why) from None

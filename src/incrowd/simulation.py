@@ -399,9 +399,9 @@ def simulate(
     6
     """
     if trials < 2:
-        raise UsageError.of("trials", trials, "should be at least 2")
+        raise UsageError.of("trials", "shared.few-trials", value=trials)
     if not 0 <= seed < MOST_SEED:
-        raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
+        raise UsageError.of("seed", "shared.no-seed", value=seed)
     check_method(simultaneous)
     planned = plan(survey)
     everybody = people_of_file(survey, load_answers(answers, survey))
@@ -439,8 +439,9 @@ def _crowd(
     if survey.open:
         return everybody
     if everybody.number < survey.crowd:
-        allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
-        raise UsageError.of("crowd", survey.crowd, allowed)
+        raise UsageError.of(
+            "crowd", "shared.few-fixed-people", value=survey.crowd, most=everybody.number
+        )
     return everybody.take(np.sort(generator.permutation(everybody.number)[: survey.crowd]))
 
 
@@ -467,8 +468,7 @@ def _change(
     for ids in check_tables(plan, [(id,) for id in weight_to]):
         question = plan.survey.question(ids[0])
         if question.one_way_only or question.wide:
-            allowed = "should be a question that travels with others"
-            raise UsageError.of("weight_to", ids[0], allowed)
+            raise UsageError.of("weight_to", "shared.weight-alone", value=ids[0])
     shares = {
         id: dict(zip(plan.survey.question(id).answers, population.cells(plan, (id,)), strict=True))
         for id in weight_to

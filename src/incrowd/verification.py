@@ -215,8 +215,7 @@ def check_certificate(plan: Plan, name: str) -> None:
     The digest does not show that: anybody can compute one. name: of the plan's file.
     """
     if not verify(plan).plan_holds:
-        allowed = "its noise is too small for the guarantee that it states; make a new plan"
-        raise PlanError.of("plan", name, allowed)
+        raise PlanError.of("plan", "shared.too-little-noise", value=name)
 
 
 def _of_all(plan: Plan, messages: Mapping[int, MessageTally]) -> list[MessageTally]:

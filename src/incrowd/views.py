@@ -188,10 +188,9 @@ class Tabular(ABC):
         try:
             import_module("pandas")
         except ImportError:
-            from incrowd.errors import MISSING, UsageError  # slow to load
+            from incrowd.errors import UsageError  # slow to load
 
-            allowed = "install it (pip install pandas), or use to_arrow()"
-            raise UsageError.of("pandas", MISSING, allowed) from None
+            raise UsageError.of("pandas", "shared.no-pandas") from None
         return self.to_arrow().to_pandas()
 
 

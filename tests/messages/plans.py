@@ -34,6 +34,16 @@ def edited(change, seal=True):
     return call
 
 
+def worst(**changed):
+    """Change the worst pair of the guarantee."""
+    return lambda plan: plan["guarantee"]["worst"][0].update(changed)
+
+
+def held(**changed):
+    """Change what the others hold in the worst collection."""
+    return worst(others=[{"record": "1", "people": 1} | changed])
+
+
 def forged(plan, **guarantee):
     """A plan with another promise, which nobody kept from being written."""
     promise = plan.guarantee.model_copy(update=guarantee)
@@ -114,6 +124,9 @@ CASES = {
     "a plan with a word for a number": edited(
         lambda p: p["guarantee"].update(epsilon="one"), seal=False
     ),
+    "a plan with fewer than no places": edited(worst(x=-1), seal=False),
+    "a plan with a record that is no bits": edited(held(record="2"), seal=False),
+    "a plan with a record of fewer than nobody": edited(held(people=-1), seal=False),
     "a plan with a message of another question": edited(asked_by(questions=["b"]), seal=False),
     "a plan with more copies": edited(asked_by(copies=2), seal=False),
     "a plan with an earlier round of another survey": edited(

@@ -123,8 +123,7 @@ def _kinds(sizes: tuple[int, ...]) -> np.ndarray:
     """All counts of set options in groups of the given sizes, shape (groups, kinds)."""
     kinds = math.prod(size + 1 for size in sizes)
     if kinds > MOST_KINDS:
-        allowed = f"they make {kinds:,} kinds of reports; use fewer options, or split the question"
-        raise PrivacyError.of("options", sum(sizes), allowed)
+        raise PrivacyError.of("options", "accountant.many-kinds", value=sum(sizes), kinds=kinds)
     return np.indices([size + 1 for size in sizes]).reshape(len(sizes), -1)
 
 

@@ -34,6 +34,7 @@ from incrowd.accountant.schema import (
 )
 from incrowd.accountant.search import CLOSE, MIDDLE, NoiseFamily, log_signal, smallest
 from incrowd.accountant.worst import delta
+from incrowd.catalog.sentences import joined, sentence
 from incrowd.errors import PrecisionError, PrivacyError
 
 # The privacy cost of devices that draw again until their reports fit into the slots of an upload.
@@ -61,9 +62,9 @@ def redrawn(
     Raises PrivacyError unless 0 <= tail < 1 and crowd is at least 1.
     """
     if not 0 <= tail < 1:
-        raise PrivacyError.of("tail", tail, "should be at least 0 and below 1")
+        raise PrivacyError.of("tail", "accountant.from-0-below-1", value=tail)
     if crowd < 1:
-        raise PrivacyError.of("crowd", crowd, "should be at least 1")
+        raise PrivacyError.of("crowd", "accountant.at-least-one", value=crowd)
     cost = -crowd * math.log1p(-tail)
     unseen = 0.0 if named else _unseen(epsilon, cost)
     return Redrawn(epsilon + cost, min(1.0, grown(delta, cost) + unseen))
@@ -194,7 +195,7 @@ def _check_epsilon(by: Analysis, epsilon: float) -> None:
     if by.shuffled:
         check_epsilon(epsilon)
     elif not 0 <= epsilon < math.inf:
-        raise PrivacyError.of("epsilon", epsilon, "should be a finite number, 0 or more")
+        raise PrivacyError.of("epsilon", "accountant.finite-epsilon", value=epsilon)
 
 
 def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STEPS) -> PrivacyCurve:
@@ -239,12 +240,11 @@ def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STE
     by = registered(analysis)
     if not isinstance(by, Composing):
         names = [name for name, one in ANALYSES.items() if isinstance(one, Composing)]
-        raise PrivacyError.of(
-            "analysis", analysis, f"it has no privacy curve; use {' or '.join(names)}"
-        )
+        choices = joined("shared.or", names)
+        raise PrivacyError.of("analysis", "accountant.no-curve", value=analysis, choices=choices)
     check_crowd(crowd)
     if steps < 1:
-        raise PrivacyError.of("steps", steps, "should be a whole number of at least 1")
+        raise PrivacyError.of("steps", "accountant.whole-from-1", value=steps)
     return by.curve(as_contribution(sent), crowd, steps)
 
 
@@ -332,12 +332,20 @@ def _check_delta(
     if cost:
         least = grown(least, cost) + _unseen(epsilon - cost, cost)
     if delta < least:
-        reports = f"{sent.copies:,} reports together" if sent.copies > 1 else "one report"
-        also = " and the redraws of earlier rounds" if cost else ""
-        allowed = (
-            f"the smallest that can be certified for {reports}{also} is {rounded_up(least, 3)}"
+        reports = (
+            sentence("accountant.reports-together", reports=sent.copies)
+            if sent.copies > 1
+            else sentence("accountant.one-report")
         )
-        raise PrecisionError.of(field, delta, f"{allowed}; use that or more")
+        if cost:
+            reports = sentence("accountant.with-redraws", reports=reports)
+        raise PrecisionError.of(
+            field,
+            "accountant.small-delta",
+            value=delta,
+            reports=reports,
+            least=rounded_up(least, 3),
+        )
 
 
 def clearly_keeps(

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
+from incrowd.errors import Unfit
+
 AssumptionCode = Literal[
     "whole-crowd",  # the shuffler unlinks reports, the whole crowd sends; their answers are free
     "every-crowd-tried",  # as above, and every collection of answers was tried
@@ -44,9 +46,9 @@ class Held:
 
     def __post_init__(self) -> None:
         if not self.record or set(self.record) - set("01"):
-            raise ValueError("should consist of the digits 0 and 1")
+            raise Unfit("accountant.no-bits")
         if self.people < 0:
-            raise ValueError("should be at least 0")
+            raise Unfit("accountant.negative")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,7 @@ class WorstPair:
     def __post_init__(self) -> None:
         numbers = (self.x, self.other, self.both, self.bits, self.number)
         if any(each is not None and each < 0 for each in numbers):
-            raise ValueError("should be at least 0")
+            raise Unfit("accountant.negative")
 
     def named(self, by: str) -> WorstPair:
         """Return a copy that names the analysis that gave the bound."""

@@ -220,7 +220,7 @@ class PrivacyCurve(Plotted):
             If there are none.
         """
         if not curves:
-            raise PrivacyError.of("curves", curves, "should be at least one curve")
+            raise PrivacyError.of("curves", "accountant.no-curves", value=curves)
         forward = composed([(curve.forward, count) for curve, count in curves])
         if all(curve.backward is curve.forward for curve, _ in curves):
             return cls(forward, forward)
@@ -242,7 +242,7 @@ class PrivacyCurve(Plotted):
             If count < 1.
         """
         if count < 1:
-            raise PrivacyError.of("count", count, "should be a whole number of at least 1")
+            raise PrivacyError.of("count", "accountant.whole-from-1", value=count)
         return PrivacyCurve.of([(self, count)])
 
     def delta(self, epsilon: float) -> float:
@@ -254,7 +254,7 @@ class PrivacyCurve(Plotted):
             If epsilon is not a number.
         """
         if math.isnan(epsilon):
-            raise PrivacyError.of("epsilon", epsilon, "should be a number, such as 1.0")
+            raise PrivacyError.of("epsilon", "accountant.no-epsilon", value=epsilon)
         return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
 
     @property
@@ -271,13 +271,13 @@ class PrivacyCurve(Plotted):
             If no finite epsilon reaches it, or unless 0 < delta < 1.
         """
         if not 0 < delta < 1:
-            raise PrivacyError.of("delta", delta, "should lie strictly between 0 and 1")
+            raise PrivacyError.of("delta", "accountant.between-0-and-1", value=delta)
         highest = max(self.forward.losses[-1], self.backward.losses[-1])
         if self.delta(highest) > delta:
-            reachable = (
-                f"should be at least {self.delta(highest):.3g}, which this composition reaches"
+            least = self.delta(highest)
+            raise PrivacyError.of(
+                "delta", "accountant.delta-of-composition", value=delta, least=least
             )
-            raise PrivacyError.of("delta", delta, reachable)
         if self.delta(0.0) <= delta:
             return 0.0
         epsilon = root(lambda e: self.delta(e) - delta, 0.0, highest, close=1e-12)

@@ -19,6 +19,7 @@ import scipy
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.precision import ENUMERATED, TIED_RATIO, UNIT
 from incrowd.accountant.schema import Domain, check_crowd, check_epsilon
+from incrowd.catalog.sentences import sentence
 from incrowd.errors import PrivacyError
 
 MOST_STEPS = 1 << 30  # collections times count vectors times kinds of reports: under a minute
@@ -195,12 +196,14 @@ def _check_size(bits: int, records: int, crowd: int) -> None:
     if _fits(bits, records, crowd):
         return
     most = max((n for n in range(1, MOST_PEOPLE) if _fits(bits, records, n)), default=1)
-    fewer = f"at most {most} people, " if most > 1 else ""
-    allowed = (
-        f"there are {comb(crowd + records - 2, crowd - 1):,} possible collections of answers with "
-        f"{bits} bits, too many to try; use {fewer}one yes/no question, or the analysis shuffle"
+    raise PrivacyError.of(
+        "crowd",
+        "accountant.many-collections",
+        value=crowd,
+        collections=comb(crowd + records - 2, crowd - 1),
+        bits=bits,
+        fewer=sentence("accountant.fewer-people", most=most) if most > 1 else "",
     )
-    raise PrivacyError.of("crowd", crowd, allowed)
 
 
 def _fits(bits: int, records: int, crowd: int) -> bool:

@@ -701,7 +701,7 @@ def one_bit_at(channel: BitFlip, crowd: int, epsilon: float, ones: int) -> tuple
     """
     tilt = _Tilt.of(channel, crowd, epsilon)
     if not 0 <= ones < crowd:
-        raise PrivacyError.of("ones", ones, f"should be from 0 to {crowd - 1}, the crowd less one")
+        raise PrivacyError.of("ones", "accountant.ones-of-crowd", value=ones, most=crowd - 1)
     delta, eta = (0.0, 0.0) if tilt is None else tilt.block(ones, 1)[:, 0]
     return float(delta), float(eta)
 

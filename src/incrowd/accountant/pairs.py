@@ -28,7 +28,7 @@ from incrowd.accountant.schema import (
     flip_of,
     widened,
 )
-from incrowd.errors import InWords, PrivacyError
+from incrowd.errors import PrivacyError
 
 MOST_CANDIDATES = 20_000
 FEW_CLASSES, MOST_CLASSES = 16, 400  # classes of pairs of a report, tried one by one
@@ -60,10 +60,9 @@ class PairRatios:
 def check_number(count: int) -> None:
     """Raises PrivacyError if there are more candidates than can be tried."""
     if count > MOST_CANDIDATES:
-        allowed = (
-            f"use fewer kinds of questions in one report (at most {MOST_CANDIDATES} relations)"
+        raise PrivacyError.of(
+            "questions", "accountant.many-relations", relations=count, most=MOST_CANDIDATES
         )
-        raise PrivacyError.of("questions", InWords(f"{count:,} relations of records"), allowed)
 
 
 def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[PairRatios]:

@@ -16,7 +16,7 @@ import numpy as np
 from incrowd.accountant.numerics.lattice import neighbors
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.numerics.precision import UNIT
-from incrowd.errors import InWords, PrecisionError
+from incrowd.errors import PrecisionError
 
 GRAIN = 2.0**-40  # logarithms closer than this share of the largest are equal but for rounding
 LARGEST = 340.0  # the largest logarithm of a ratio whose square is finite, with a margin
@@ -79,10 +79,9 @@ class Ratios:
         """
         largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
         if largest > LARGEST:
-            allowed = (
-                f"it is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
+            raise PrecisionError.of(
+                "likelihood ratio", "accountant.large-ratio", exponent=largest, most=LARGEST
             )
-            raise PrecisionError.of("likelihood ratio", InWords(f"e^{largest:.0f}"), allowed)
         gap = self.gaps(epsilon, side)
         sign = np.sign(gap)
         size = np.maximum(self.log_a, epsilon + self.log_b) + side * sign * self.error

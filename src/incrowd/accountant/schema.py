@@ -14,7 +14,7 @@ from incrowd.accountant.channels.answers import takes_answers
 from incrowd.accountant.channels.base import ROUNDING, Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, is_flip
 from incrowd.arguments import checked_class, shown, works
-from incrowd.errors import ArgumentError, InWords, PrivacyError
+from incrowd.errors import ArgumentError, PrivacyError
 
 
 @checked_class
@@ -48,10 +48,7 @@ class Domain(NamedTuple):
     def __post_init__(self) -> None:
         """Raise PrivacyError unless 0 <= fewest <= most <= bits, and there is a bit."""
         if not 0 <= self.fewest <= self.most <= self.bits or self.bits < 1:
-            allowed = (
-                "should be bits, fewest, and most with 0 <= fewest <= most <= bits, such as 3, 1, 1"
-            )
-            raise PrivacyError.of("domain", tuple(self), allowed)
+            raise PrivacyError.of("domain", "accountant.no-domain", value=tuple(self))
 
     @property
     def distance(self) -> int:
@@ -103,23 +100,25 @@ def check_part(part: Part) -> None:
     domain, channel = part
     if takes_answers(channel):
         if domain != (channel.options, 1, 1):
-            allowed = (
-                f"it is for a choice of {channel.options} options; use it only for such a question"
+            raise PrivacyError.of(
+                "channel",
+                "accountant.channel-of-choice",
+                channel=channel.description,
+                options=channel.options,
             )
-            raise PrivacyError.of("channel", InWords(channel), allowed)
     elif channel.numerators.shape != (2, 2):
-        allowed = "no analysis supports it; use a channel of one bit, or of answers, such as k-ary"
-        raise PrivacyError.of("channel", InWords(channel), allowed)
+        name = channel.description
+        raise PrivacyError.of("channel", "accountant.unsupported-channel", channel=name)
     if channel.epsilon == math.inf:
-        allowed = "some report would reveal an answer; add noise"
-        raise PrivacyError.of("channel", InWords(channel), allowed)
+        name = channel.description
+        raise PrivacyError.of("channel", "accountant.revealing-channel", channel=name)
 
 
 def flip_of(part: Part, analysis: str) -> BitFlip:
     """Return the bit flip of a part, or raise PrivacyError if its channel is not a bit flip."""
     if not is_flip(part.channel):
-        allowed = f"it is for bit flips, not for {part.channel}; use shuffle or local"
-        raise PrivacyError.of("analysis", analysis, allowed)
+        name = part.channel.description
+        raise PrivacyError.of("analysis", "accountant.for-bit-flips", value=analysis, channel=name)
     return part.channel
 
 
@@ -257,12 +256,15 @@ class Schema(NamedTuple):
         parts = list(parts)
         for part in parts:
             if not isinstance(part, Part):
-                raise ArgumentError.of("parts", shown(part), works("Part"))
+                raise ArgumentError.of(
+                    "parts", "shared.no-argument", value=shown(part), wanted=works("Part")
+                )
         counted = Counter(parts)
         bits = sum(count for part, count in counted.items() if part.domain == FREE_BIT)
         if not counted or bits > MOST_FREE_BITS:
-            allowed = f"use 1 to {MOST_FREE_BITS} free bits, or other questions, in a report"
-            raise PrivacyError.of("bits", bits, allowed)
+            raise PrivacyError.of(
+                "bits", "accountant.number-of-free-bits", value=bits, most=MOST_FREE_BITS
+            )
         for part in counted:
             check_part(part)
         return cls(tuple(sorted(counted.items(), key=repr)))
@@ -333,8 +335,7 @@ class Contribution:
     def __post_init__(self) -> None:
         """Raise PrivacyError unless redraws is a finite number of at least 0."""
         if not 0 <= self.redraws < math.inf:
-            allowed = "should be a finite number of at least 0"
-            raise PrivacyError.of("redraws", self.redraws, allowed)
+            raise PrivacyError.of("redraws", "accountant.finite-from-0", value=self.redraws)
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Contribution:
@@ -355,7 +356,7 @@ class Contribution:
             If copies < 1.
         """
         if copies < 1:
-            raise PrivacyError.of("copies", copies, "should be at least 1")
+            raise PrivacyError.of("copies", "accountant.at-least-one", value=copies)
         reports = ((schema, copies),)
         return cls((), reports) if linked else cls(reports)
 
@@ -459,7 +460,9 @@ def as_contribution(sent: Sendable) -> Contribution:
     That question is one bit, or a choice among as many options as the channel has.
     """
     if not isinstance(sent, Channel | Schema | Contribution):
-        raise ArgumentError.of("sent", shown(sent), works("Contribution"))
+        raise ArgumentError.of(
+            "sent", "shared.no-argument", value=shown(sent), wanted=works("Contribution")
+        )
     if isinstance(sent, Channel):
         domain = Domain(sent.options, 1, 1) if takes_answers(sent) else FREE_BIT
         sent = Schema.of([Part(domain, sent)])
@@ -469,7 +472,7 @@ def as_contribution(sent: Sendable) -> Contribution:
 def check_crowd(crowd: int) -> None:
     """Raise PrivacyError if the crowd is below 2."""
     if crowd < 2:
-        raise PrivacyError.of("crowd", crowd, "should be at least 2 honest people")
+        raise PrivacyError.of("crowd", "accountant.small-crowd", value=crowd)
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -478,7 +481,7 @@ def check_epsilon(epsilon: float) -> None:
     Larger values exceed double precision in a crowd; without a crowd, any epsilon can be certified.
     """
     if not 0 <= epsilon < 700:
-        raise PrivacyError.of("epsilon", epsilon, "should lie between 0 and 700")
+        raise PrivacyError.of("epsilon", "accountant.from-0-to-700", value=epsilon)
 
 
 def check_promise(crowd: int, epsilon: float, delta: float) -> None:
@@ -486,4 +489,4 @@ def check_promise(crowd: int, epsilon: float, delta: float) -> None:
     check_crowd(crowd)
     check_epsilon(epsilon)
     if not 0 < delta < 1:
-        raise PrivacyError.of("delta", delta, "should lie strictly between 0 and 1")
+        raise PrivacyError.of("delta", "accountant.between-0-and-1", value=delta)

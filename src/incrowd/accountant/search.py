@@ -15,7 +15,8 @@ import numpy as np
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import Contribution, Sendable, as_contribution
-from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
+from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import IncrowdError, PrecisionError, PrivacyError
 
 # The large-N limit: the collections of a crowd reveal as much as a Gaussian mechanism.
 
@@ -73,7 +74,6 @@ SHORTEST = 1e-3  # of a bracket, in logits: a narrower one does not make the hei
 NARROW = 1e-7  # the share of its logit below which a bracket is not worth another step
 CLOSE = 1 - 3e-5  # the share of the wanted value that ends a search
 MIDDLE = BitFlip(DENOMINATOR // 4)
-PROMISE = InWords("the requested guarantee")
 
 
 def smallest(
@@ -136,26 +136,23 @@ def _unreachable(family: NoiseFamily, bound: BoundFunction, wanted: float) -> In
     """The error if no noise is enough, with what the most noise gives and what is fixed."""
     most = as_contribution(family(MOST))
     fixed = _fixed(family)
-    reached = f"at best, the bound is {bound(most) / wanted:.3g} times the requested one"
+    times = bound(most) / wanted
     if not fixed:
-        return PrivacyError.of(
-            "privacy",
-            PROMISE,
-            f"no noise below 1/2 achieves it; {reached}; request a weaker guarantee",
-        )
-    allowed = (
-        f"no noise on the other questions achieves it; {reached}, from the fixed randomizers alone "
-        f"({fixed}); give them more noise, or request a weaker guarantee"
-    )
-    return PrivacyError.of("privacy", PROMISE, allowed)
+        return PrivacyError.of("privacy", "accountant.out-of-reach", times=times)
+    return PrivacyError.of("privacy", "accountant.fixed-out-of-reach", times=times, fixed=fixed)
 
 
-def _fixed(family: NoiseFamily) -> str:
+def _fixed(family: NoiseFamily) -> list[Sentence | str]:
     """The channels that do not change with the noise."""
     most, less = (as_contribution(family(flip)) for flip in (MOST, MIDDLE))
     changing = {part for part, _ in most.parts} ^ {part for part, _ in less.parts}
-    fixed = {str(part.channel): None for part, _ in most.parts if part not in changing}
-    return ", ".join(fixed)
+    fixed = {
+        str(each): each
+        for part, _ in most.parts
+        if part not in changing
+        for each in [part.channel.description]
+    }
+    return [*fixed.values()]
 
 
 def smallest_local(family: NoiseFamily, epsilon: float) -> BitFlip:
@@ -167,10 +164,13 @@ def smallest_local(family: NoiseFamily, epsilon: float) -> BitFlip:
     failing, holding = 0, MOST.numerator
     if local(holding) > epsilon:
         fixed = _fixed(family)
-        alone = f" from the fixed randomizers alone ({fixed})" if fixed else ""
-        reached = f"at least {local(holding):.4g} remains{alone}"
-        allowed = f"no noise below 1/2 achieves it: {reached}; allow more"
-        raise PrivacyError.of("privacy", InWords(f"a local epsilon of {epsilon:.6g}"), allowed)
+        raise PrivacyError.of(
+            "privacy",
+            "accountant.small-local-epsilon",
+            epsilon=epsilon,
+            least=local(holding),
+            alone=sentence("accountant.fixed-alone", fixed=fixed) if fixed else "",
+        )
     while holding - failing > 1:
         middle = (failing + holding) // 2
         failing, holding = (failing, middle) if local(middle) <= epsilon else (middle, holding)
@@ -189,9 +189,7 @@ def first_epsilon(bound: Callable[[float], float], delta: float, highest: float)
     if margin(0.0) <= 0:
         return 0.0
     if margin(highest) > 0:
-        raise PrivacyError.of(
-            "delta", delta, f"no epsilon up to {highest:.3g} reaches it; use a larger delta"
-        )
+        raise PrivacyError.of("delta", "accountant.no-such-epsilon", value=delta, most=highest)
     epsilon = root(margin, 0.0, highest, close=1e-9, relative=1e-9)
     while margin(epsilon) > 0:
         epsilon = epsilon * (1 + 1e-7) + 1e-9

@@ -47,7 +47,7 @@ from incrowd.accountant.schema import (
     check_epsilon,
     widened,
 )
-from incrowd.errors import InWords, PrivacyError
+from incrowd.errors import PrivacyError
 
 # The relations of x, x', and another person's record z, and which of these classes can be worst.
 #
@@ -334,12 +334,8 @@ def _nearest_joined(groups: ChannelGroups) -> ChannelGroups:
     """
     flips = sorted(channel for channel in groups if is_flip(channel))
     if len(flips) < 2:
-        allowed = (
-            f"at most {MOST_CLASSES:,} can be tried; use the analysis blanket, or randomize fewer "
-            "questions of a report as whole answers"
-        )
         raise PrivacyError.of(
-            "questions", InWords(f"{_number(groups):,} classes of records"), allowed
+            "questions", "accountant.many-classes", classes=_number(groups), most=MOST_CLASSES
         )
     less, more = min(pairwise(flips), key=lambda p: p[1].logit - p[0].logit)
     joined = {channel: questions for channel, questions in groups.items() if channel != more}

@@ -17,8 +17,8 @@ from pydantic_settings import (
 
 from incrowd.collection.machine import cores
 from incrowd.collection.steady import CLOCK_FILE
-from incrowd.errors import UsageError
-from incrowd.survey.toml import Unfit, read_toml
+from incrowd.errors import Unfit, UsageError
+from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import UsageError
 from incrowd.kernels.compilation import compiled, use_machine_code
 
 Tensor = npt.NDArray[np.float64]
@@ -41,8 +41,9 @@ def transform(
 
 def _check(axis: int, shape: tuple[int, ...], table: tuple[int, ...]) -> None:
     if axis >= len(table) or len(shape) != 2 or shape[1] != table[axis]:
-        allowed = f"should fit axis {axis} of a tensor of shape {table}"
-        raise UsageError.of("matrices", InWords(f"shape {shape}"), allowed)
+        raise UsageError.of(
+            "matrices", "kernels.no-fit", shape=str(shape), axis=axis, table=str(table)
+        )
 
 
 def _along(matrix: Tensor, axis: int, tensor: Tensor, machine_code: bool) -> Tensor:

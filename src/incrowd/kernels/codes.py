@@ -66,10 +66,10 @@ def codes(packed: Packed, columns: npt.ArrayLike) -> PatternCodes:
 def _checked(columns: npt.ArrayLike, width: int) -> Integers:
     chosen = np.asarray(columns, np.int64).reshape(-1)
     if len(chosen) > MOST_COLUMNS:
-        raise UsageError.of("columns", len(chosen), f"should be at most {MOST_COLUMNS}")
+        raise UsageError.of("columns", "kernels.too-many", value=len(chosen), most=MOST_COLUMNS)
     if len(chosen) and not 0 <= chosen.min() <= chosen.max() < 8 * width:
-        allowed = f"should lie between 0 and {8 * width - 1}"
-        raise UsageError.of("columns", tuple(chosen.tolist()), allowed)
+        value, most = tuple(chosen.tolist()), 8 * width - 1
+        raise UsageError.of("columns", "kernels.out-of-range", value=value, most=most)
     return chosen
 
 

@@ -39,7 +39,7 @@ def count_bits(
     """
     rows, width = packed.shape
     if not 0 <= bits <= 8 * width:
-        raise UsageError.of("bits", bits, f"should be at most {8 * width}")
+        raise UsageError.of("bits", "kernels.too-many", value=bits, most=8 * width)
     if not packed.size or not use_machine_code(machine_code, packed.size, LARGE):
         return _count(packed)[:bits]
     parts = over_rows(lambda part: _count_lines(packed[part]), rows, threads, THREAD // width + 1)

@@ -21,7 +21,8 @@ def join_digits(digits: Words, count: int, machine_code: bool | None = None) -> 
     Raises UsageError if the words hold fewer than `count` lanes.
     """
     if not 0 <= count <= 64 * digits.shape[1]:
-        raise UsageError.of("count", count, f"should be at most {64 * digits.shape[1]}")
+        most = 64 * digits.shape[1]
+        raise UsageError.of("count", "kernels.too-many", value=count, most=most)
     if not use_machine_code(machine_code, count, LARGE):
         return _join(digits, count)
     numbers = np.zeros((digits.shape[1], 64), np.int64)
@@ -64,9 +65,8 @@ def set_bits(
     """
     total = len(packed) * bits
     if len(positions) and not 0 <= positions.min() <= positions.max() < total:
-        raise UsageError.of(
-            "positions", tuple(positions.tolist()), f"should lie between 0 and {total - 1}"
-        )
+        value, most = tuple(positions.tolist()), total - 1
+        raise UsageError.of("positions", "kernels.out-of-range", value=value, most=most)
     if use_machine_code(machine_code, len(positions), LARGE):
         _set_loops(packed, bits, positions)
     else:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.errors import Of, Problem, SurveyError, UsageError
+from incrowd.errors import Of, Problem, SurveyError, Unfit, UsageError
 from incrowd.studio import imports, operations
 from incrowd.studio.chosen_values import VALUES, value_operations
 from incrowd.studio.document import Operation, Raw, changed, version
@@ -62,7 +62,6 @@ from incrowd.studio.question_form import (
 )
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
-from incrowd.survey.toml import Unfit
 from incrowd.survey.words import LANGUAGE, checked_tag
 
 MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator
 from incrowd.collection.claims import claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address, host, location
 from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time, least_reserve
-from incrowd.errors import Place, Problem, UsageError
+from incrowd.errors import Place, Problem, Unfit, UsageError
 from incrowd.files import write_text
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import Service as NamedService
@@ -26,7 +26,7 @@ from incrowd.studio.document import version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.survey import Survey
-from incrowd.survey.toml import Frozen, Unfit, read_toml
+from incrowd.survey.toml import Frozen, read_toml
 from incrowd.survey.wording import wording
 
 FILE, TERMS = "publication.toml", "collection.toml"

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from incrowd.errors import Of, Problem
+from incrowd.errors import Of, Problem, Unfit
 from incrowd.survey.question import SHOWN, AnyQuestion
-from incrowd.survey.toml import Frozen, Unfit
+from incrowd.survey.toml import Frozen
 
 KEYS = ("values", "missing")  # of a question in the TOML file
 

@@ -10,9 +10,10 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 
 from incrowd.accountant.schema import Domain
 from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import Unfit
 from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.randomizers import Randomizer
-from incrowd.survey.toml import Frozen, Mistake, Real, Unfit
+from incrowd.survey.toml import Frozen, Mistake, Real
 from incrowd.survey.words import Wordings
 
 NO_ANSWER = "no answer"

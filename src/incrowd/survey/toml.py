@@ -39,14 +39,6 @@ def _with_one_zero(number: float) -> float:
 Real = Annotated[FiniteFloat, AfterValidator(_with_one_zero)]
 
 
-class Unfit(ValueError):
-    """What is validated is not allowed. reason: what would work, a part of a sentence."""
-
-    def __init__(self, code: str, **arguments: Any) -> None:
-        self.reason = Sentence(code, arguments)
-        super().__init__(str(self.reason))
-
-
 class Mistake(ValueError):
     """A value that is inconsistent with others of its part.
 

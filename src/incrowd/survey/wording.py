@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from incrowd.catalog.sentences import Sentence, likely, sentence
-from incrowd.errors import spelled
-from incrowd.survey.toml import Mistake, Unfit
+from incrowd.errors import Unfit, spelled
+from incrowd.survey.toml import Mistake
 
 KINDS = {
     "bool_parsing": "survey.truth",

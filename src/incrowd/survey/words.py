@@ -11,8 +11,7 @@ from typing import Annotated, Any, Protocol
 from pydantic import BeforeValidator
 
 from incrowd.characters import hidden, look_alikes, texts
-from incrowd.errors import Of, Problem
-from incrowd.survey.toml import Unfit
+from incrowd.errors import Of, Problem, Unfit
 
 LANGUAGE = "en"
 TAG = r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*"  # of a language, BCP 47

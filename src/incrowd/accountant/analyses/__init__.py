@@ -33,7 +33,7 @@ Examples
 def analysis(name: str) -> Analysis:
     """Return the analysis of that name. Raises PrivacyError if the name is unknown."""
     if name not in ANALYSES:
-        raise PrivacyError.of("analysis", name, f"use one of {', '.join(ANALYSES)}")
+        raise PrivacyError.of("analysis", "shared.use-one-of", value=name, choices=list(ANALYSES))
     return ANALYSES[name]
 
 
@@ -41,5 +41,7 @@ def plannable(name: str) -> Analysis:
     """Return the analysis that a survey names. Raises PrivacyError if plans cannot use it."""
     names = [by.name for by in ANALYSES.values() if by.scalable]
     if name not in names:
-        raise PrivacyError.of("privacy.analysis", name, f"use one of {', '.join(names)}")
+        raise PrivacyError.of(
+            ("privacy", "analysis"), "shared.use-one-of", value=name, choices=names
+        )
     return ANALYSES[name]

@@ -52,8 +52,7 @@ class Exact(Composing):
         """The channel of the bit. Raises PrivacyError unless the report is one bit."""
         channel = one_bit_channel(schema)
         if channel is None:
-            allowed = "it composes only reports of one bit; use shuffle"
-            raise PrivacyError.of("analysis", NAME, allowed)
+            raise PrivacyError.of("analysis", "accountant.composes-bits", value=NAME)
         return channel
 
     def spread(self, schema: Schema, crowd: int) -> float:
@@ -126,16 +125,15 @@ def _worst_pair(pair: enumeration.RecordPair, held: enumeration.Others, bits: in
 def _single(schema: Schema) -> tuple[Domain, BitFlip]:
     """The one question (or the free bits) of a report that can be enumerated."""
     if len(schema.parts) > 1:
-        raise PrivacyError.of(
-            "analysis", NAME, "it does not support several kinds of questions; use shuffle"
-        )
+        raise PrivacyError.of("analysis", "accountant.one-kind-of-question", value=NAME)
     (part, count), *_ = schema.parts
     if count > 1 and part.domain != FREE_BIT:
-        raise PrivacyError.of("analysis", NAME, "it supports one question (or bits); use shuffle")
+        raise PrivacyError.of("analysis", "accountant.one-question", value=NAME)
     domain = Domain(count, 0, count) if count > 1 else part.domain
     if domain.bits > MOST_BITS:
-        allowed = f"it supports at most {MOST_BITS} bits, not {domain.bits}; use shuffle"
-        raise PrivacyError.of("analysis", NAME, allowed)
+        raise PrivacyError.of(
+            "analysis", "accountant.too-many-bits", value=NAME, most=MOST_BITS, bits=domain.bits
+        )
     return domain, as_flip(part.channel) or flip_of(part, NAME)
 
 

@@ -22,7 +22,7 @@ from incrowd.accountant.channels.base import (
     rounded_up,
 )
 from incrowd.arguments import checked_class
-from incrowd.errors import AnswersError, InWords, PrivacyError
+from incrowd.errors import AnswersError, PrivacyError
 
 MOST_RELATIONS = 1 << 13  # of three answers; each is listed with the probabilities of all reports
 
@@ -104,11 +104,9 @@ class AnswerChannel(Channel):
         """
         number = self.options**3
         if number > MOST_RELATIONS:
-            allowed = (
-                f"this analysis tries at most {MOST_RELATIONS:,}; use fewer options, or the "
-                "analysis blanket"
+            raise PrivacyError.of(
+                "options", "accountant.many-triples", triples=number, most=MOST_RELATIONS
             )
-            raise PrivacyError.of("options", InWords(f"{number:,} triples of answers"), allowed)
         every = product(range(self.options), repeat=3)
         return self._different(answers for answers in every if len(set(answers)) > 1)
 
@@ -155,7 +153,9 @@ class AnswerChannel(Channel):
             Unless there is one bit per option.
         """
         if bits != self.options:
-            raise PrivacyError.of("bits", bits, f"should be {self.options}, the number of options")
+            raise PrivacyError.of(
+                "bits", "accountant.other-number-of-bits", value=bits, options=self.options
+            )
         matrix = np.eye(1 + bits)
         matrix[1:, 1:] = self.matrix
         return matrix
@@ -211,8 +211,8 @@ class AnswerChannel(Channel):
         """Raise AnswersError unless all numbers are from 0 to options - 1."""
         wrong = answers[(answers < 0) | (answers >= self.options)]
         if wrong.size:
-            allowed = f"should be from 0 to {self.options - 1}"
-            raise AnswersError.of("codes", int(wrong[0]), allowed)
+            first, most = int(wrong[0]), self.options - 1
+            raise AnswersError.of("codes", "accountant.from-0", value=first, most=most)
 
 
 def takes_answers(channel: Channel) -> TypeGuard[AnswerChannel]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from incrowd.accountant.numerics.precision import OPERATIONS
 from incrowd.arguments import checked_class
+from incrowd.catalog.sentences import Sentence
 from incrowd.errors import IncrowdError, PrivacyError
 
 # Numbers of a channel as text, rounded so that they never promise too much.
@@ -192,6 +193,11 @@ class Channel(ABC):
         return bool(numerators[0, 0] == numerators[1, 1])
 
     @property
+    def description(self) -> Sentence | str:
+        """The name of the channel with its probabilities, in any language."""
+        return str(self)
+
+    @property
     def sentence(self) -> str:
         """A sentence on what happens to an answer; its probabilities never look more private."""
         zero, one = map(float, self.matrix[1])
@@ -280,7 +286,7 @@ class Channel(ABC):
             If bits < 1.
         """
         if bits < 1:
-            raise PrivacyError.of("bits", bits, "should be a whole number of at least 1")
+            raise PrivacyError.of("bits", "accountant.whole-from-1", value=bits)
         zero, one = self.set_rates
         matrix = np.eye(1 + bits)
         matrix[1:, 0] = zero
@@ -289,11 +295,7 @@ class Channel(ABC):
 
     def not_invertible(self) -> IncrowdError:
         """Return the error for a channel without an inverse."""
-        allowed = (
-            "it cannot be inverted: different answers give the same reports, so that no "
-            "estimate is unbiased; use other probabilities"
-        )
-        return PrivacyError.of("channel", self, allowed)
+        return PrivacyError.of("channel", "accountant.no-inverse", channel=self.description)
 
 
 def _log_ratio(larger: int, smaller: int) -> float:

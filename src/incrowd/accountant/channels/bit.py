@@ -27,6 +27,7 @@ from incrowd.accountant.channels.bit_flip import (
     scaled,
 )
 from incrowd.arguments import checked_class
+from incrowd.catalog.sentences import Sentence, sentence
 
 
 class BitDevice(Channel):
@@ -114,12 +115,17 @@ class Bit(BitDevice):
         check_numerator("one_if_one", self.one_if_one)
 
     def __str__(self) -> str:
-        """State the probabilities; the smaller one is rounded down, the larger one up."""
+        """State the probabilities."""
+        return str(self.description)
+
+    @property
+    def description(self) -> Sentence:
+        """The probabilities; the smaller one is rounded down, the larger one up."""
         zero, one = self.matrix[1]
         low = rounded_down(min(zero, one))
         high = low if zero == one else rounded_up(max(zero, one))
         zero_text, one_text = (low, high) if zero <= one else (high, low)
-        return f"0 sent as 1 with probability {zero_text}, 1 sent as 1 with {one_text}"
+        return sentence("accountant.bit", zero=zero_text, one=one_text)
 
     @classmethod
     def from_probabilities(cls, one_if_zero: float, one_if_one: float) -> Bit:

@@ -21,6 +21,7 @@ from incrowd.accountant.channels.base import (
     rounded_down,
 )
 from incrowd.arguments import checked_class, shown
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import PrivacyError
 
 DENOMINATOR = 2**32
@@ -71,14 +72,20 @@ class BitFlip(Channel):
     def __post_init__(self) -> None:
         if type(self.numerator) is int and 0 < self.numerator < DENOMINATOR // 2:
             return
-        allowed = "should be a whole number above 0 and below 2^31, the numerator over 2^32"
+        hint: Sentence | str = ""
         if isinstance(self.numerator, float) and 0 < self.numerator < 0.5:
-            allowed += f"; BitFlip.at_least({self.numerator!r}) takes a probability"
-        raise PrivacyError.of("numerator", shown(self.numerator), allowed)
+            hint = sentence("accountant.takes-probability", call=f"({self.numerator!r})")
+        value = shown(self.numerator)
+        raise PrivacyError.of("numerator", "accountant.no-numerator", value=value, hint=hint)
 
     def __str__(self) -> str:
-        """State q, rounded down."""
-        return f"bit flip with probability {rounded_down(self.q)}"
+        """State q."""
+        return str(self.description)
+
+    @property
+    def description(self) -> Sentence:
+        """The channel, with q rounded down."""
+        return sentence("accountant.bit-flip", q=rounded_down(self.q))
 
     @property
     def sentence(self) -> str:
@@ -104,7 +111,7 @@ class BitFlip(Channel):
             Unless 0 < q < 1/2 after rounding.
         """
         if not 0 < q < 0.5:
-            raise PrivacyError.of("noise", q, "should lie strictly between 0 and 1/2")
+            raise PrivacyError.of("noise", "accountant.between-0-and-half", value=q)
         return cls(math.ceil(q * DENOMINATOR))
 
     @classmethod
@@ -117,7 +124,7 @@ class BitFlip(Channel):
             If `logit` is not a number.
         """
         if math.isnan(logit):
-            raise PrivacyError.of("logit", logit, "should be a number, such as -1.0")
+            raise PrivacyError.of("logit", "accountant.no-logit", value=logit)
         numerator = math.ceil(DENOMINATOR / (1 + math.exp(min(-logit, 700.0))))
         return cls(min(max(numerator, 1), DENOMINATOR // 2 - 1))
 
@@ -143,14 +150,12 @@ class BitFlip(Channel):
             If epsilon is not positive, or so small that no noise below 1/2 reaches it.
         """
         if not epsilon > 0:
-            raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
+            raise PrivacyError.of("epsilon", "accountant.above-0", value=epsilon)
         first = math.ceil(DENOMINATOR / (1 + math.exp(min(epsilon, 700.0))))
         for numerator in range(first, DENOMINATOR // 2):
             if (channel := cls(numerator)).epsilon <= epsilon:
                 return channel
-        raise PrivacyError.of(
-            "epsilon", epsilon, "it is too small: no noise below 1/2 reaches it; use a larger one"
-        )
+        raise PrivacyError.of("epsilon", "accountant.small-epsilon", value=epsilon)
 
     @classmethod
     def from_excess(cls, excess: float) -> BitFlip:
@@ -164,7 +169,7 @@ class BitFlip(Channel):
             If `excess` is not positive.
         """
         if not excess > 0:
-            raise PrivacyError.of("excess", excess, "should be greater than 0")
+            raise PrivacyError.of("excess", "accountant.above-0", value=excess)
         return cls.from_logit(-2 * math.asinh(math.sqrt(excess) / 2))
 
     @property
@@ -233,14 +238,16 @@ AnyChannel = TypeVar("AnyChannel", bound=Channel)
 def check_numerator(field: str, numerator: int, low: int = 0, high: int = DENOMINATOR) -> None:
     """Raise PrivacyError unless `numerator` is an integer with low <= numerator <= high."""
     if type(numerator) is not int or not low <= numerator <= high:
-        allowed = f"should be an integer numerator over 2^32 from {low} to {high}"
-        raise PrivacyError.of(field, shown(numerator), allowed)
+        value = shown(numerator)
+        raise PrivacyError.of(
+            field, "accountant.numerator-between", value=value, low=low, high=high
+        )
 
 
 def scaled(field: str, probability: float) -> float:
     """`probability` times 2^32, without rounding. Raises PrivacyError unless it is in [0, 1]."""
     if not 0 <= probability <= 1:
-        raise PrivacyError.of(field, probability, "should lie between 0 and 1")
+        raise PrivacyError.of(field, "accountant.from-0-to-1", value=probability)
     return probability * DENOMINATOR
 
 
@@ -255,11 +262,8 @@ def first_within(epsilon: float, channels: Iterable[AnyChannel]) -> AnyChannel:
     Raises PrivacyError if epsilon is not positive, or if no channel qualifies.
     """
     if not epsilon > 0:
-        raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
+        raise PrivacyError.of("epsilon", "accountant.above-0", value=epsilon)
     for channel in channels:
         if 0 < channel.epsilon <= epsilon:
             return channel
-    allowed = (
-        "with this much privacy, no probability n / 2^32 leaves any information; use a larger one"
-    )
-    raise PrivacyError.of("epsilon", epsilon, allowed)
+    raise PrivacyError.of("epsilon", "accountant.no-information", value=epsilon)

@@ -28,6 +28,7 @@ from incrowd.accountant.channels.bit_flip import (
     scaled,
 )
 from incrowd.arguments import checked_class, shown
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import PrivacyError
 
 
@@ -79,11 +80,14 @@ class KAry(AnswerChannel):
         check_numerator("keep", self.keep, _least(self.options), DENOMINATOR - 1)
 
     def __str__(self) -> str:
-        """State the probability that the answer itself is sent, rounded up."""
+        """State the probability that the answer itself is sent."""
+        return str(self.description)
+
+    @property
+    def description(self) -> Sentence:
+        """The channel, with the probability that the answer itself is sent, rounded up."""
         sent = rounded_up(self.keep / DENOMINATOR)
-        return (
-            f"k-ary response that keeps the answer (one of {self.options}) with probability {sent}"
-        )
+        return sentence("accountant.k-ary", options=self.options, keep=sent)
 
     @classmethod
     def from_probabilities(cls, keep: float, options: int) -> KAry:
@@ -104,11 +108,7 @@ class KAry(AnswerChannel):
         _check_options(options)
         numerator = math.floor(scaled("keep", keep))
         if not _least(options) <= numerator < DENOMINATOR:
-            allowed = (
-                f"should be below 1, and above 1/{options}, which is chance among {options} "
-                "answers: it is the probability that the answer itself is sent"
-            )
-            raise PrivacyError.of("keep", keep, allowed)
+            raise PrivacyError.of("keep", "accountant.no-keep", value=keep, options=options)
         return cls(numerator, options)
 
     @classmethod
@@ -243,7 +243,7 @@ class KAry(AnswerChannel):
 def _check_options(options: object) -> None:
     """Raises PrivacyError unless there are at least two options."""
     if type(options) is not int or options < 2:
-        raise PrivacyError.of("options", shown(options), "should be an integer of at least 2")
+        raise PrivacyError.of("options", "accountant.few-options", value=shown(options))
 
 
 def _least(options: int) -> int:

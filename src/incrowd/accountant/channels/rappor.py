@@ -22,7 +22,8 @@ from incrowd.accountant.channels.base import (
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.arguments import checked_class
-from incrowd.errors import InWords, PrivacyError
+from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import PrivacyError
 
 
 class Staged(Channel):
@@ -88,12 +89,23 @@ class TwoStage(Staged):
     def __post_init__(self) -> None:
         reported, taken = len(self.first.numerators), self.second.numerators.shape[1]
         if reported != taken:
-            allowed = f"it accepts {taken} options; should accept the {reported} of the first stage"
-            raise PrivacyError.of("second stage", InWords(self.second), allowed)
+            raise PrivacyError.of(
+                "second stage",
+                "accountant.second-stage",
+                channel=self.second.description,
+                taken=taken,
+                reported=reported,
+            )
 
     def __str__(self) -> str:
         """State both stages."""
-        return f"{self.first}, then {self.second}"
+        return str(self.description)
+
+    @property
+    def description(self) -> Sentence:
+        """Both stages."""
+        first, second = self.first.description, self.second.description
+        return sentence("accountant.stages", first=first, second=second)
 
     @property
     def stages(self) -> tuple[Channel, ...]:
@@ -163,8 +175,16 @@ class Rappor(Staged):
 
     def __str__(self) -> str:
         """State each stage."""
-        again = "" if self.instantaneous is None else f"; in each report {self.instantaneous}"
-        return f"permanent {self.permanent}{again}"
+        return str(self.description)
+
+    @property
+    def description(self) -> Sentence:
+        """Each stage."""
+        permanent = self.permanent.description
+        if self.instantaneous is None:
+            return sentence("accountant.permanent", permanent=permanent)
+        again = self.instantaneous.description
+        return sentence("accountant.permanent-and-again", permanent=permanent, again=again)
 
     @classmethod
     def one_time(cls, f: float) -> Rappor:
@@ -181,7 +201,7 @@ class Rappor(Staged):
             Unless 0 < f < 1.
         """
         if not 0 < f < 1:
-            raise PrivacyError.of("f", f, "should lie strictly between 0 and 1")
+            raise PrivacyError.of("f", "accountant.between-0-and-1", value=f)
         return cls(BitFlip.at_least(f / 2))
 
     @classmethod

@@ -17,6 +17,7 @@ from incrowd.accountant.channels.bit_flip import (
     towards_half,
 )
 from incrowd.arguments import checked_class
+from incrowd.catalog.sentences import Sentence, sentence
 
 COIN = DENOMINATOR // 2
 
@@ -76,9 +77,17 @@ class Simmons(BitDevice):
         check_numerator("prevalence", self.prevalence, 1, DENOMINATOR - 1)
 
     def __str__(self) -> str:
-        """State the probabilities; f is rounded down."""
-        prevalence = "" if self.prevalence == COIN else f", {self.prevalence / DENOMINATOR:.4g} yes"
-        return f"unrelated question with probability {rounded_down(self.f)}{prevalence}"
+        """State the probabilities."""
+        return str(self.description)
+
+    @property
+    def description(self) -> Sentence:
+        """The device, with f rounded down."""
+        f = rounded_down(self.f)
+        if self.prevalence == COIN:
+            return sentence("accountant.unrelated-question", f=f)
+        yes = self.prevalence / DENOMINATOR
+        return sentence("accountant.unrelated-question-with-prevalence", f=f, yes=yes)
 
     @classmethod
     def from_probabilities(cls, f: float, prevalence: float = 0.5) -> Simmons:

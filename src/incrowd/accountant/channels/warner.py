@@ -16,6 +16,7 @@ from incrowd.accountant.channels.bit_flip import (
     towards_half,
 )
 from incrowd.arguments import checked_class
+from incrowd.catalog.sentences import Sentence, sentence
 
 
 @checked_class
@@ -64,9 +65,14 @@ class Warner(BitDevice):
         check_numerator("spinner", self.numerator, 1, DENOMINATOR - 1)
 
     def __str__(self) -> str:
-        """State the probability, rounded away from 1/2."""
+        """State the probability."""
+        return str(self.description)
+
+    @property
+    def description(self) -> Sentence:
+        """The device, with the probability rounded away from 1/2."""
         shown = rounded_up(self.a) if self.a > 0.5 else rounded_down(self.a)
-        return f"spinner with probability {shown}"
+        return sentence("accountant.spinner", a=shown)
 
     @classmethod
     def from_probability(cls, a: float) -> Warner:

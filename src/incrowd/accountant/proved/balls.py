@@ -10,16 +10,16 @@ from typing import NamedTuple, cast
 
 from flint import arb, arb_poly, fmpq
 
-from incrowd.errors import InWords, ProofError
+from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import ProofError
 
 PRECISION = 128  # bits of the midpoints
 DIGITS = 9  # of a bound as text
 
 
-def unproved(reason: str) -> ProofError:
+def unproved(reason: Sentence) -> ProofError:
     """The error that states why there is no enclosure: a verb and what follows."""
-    error = ProofError.of("proof", InWords(reason), "use the certificate of the accountant alone")
-    return cast(ProofError, error)
+    return cast(ProofError, ProofError.of("proof", "accountant.unproved", reason=reason))
 
 
 class TimeLimit:
@@ -36,7 +36,7 @@ class TimeLimit:
     def check(self) -> None:
         """Raises ProofError when the time is up."""
         if self.elapsed > self.seconds:
-            raise unproved(f"takes longer than {self.seconds:g} seconds")
+            raise unproved(sentence("accountant.proof-takes-longer", seconds=self.seconds))
 
 
 def exact(text: str) -> arb:

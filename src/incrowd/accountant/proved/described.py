@@ -20,6 +20,7 @@ from incrowd.accountant.schema import (
     Schema,
     alternatives,
 )
+from incrowd.catalog.sentences import sentence
 
 MOST_ATOMS = 20_000  # of the law of a report
 MOST_CLASSES = 1_000
@@ -83,11 +84,11 @@ def _noise(part: Part) -> fmpq:
     """The noise of a bit flip. Raises ProofError for other channels."""
     channel = part.channel
     if channel.of_answers or channel.numerators.shape != (2, 2):
-        raise unproved(f"does not cover this channel: {channel}")
+        raise unproved(sentence("accountant.proof-of-channel", channel=channel.description))
     (zero, _), (one_if_zero, one_if_one) = channel.numerators
     same = int(zero) == int(one_if_one)
     if not same or not 0 < 2 * int(one_if_zero) < int(channel.denominator):
-        raise unproved(f"covers only symmetric bits among several questions: {channel}")
+        raise unproved(sentence("accountant.proof-of-symmetric-bits", channel=channel.description))
     return fmpq(int(one_if_zero), int(channel.denominator))
 
 
@@ -119,7 +120,7 @@ def _report(schema: Schema) -> JointFlips:
     classes = math.prod(len(group.classes) for group in groups)
     pairs = math.prod(len(group.common) for group in groups)
     if max(atoms, pairs) > MOST_ATOMS or classes > MOST_CLASSES:
-        raise unproved("does not cover a report of so many questions")
+        raise unproved(sentence("accountant.proof-of-many-questions"))
     return JointFlips(groups, common)
 
 
@@ -184,7 +185,7 @@ def _relations(domain: Domain) -> set[tuple[int, int, int]]:
     """In how many bits only x, only x', and both differ from z, for all allowed x, x', z."""
     bits, fewest, most = domain
     if (most + 1) ** 7 > 300_000:
-        raise unproved("covers questions with at most five options chosen")
+        raise unproved(sentence("accountant.proof-of-many-options"))
     relations = set()
     # Sizes of the parts of the Venn diagram: in x only, x' only, z only, pairs, and all three.
     for sizes in product(range(most + 1), repeat=7):

@@ -28,6 +28,7 @@ from incrowd.accountant.proved.losses import (
     named_loss,
 )
 from incrowd.accountant.proved.reports import ANYTHING, JointFlips, report_bound
+from incrowd.catalog.sentences import sentence
 
 POINTS = 60.0  # of the lattice in one standard deviation of the loss of a typical report
 START = 64  # intervals of m at first
@@ -120,7 +121,7 @@ class Goal:
         # The sum of logarithms was computed in double precision.
         cost = self.people * arb(sent.redraws) * (1 + arb(2) ** -40)
         if not self.epsilon - cost >= 0:
-            raise unproved("is impossible: drawing noise again costs more than epsilon")
+            raise unproved(sentence("accountant.proof-of-redraws"))
         drawn, unseen = self.epsilon - cost, arb(0)
         if sent.bits or sent.reports:  # reports without names do not show whether everything fits
             unseen = drawn.exp() * cost.expm1()
@@ -258,7 +259,7 @@ def named_delta(sent: Exposure, epsilon: arb) -> tuple[arb, arb]:
     if epsilon >= local:
         return arb(0), arb(0)
     if math.prod(n + 1 for _, n in sent.linked) > 200_000:
-        raise unproved("does not cover so many reports with different noise")
+        raise unproved(sentence("accountant.proof-of-many-noises"))
     outcomes = [(arb(1), arb(0))]  # probability, and loss
     for noise, n in sent.linked:
         unit = arb((1 - noise) / noise).log()

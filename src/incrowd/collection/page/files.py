@@ -19,7 +19,7 @@ from incrowd.accountant.analyses import analysis
 from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
-from incrowd.errors import UsageError, unreadable
+from incrowd.errors import Unfit, UsageError, unreadable
 from incrowd.files import replaced
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.number_text import bound, factor
@@ -28,7 +28,6 @@ from incrowd.plans.digests import read_json
 from incrowd.plans.plan import check_promised
 from incrowd.presentation.shell import rendered
 from incrowd.survey.forms import PageField
-from incrowd.survey.toml import Unfit
 from incrowd.survey.words import checked_tag
 
 _HERE = files(__package__)

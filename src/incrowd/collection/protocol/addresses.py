@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from incrowd.errors import UsageError
-from incrowd.survey.toml import Unfit
+from incrowd.errors import Unfit, UsageError
 
 # Letters and digits that people can copy: base 32 without I, L, O and U (Crockford).
 

@@ -19,13 +19,12 @@ from incrowd.collection.protocol.addresses import checked_address, host, is_loop
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES, TokenKey, check_roots
 from incrowd.collection.protocol.plaintext import Shape
 from incrowd.collection.protocol.sealed import LABEL, KeyConfiguration, sealed_length
-from incrowd.errors import IncrowdError, Problem, ProtocolError
+from incrowd.errors import IncrowdError, Problem, ProtocolError, Unfit
 from incrowd.plans import Plan
 from incrowd.plans.digests import FileModel, canonical, read_json
 from incrowd.plans.plan import is_promised
 from incrowd.plans.slots import Pools, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
-from incrowd.survey.toml import Unfit
 from incrowd.survey.wording import wording
 
 MOST_BYTES = 1 << 24

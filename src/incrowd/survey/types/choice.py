@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from incrowd.errors import Unfit
 from incrowd.survey.forms import OPTIONS, DesignForm, PageField
 from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion
-from incrowd.survey.toml import Unfit
 
 
 class WithOptions(AnyQuestion):

@@ -8,9 +8,10 @@ from typing import ClassVar, Literal, TypeGuard
 from pydantic import Field, field_validator
 
 from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import Unfit
 from incrowd.survey.forms import EDGES, DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
-from incrowd.survey.toml import Real, Unfit
+from incrowd.survey.toml import Real
 
 
 class WithEdges(AnyQuestion):

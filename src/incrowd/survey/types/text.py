@@ -9,9 +9,10 @@ from pydantic import Field, field_validator, model_validator
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import Domain
 from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.errors import Unfit
 from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
-from incrowd.survey.toml import Mistake, Unfit
+from incrowd.survey.toml import Mistake
 
 
 class Text(AnyQuestion):
