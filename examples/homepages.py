@@ -63,7 +63,8 @@ def main(folder: Path, people: int = PEOPLE) -> Detections:
 
 
 def homepages(people: int) -> np.ndarray:
-    """The index of each person's home page; the n-th site has a share proportional to 1 / n."""
+    """Return the index of each person's home page;
+    the n-th site has a share proportional to 1 / n."""
     shares = 1 / np.arange(1, len(SITES) + 1)
     return np.random.default_rng(SEED).choice(len(SITES), people, p=shares / shares.sum())
 

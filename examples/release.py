@@ -56,7 +56,7 @@ def release(survey: incrowd.Survey, analysis: str, records: int) -> incrowd.Surv
 
 
 def analyze(folder: Path) -> incrowd.Estimates:
-    """As an outsider, check the guarantee and estimate the tables of all pairs of questions."""
+    """Check the guarantee as an outsider, and estimate the tables of all pairs of questions."""
     plan = incrowd.Plan.load(folder / "plan.json")
     records = incrowd.load_reports(folder / "records.parquet")
     checked = incrowd.verify(plan, records)

@@ -9,13 +9,13 @@ from incrowd.errors import PrivacyError
 
 
 def check_limit(limit: float) -> None:
-    """Raises PrivacyError unless lambda = e^epsilon is above 1."""
+    """Raise PrivacyError unless lambda = e^epsilon is above 1."""
     if not limit > 1:
         raise PrivacyError.of("lambda", limit, "should be greater than 1")
 
 
 def smallest_noise(left_side: Callable[[BitFlip], float], limit: float) -> BitFlip:
-    """The smallest noise n / 2^32 with left_side(noise) <= limit, by bisection over n.
+    """Return the smallest noise n / 2^32 with left_side(noise) <= limit, by bisection over n.
 
     left_side: falls as the noise rises; limit: lambda = e^epsilon, above 1. Raises PrivacyError if
     lambda is not, or if no noise below 1/2 is enough. Sufficient DP, section 3.2.
@@ -34,7 +34,7 @@ def smallest_noise(left_side: Callable[[BitFlip], float], limit: float) -> BitFl
 
 
 def _holds(left_side: Callable[[BitFlip], float], channel: BitFlip, limit: float) -> bool:
-    """Whether the condition holds; it does not if the left side overflows."""
+    """Return whether the condition holds; it does not if the left side overflows."""
     try:
         return left_side(channel) <= limit
     except OverflowError:

@@ -31,19 +31,20 @@ class Chance(NamedTuple):
 
 @cache
 def printed_noise(k: int) -> BitFlip:
-    """The noise by (6.3) as printed."""
+    """Return the noise by (6.3) as printed."""
     return paper.noise_6_3(LIMIT, N, L, k)
 
 
 @cache
 def corrected_noise(k: int) -> BitFlip:
-    """The noise by (6.3) with the right mean and variance; time grows with k^3."""
+    """Return the noise by (6.3) with the right mean and variance; time grows with k^3."""
     return paper.noise_corrected(LIMIT, N, L, k)
 
 
 @cache
 def exceeding_with_printed_noise(k: int) -> Chance:
-    """P[R(S^k) > e^2] at the printed noise: for k = 1 numerical, for k in DRAWS simulated."""
+    """Return P[R(S^k) > e^2] at the printed noise: for k = 1 numerical,
+    for k in DRAWS simulated."""
     if k == 1:
         chance = exceeding(printed_noise(1), N, L, LIMIT)
         return Chance(chance, chance, chance, "on a lattice")

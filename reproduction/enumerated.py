@@ -13,18 +13,18 @@ Collection = tuple[Record, ...]
 
 
 def all_records(L: int) -> list[Record]:
-    """The 2^L records of L bits, the first bit changing slowest."""
+    """Return the 2^L records of L bits, the first bit changing slowest."""
     return list(product((0, 1), repeat=L))
 
 
 def chance(channel: BitFlip, report: Record, record: Record) -> float:
-    """P(report | record), bit by bit."""
+    """Return P(report | record), bit by bit."""
     pairs = zip(report, record, strict=True)
     return math.prod(channel.p if shown == bit else channel.q for shown, bit in pairs)
 
 
 def outcomes(channel: BitFlip, records: Sequence[Record]) -> Iterator[tuple[float, Collection]]:
-    """Every ordered outcome of randomizing the records, with its probability.
+    """Yield every ordered outcome of randomizing the records, with its probability.
 
     2^(N L) of them for N records of L bits.
     """
@@ -38,20 +38,20 @@ def outcomes(channel: BitFlip, records: Sequence[Record]) -> Iterator[tuple[floa
 def mean(
     channel: BitFlip, records: Sequence[Record], value: Callable[[Collection], float]
 ) -> float:
-    """The expectation of a function of the reports, over every outcome."""
+    """Return the expectation of a function of the reports, over every outcome."""
     return math.fsum(mass * value(reports) for mass, reports in outcomes(channel, records))
 
 
 def variance(
     channel: BitFlip, records: Sequence[Record], value: Callable[[Collection], float]
 ) -> float:
-    """The variance of a function of the reports, over every outcome."""
+    """Return the variance of a function of the reports, over every outcome."""
     center = mean(channel, records, value)
     return mean(channel, records, lambda reports: (value(reports) - center) ** 2)
 
 
 def count_law(channel: BitFlip, records: Sequence[Record]) -> list[float]:
-    """P[s bits set in all reports together] for s = 0, ..., all bits."""
+    """Return P[s bits set in all reports together] for s = 0, ..., all bits."""
     law = [0.0] * (sum(map(len, records)) + 1)
     for mass, reports in outcomes(channel, records):
         law[sum(map(sum, reports))] += mass
@@ -59,7 +59,8 @@ def count_law(channel: BitFlip, records: Sequence[Record]) -> list[float]:
 
 
 def outlier(N: int, L: int, k: int = 1) -> list[Record]:
-    """k times the record of ones and k (N - 1) times that of zeros: a collection D_m with copies.
+    """Return k times the record of ones and k (N - 1) times that of zeros: a collection D_m with
+    copies.
 
     It is the papers' homogeneous collection with an outlier, with one record for each report.
     """
@@ -67,5 +68,5 @@ def outlier(N: int, L: int, k: int = 1) -> list[Record]:
 
 
 def homogeneous(N: int, L: int, k: int = 1) -> list[Record]:
-    """k N times the record of zeros."""
+    """Return k N times the record of zeros."""
     return [(0,) * L] * (k * N)

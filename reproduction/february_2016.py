@@ -14,7 +14,8 @@ MOST_STATES = 1 << 20
 
 
 def law(channel: BitFlip, N: int, m: int) -> np.ndarray:
-    """P[A_N(m) = s] for s = 0..N: how many of N one-bit reports are 1 if m of the people hold a 1.
+    """Return P[A_N(m) = s] for s = 0..N: how many of N one-bit reports are 1 if m of the people
+    hold a 1.
 
     A_N(m) ~ Bin(m, p) + Bin(N - m, q), section 3.1, by direct convolution. Raises PrivacyError
     unless 0 <= m <= N.
@@ -27,7 +28,7 @@ def law(channel: BitFlip, N: int, m: int) -> np.ndarray:
 
 
 def law_with_one(channel: BitFlip, before: np.ndarray) -> np.ndarray:
-    """The law of A_N(m) from that of A_(N-1)(m-1): one more person, with a 1, (3.2).
+    """Return the law of A_N(m) from that of A_(N-1)(m-1): one more person, with a 1, (3.2).
 
     before: probabilities of 0..N-1 ones, shape (N,). Returns shape (N + 1,).
     """
@@ -35,7 +36,7 @@ def law_with_one(channel: BitFlip, before: np.ndarray) -> np.ndarray:
 
 
 def law_with_zero(channel: BitFlip, before: np.ndarray) -> np.ndarray:
-    """The law of A_N(m) from that of A_(N-1)(m): one more person, with a 0, (3.3).
+    """Return the law of A_N(m) from that of A_(N-1)(m): one more person, with a 0, (3.3).
 
     before: probabilities of 0..N-1 ones, shape (N,). Returns shape (N + 1,).
     """
@@ -43,7 +44,7 @@ def law_with_zero(channel: BitFlip, before: np.ndarray) -> np.ndarray:
 
 
 def cumulative_with_one(channel: BitFlip, before: np.ndarray) -> np.ndarray:
-    """P[A_N(m) <= s] from P[A_(N-1)(m-1) <= s]: the recursion of the cdf below (3.3).
+    """Return P[A_N(m) <= s] from P[A_(N-1)(m-1) <= s]: the recursion of the cdf below (3.3).
 
     before: for s = 0..N-1, shape (N,). Returns s = 0..N, shape (N + 1,).
     """
@@ -51,7 +52,7 @@ def cumulative_with_one(channel: BitFlip, before: np.ndarray) -> np.ndarray:
 
 
 def cumulative_with_zero(channel: BitFlip, before: np.ndarray) -> np.ndarray:
-    """P[A_N(m) <= s] from P[A_(N-1)(m) <= s]: the recursion of the cdf below (3.3).
+    """Return P[A_N(m) <= s] from P[A_(N-1)(m) <= s]: the recursion of the cdf below (3.3).
 
     before: for s = 0..N-1, shape (N,). Returns s = 0..N, shape (N + 1,).
     """
@@ -59,7 +60,7 @@ def cumulative_with_zero(channel: BitFlip, before: np.ndarray) -> np.ndarray:
 
 
 def one_bit_ratio(channel: BitFlip, N: int, m: int) -> np.ndarray:
-    """pi(s; m) = P[A_N(m) = s] / P[A_N(m + 1) = s] for s = 0..N, section 3.1.
+    """Return pi(s; m) = P[A_N(m) = s] / P[A_N(m + 1) = s] for s = 0..N, section 3.1.
 
     Raises PrivacyError unless 0 <= m <= N - 1.
     """
@@ -67,7 +68,7 @@ def one_bit_ratio(channel: BitFlip, N: int, m: int) -> np.ndarray:
 
 
 def probability(channel: BitFlip, records: np.ndarray, reports: np.ndarray) -> float:
-    """P[A(x) = s], (2.1): that these records give exactly this multiset of reports.
+    """Return P[A(x) = s], (2.1): that these records give exactly this multiset of reports.
 
     records, reports: 0 and 1, shape (N, L), the order of the rows does not matter. Person by
     person, over all parts of the multiset that those so far can have sent: for small collections
@@ -88,7 +89,8 @@ def probability(channel: BitFlip, records: np.ndarray, reports: np.ndarray) -> f
 def privacy_ratio(
     channel: BitFlip, records: np.ndarray, modified: np.ndarray, reports: np.ndarray
 ) -> float:
-    """R(S; D, D_m) = P(S|D_m) / P(S|D) straight from the definition, for any two collections.
+    """Return R(S; D, D_m) = P(S|D_m) / P(S|D) straight from the definition, for any two
+    collections.
 
     records (D), modified (D_m), reports (S): 0 and 1, shape (N, L). Section 3 (pi), and Sufficient
     DP (2.1). Raises PrivacyError as `probability` does.
@@ -97,7 +99,7 @@ def privacy_ratio(
 
 
 def _multiset(records: np.ndarray, reports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different reports and how often each occurs, after the checks of `probability`."""
+    """Return the different reports and how often each occurs, after the checks of `probability`."""
     shape = np.shape(reports)
     if np.ndim(reports) != 2 or np.shape(records) != shape:
         raise PrivacyError.of("records", np.shape(records), f"should be of shape {shape}: (N, L)")

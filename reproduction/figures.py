@@ -52,7 +52,7 @@ def _densities() -> list[Figure]:
 
 
 def _density(stem: str, name: str, limit: float, x: Axis) -> Figure:
-    """The exact law of R(S) at the noise of (3.12).
+    """Return the exact law of R(S) at the noise of (3.12).
 
     Averaged over the contribution of one report with four bits set, so only the humps remain.
     """

@@ -16,7 +16,7 @@ from reproduction.conditions import check_limit
 
 
 def inverse_ratio(channel: BitFlip, N: int, shown: np.ndarray) -> np.ndarray:
-    """1/R when `shown` of the N one-bit reports are 1: P(S|D) / P(S|D_m), (0.4).
+    """Return 1/R when `shown` of the N one-bit reports are 1: P(S|D) / P(S|D_m), (0.4).
 
     shown: integers in 0..N, any shape; the result has the same.
     """
@@ -25,7 +25,7 @@ def inverse_ratio(channel: BitFlip, N: int, shown: np.ndarray) -> np.ndarray:
 
 
 def inverse_ratio_copies(channel: BitFlip, N: int, k: int, shown: np.ndarray) -> np.ndarray:
-    """1/R when `shown` of the kN one-bit reports are 1, k from each of N people, (1.8).
+    """Return 1/R when `shown` of the kN one-bit reports are 1, k from each of N people, (1.8).
 
     The quotients of binomials are hypergeometric probabilities. (1.12) bounds it from above, and
     (1.20) takes that bound for one from below: at the draft's noise the ratio is above lambda
@@ -37,7 +37,7 @@ def inverse_ratio_copies(channel: BitFlip, N: int, k: int, shown: np.ndarray) ->
 
 
 def inverse_ratio_bound(channel: BitFlip, N: int, k: int, deviations: float = 3.0) -> float:
-    """The draft's 1/R that many deviations below the mean number of ones, (1.19).
+    """Return the draft's 1/R that many deviations below the mean number of ones, (1.19).
 
     It lies above the exact one, (1.8). The sign in (1.20) and (1.21) is a misprint.
     """
@@ -46,12 +46,13 @@ def inverse_ratio_bound(channel: BitFlip, N: int, k: int, deviations: float = 3.
 
 
 def deviation_of_sum(channel: BitFlip, N: int) -> float:
-    """Standard deviation of S, the number of ones among N one-bit reports, (0.23)."""
+    """Return standard deviation of S, the number of ones among N one-bit reports, (0.23)."""
     return math.sqrt(channel.p * channel.q * N)
 
 
 def deviation_of_estimate(channel: BitFlip, N: int, k: int = 1) -> float:
-    """Standard deviation of the estimated number of people with a 1, noise alone, (0.15), (1.4).
+    """Return standard deviation of the estimated number of people with a 1, noise alone, (0.15),
+    (1.4).
 
     In people; N people send k reports of one bit each. At q = .0325 and N = 1000 it is 6.0; the
     5.6 printed below (0.21) is that of S, and (0.26) and (0.27) use this one in the place of
@@ -61,7 +62,8 @@ def deviation_of_estimate(channel: BitFlip, N: int, k: int = 1) -> float:
 
 
 def smallest_deviation(limit: float) -> float:
-    """The least deviation of the estimate that keeps lambda for any N, (0.16): 3 / (1 - 1/limit).
+    """Return the least deviation of the estimate that keeps lambda for any N, (0.16): 3 / (1 -
+    1/limit).
 
     In people. Raises PrivacyError unless lambda is above 1.
     """
@@ -70,7 +72,7 @@ def smallest_deviation(limit: float) -> float:
 
 
 def noise_one_bit(limit: float, N: int) -> BitFlip:
-    """The noise for one bit and one report each, (0.19), rounded up to n / 2^32.
+    """Return the noise for one bit and one report each, (0.19), rounded up to n / 2^32.
 
     Raises PrivacyError unless lambda is above 1.
     """
@@ -78,7 +80,7 @@ def noise_one_bit(limit: float, N: int) -> BitFlip:
 
 
 def noise_copies(limit: float, N: int, k: int) -> BitFlip:
-    """The noise for one bit and k reports each, (1.23), rounded up to n / 2^32.
+    """Return the noise for one bit and k reports each, (1.23), rounded up to n / 2^32.
 
     A little too small: see `inverse_ratio_copies`. Raises PrivacyError unless lambda is above 1.
     """
@@ -87,7 +89,7 @@ def noise_copies(limit: float, N: int, k: int) -> BitFlip:
 
 
 def noise_bits(limit: float, N: int, L: int) -> BitFlip:
-    """The noise for L bits and one report each, (2.33), rounded up to n / 2^32.
+    """Return the noise for L bits and one report each, (2.33), rounded up to n / 2^32.
 
     Raises PrivacyError unless lambda is above 1.
     """
@@ -96,10 +98,10 @@ def noise_bits(limit: float, N: int, L: int) -> BitFlip:
 
 
 def variance_of_sum(channel: BitFlip, N: int, L: int) -> float:
-    """Variance of N/R for collections of N zeros, (2.25): N (phi^L - 1)."""
+    """Return variance of N/R for collections of N zeros, (2.25): N (phi^L - 1)."""
     return N * (channel.phi**L - 1)
 
 
 def _noise_of_variance(variance: float) -> BitFlip:
-    """The noise q with pq / (p - q)^2 = variance, which solves (0.17) and (1.22)."""
+    """Return the noise q with pq / (p - q)^2 = variance, which solves (0.17) and (1.22)."""
     return BitFlip.at_least((1 - 1 / math.sqrt(1 + 4 * variance)) / 2)

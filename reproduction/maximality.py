@@ -46,7 +46,7 @@ class Mixed:
 
 
 def two_bits() -> Mixed:
-    """L = 2, N = 8, q = .1095, e^epsilon = 7.389: exact, by enumeration."""
+    """Return L = 2, N = 8, q = .1095, e^epsilon = 7.389: exact, by enumeration."""
     flip, N, epsilon = BitFlip.at_least(0.1095), 8, 2.0
     delta = [_two_bit_delta(flip, N, ones, epsilon) for ones in range(N)]
     return Mixed(flip, N, 2, epsilon, np.array(delta))
@@ -59,7 +59,7 @@ def _two_bit_delta(flip: BitFlip, N: int, ones: int, epsilon: float) -> float:
 
 
 def one_bit_crowd() -> Mixed:
-    """L = 1, N = 39, q = .0256, epsilon = .036: exact, all collections."""
+    """Return L = 1, N = 39, q = .0256, epsilon = .036: exact, all collections."""
     flip, N, epsilon = BitFlip.at_least(0.0256), 39, 0.036
     delta = one_bit(flip, N, epsilon).delta  # x = 1 against x' = 0; reversed it is the other order
     return Mixed(flip, N, 1, epsilon, np.maximum(delta, delta[::-1]))

@@ -60,7 +60,7 @@ class Simulated:
 
 
 def log_ratio(channel: BitFlip, counts: np.ndarray, k: int) -> np.ndarray:
-    """ln R(S), the likelihood ratio of a merged collection with the outlier to one without.
+    """Return ln R(S), the likelihood ratio of a merged collection with the outlier to one without.
 
     R(S) = e_k(w) / C(kN, k), with w = (p/q)^(2l - L) for a report with l bits set and e_k the
     elementary symmetric polynomial of the kN weights: the t^k coefficient of the product over l
@@ -84,7 +84,7 @@ def log_ratio(channel: BitFlip, counts: np.ndarray, k: int) -> np.ndarray:
 
 
 def _log_choose(count: np.ndarray, k: int) -> np.ndarray:
-    """ln C(count, j) for j = 0..k, on a new last axis; minus infinity for j > count.
+    """Return ln C(count, j) for j = 0..k, on a new last axis; minus infinity for j > count.
 
     Computed as a sum of logarithms: a difference of gammaln loses seven digits at a count of 1e8.
     """
@@ -96,7 +96,8 @@ def _log_choose(count: np.ndarray, k: int) -> np.ndarray:
 
 
 def _log_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Logarithms of the coefficients of the product of two polynomials, up to their degree."""
+    """Return logarithms of the coefficients of the product of two polynomials,
+    up to their degree."""
     columns = [
         np.logaddexp.reduce(one[..., : j + 1] + other[..., j::-1], axis=-1)
         for j in range(one.shape[-1])
@@ -105,7 +106,8 @@ def _log_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def draw(crowd: Merged, outlier: bool, draws: int, generator: np.random.Generator) -> np.ndarray:
-    """Random collections, as counts of reports by the number of bits set: shape (draws, L + 1).
+    """Return random collections, as counts of reports by the number of bits set: shape (draws, L +
+    1).
 
     outlier: whether one person holds ones; kN - k or kN reports come from zeros, the rest from
     ones. Sufficient DP (3.5).
@@ -117,7 +119,8 @@ def draw(crowd: Merged, outlier: bool, draws: int, generator: np.random.Generato
 
 
 def _log_laws(crowd: Merged) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities of 0..L bits set in a report from zeros and from ones, (3.7) and (3.9)."""
+    """Return log-probabilities of 0..L bits set in a report from zeros and from ones, (3.7) and
+    (3.9)."""
     log_choose = _log_choose(np.asarray(crowd.L), crowd.L)
     bits = np.arange(crowd.L + 1)
     log_zero = bits * np.log(crowd.channel.q) + bits[::-1] * np.log(crowd.channel.p)
@@ -127,7 +130,7 @@ def _log_laws(crowd: Merged) -> tuple[np.ndarray, np.ndarray]:
 def _multinomial(
     trials: int, log_law: np.ndarray, draws: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Multinomial counts, category by category, each binomial among the remaining trials.
+    """Return multinomial counts, category by category, each binomial among the remaining trials.
 
     The conditional probability of a category is accurate even if all remaining ones are rare;
     numpy's multinomial subtracts from one and would lose the digits.
@@ -149,7 +152,7 @@ def simulate(
     order: Order = "presence",
     confidence: float = 0.95,
 ) -> Simulated:
-    """eta = P[ratio > e^epsilon] and delta = E[max(0, 1 - e^epsilon / ratio)] by simulation.
+    """Return eta = P[ratio > e^epsilon] and delta = E[max(0, 1 - e^epsilon / ratio)] by simulation.
 
     order: "presence" draws collections with the outlier and takes R(S), Sufficient DP (1.7);
     "absence" draws collections without and takes 1/R(S). epsilon is in nats. The same seed gives
@@ -179,7 +182,8 @@ def simulate(
 def _log_ratios(
     crowd: Merged, draws: int, generator: np.random.Generator, order: Order
 ) -> np.ndarray:
-    """ln of the ratio in that order, for `draws` random collections, some thousands at a time."""
+    """Return ln of the ratio in that order, for `draws` random collections, some thousands at a
+    time."""
     outlier = order == "presence"
     sign = 1.0 if outlier else -1.0
     sizes = [min(MOST_AT_ONCE, draws - start) for start in range(0, draws, MOST_AT_ONCE)]

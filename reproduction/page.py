@@ -16,7 +16,8 @@ Drawn = tuple[Figure, Markup]  # with its inline SVG
 
 
 def papers_page(rows: Sequence[Row], drawn: Sequence[Drawn]) -> str:
-    """A self-contained page: for each paper its rows and its figures, with their inline SVG."""
+    """Return a self-contained page: for each paper its rows and its figures,
+    with their inline SVG."""
     papers = [
         (paper, list(lines), [pair for pair in drawn if pair[0].paper == paper])
         for paper, lines in groupby(rows, key=lambda row: row.paper)
@@ -29,7 +30,7 @@ def papers_page(rows: Sequence[Row], drawn: Sequence[Drawn]) -> str:
 
 
 def figure_page(figure: Figure, picture: Markup) -> str:
-    """A self-contained page of one figure."""
+    """Return a self-contained page of one figure."""
     return rendered(
         "figure.html", "reproduction", title=figure.title, figure=figure, picture=picture
     )

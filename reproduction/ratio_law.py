@@ -17,7 +17,7 @@ from incrowd.accountant.pairs import pair_eta
 
 
 def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
-    """P[R(S) > ratio] for ratio > 0: eta in the order presence.
+    """Return P[R(S) > ratio] for ratio > 0: eta in the order presence.
 
     Exact for few kinds of reports, otherwise numerical.
     """
@@ -25,7 +25,7 @@ def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
 
 
 def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> Lattice:
-    """The law of R(S) on the multiples of a step up to `largest`, by Fourier transform.
+    """Return the law of R(S) on the multiples of a step up to `largest`, by Fourier transform.
 
     Each weight is split between its neighbors so that the mean is preserved, which adds at most
     step^2 N / 4 to the variance. Mass beyond `largest` wraps around to small values: choose it so
@@ -43,7 +43,7 @@ def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> 
 
 
 def density(law: Lattice, at: np.ndarray, width: float) -> np.ndarray:
-    """The mean density of a lattice law over a window of that width around each point."""
+    """Return the mean density of a lattice law over a window of that width around each point."""
     below = np.append(0.0, np.cumsum(law.mass))
     low, high = (np.searchsorted(law.points, at + side * width / 2) for side in (-1, 1))
     return np.asarray((below[high] - below[low]) / width)

@@ -24,28 +24,28 @@ class Moments:
     variance: float
 
     def reach(self, deviations: float) -> float:
-        """The mean plus the given number of standard deviations."""
+        """Return the mean plus the given number of standard deviations."""
         return self.mean + deviations * math.sqrt(max(self.variance, 0.0))  # roundoff near q = 1/2
 
 
 def fifth(phi: float) -> float:
-    """(p^5 + q^5) / (pq)^2 = phi^2 + phi - 1, above (3.14), where (pq)^4 is a misprint."""
+    """Return (p^5 + q^5) / (pq)^2 = phi^2 + phi - 1, above (3.14), where (pq)^4 is a misprint."""
     return phi**2 + phi - 1
 
 
 def moments_of_zero(channel: BitFlip, L: int) -> Moments:
-    """X_0, the weight of a report from zeros: (7.6) and (7.7)."""
+    """Return X_0, the weight of a report from zeros: (7.6) and (7.7)."""
     return Moments(1.0, channel.phi**L - 1)
 
 
 def moments_of_one(channel: BitFlip, L: int) -> Moments:
-    """X_1, the weight of a report from ones: (7.8) and (7.9)."""
+    """Return X_1, the weight of a report from ones: (7.8) and (7.9)."""
     mean = channel.phi**L
     return Moments(mean, fifth(channel.phi) ** L - mean**2)
 
 
 def moments_of_ratio(channel: BitFlip, N: int, L: int) -> Moments:
-    """R(S), the privacy ratio of a collection with the outlier: section 3.1.
+    """Return R(S), the privacy ratio of a collection with the outlier: section 3.1.
 
     R = X/N, X the sum of the weights of N - 1 reports from zeros and one from ones.
     """
@@ -55,12 +55,13 @@ def moments_of_ratio(channel: BitFlip, N: int, L: int) -> Moments:
 
 
 def condition_3_12(channel: BitFlip, N: int, L: int, deviations: float = 3.0) -> float:
-    """Left side of (3.12): the mean of R(S) plus three (or so many) deviations."""
+    """Return left side of (3.12): the mean of R(S) plus three (or so many) deviations."""
     return moments_of_ratio(channel, N, L).reach(deviations)
 
 
 def condition_3_13(channel: BitFlip, N: int, L: int, deviations: float = 3.0) -> float:
-    """Left side of (3.13): above that of (3.12), with N instead of N - 1 and without the - 1."""
+    """Return left side of (3.13): above that of (3.12), with N instead of N - 1 and without the -
+    1."""
     p, q = channel.p, channel.q
     third, fifth_power = ((p**3 + q**3) / (p * q)) ** L, ((p**5 + q**5) / (p * q) ** 2) ** L
     spread = third / N + (fifth_power - third**2) / N**2
@@ -68,13 +69,13 @@ def condition_3_13(channel: BitFlip, N: int, L: int, deviations: float = 3.0) ->
 
 
 def condition_3_15(phi: float, N: int, L: int, deviations: float = 3.0) -> float:
-    """Left side of (3.15): (3.13) as a function of phi >= 1."""
+    """Return left side of (3.15): (3.13) as a function of phi >= 1."""
     spread = phi**L / N + (fifth(phi) ** L - phi ** (2 * L)) / N**2
     return 1 + phi**L / N + deviations * math.sqrt(spread)
 
 
 def noise_3_12(limit: float, N: int, L: int, deviations: float = 3.0) -> BitFlip:
-    """The smallest noise n / 2^32 for which (3.12) holds.
+    """Return the smallest noise n / 2^32 for which (3.12) holds.
 
     The table of section 3.3 follows from it, except for N = 5000 and lambda = 2, where it gives
     q = .1963 instead of .1778. Raises PrivacyError unless lambda is above 1.
@@ -83,12 +84,13 @@ def noise_3_12(limit: float, N: int, L: int, deviations: float = 3.0) -> BitFlip
 
 
 def noise_3_13(limit: float, N: int, L: int, deviations: float = 3.0) -> BitFlip:
-    """The smallest noise n / 2^32 for which (3.13) holds; PrivacyError if there is none."""
+    """Return the smallest noise n / 2^32 for which (3.13) holds; PrivacyError if there is none."""
     return smallest_noise(lambda channel: condition_3_13(channel, N, L, deviations), limit)
 
 
 def noise_of_phi(phi: float) -> BitFlip:
-    """The noise with this phi, (3.16), rounded up to n / 2^32; PrivacyError unless phi > 1."""
+    """Return the noise with this phi, (3.16), rounded up to n / 2^32;
+    PrivacyError unless phi > 1."""
     if not phi > 1:
         raise PrivacyError.of("phi", phi, "should be greater than 1")
     total = phi + 1  # p/q + q/p
@@ -96,7 +98,8 @@ def noise_of_phi(phi: float) -> BitFlip:
 
 
 def lower_tail_bound(channel: BitFlip, N: int, L: int, deviations: float = 3.0) -> float:
-    """The bound (3.17) as printed, of P[E(X) - X > `deviations` standard deviations], X = N R(S).
+    """Return the bound (3.17) as printed, of P[E(X) - X > `deviations` standard deviations], X = N
+    R(S).
 
     It is Maurer's bound for the lower tail; the paper uses it for the upper one, which it does not
     bound. As printed it has phi^L where the second line of (3.17) gives phi^(2L), so it is too
@@ -107,7 +110,8 @@ def lower_tail_bound(channel: BitFlip, N: int, L: int, deviations: float = 3.0) 
 
 
 def lower_tail_bound_corrected(channel: BitFlip, N: int, L: int, deviations: float = 3.0) -> float:
-    """Maurer's bound exp(-t^2 / (2 sum E X_i^2)) of P[E(X) - X > t], t = `deviations` times sigma.
+    """Return Maurer's bound exp(-t^2 / (2 sum E X_i^2)) of P[E(X) - X > t], t = `deviations` times
+    sigma.
 
     (3.17) with phi^(2L) in the numerator. It bounds the lower tail only.
     """
@@ -120,7 +124,7 @@ def _maurer(channel: BitFlip, N: int, L: int, deviations: float, mean_power: flo
 
 
 def local_noise(limit: float, L: int) -> BitFlip:
-    """The noise for which (p/q)^L <= lambda, (4.2), rounded up to n / 2^32.
+    """Return the noise for which (p/q)^L <= lambda, (4.2), rounded up to n / 2^32.
 
     No shuffler is trusted. Raises PrivacyError unless lambda is above 1.
     """

@@ -17,12 +17,13 @@ CHOSEN = (0.25, 0.5, 0.75)  # for figure 1 (b), which does not name its three p
 
 
 def figures() -> list[Figure]:
-    """1 (a), 1 (b), 1 (c), 2 (a) and 2 (b)."""
+    """Return 1 (a), 1 (b), 1 (c), 2 (a) and 2 (b)."""
     return [_figure_1a(), _figure_1b(), _figure_1c(), _figure_2a(), _figure_2b()]
 
 
 def _beside(places: np.ndarray, draws: int, offset: float) -> np.ndarray:
-    """Where to draw so many points at each place, a little apart: shape (draws * places,)."""
+    """Return where to draw so many points at each place, a little apart:
+    shape (draws * places,)."""
     spread = 0.16 * (np.arange(draws) / max(draws - 1, 1) - 0.5)
     return np.asarray((spread[:, None] + places + offset).ravel())
 

@@ -10,7 +10,7 @@ CHEBYSHEV_DEVIATIONS = 10  # P(further from the mean) <= 1/100
 
 
 def noise_factor(a: float, n: int) -> float:
-    """c = ((a^2 + (1-a)^2) / (2a-1)^2)^n of n bits with P(bit kept) = a: lemma 4.5.
+    """Return c = ((a^2 + (1-a)^2) / (2a-1)^2)^n of n bits with P(bit kept) = a: lemma 4.5.
 
     Infinite beyond double precision. Raises PrivacyError unless 0 <= a <= 1 and a differs from 1/2.
     """
@@ -20,7 +20,7 @@ def noise_factor(a: float, n: int) -> float:
 
 
 def noise_factor_at(alpha: float, n: int, k: int) -> float:
-    """c of n equal bits that are alpha-private for answers differing in at most k bits.
+    """Return c of n equal bits that are alpha-private for answers differing in at most k bits.
 
     ((e^(2 alpha/k) + 1) / (e^(alpha/k) - 1)^2)^n, the least of any iterated bisymmetric channel:
     theorem 4.9; for n = 1 the least of any channel (corollary 2). Raises PrivacyError unless
@@ -33,12 +33,12 @@ def noise_factor_at(alpha: float, n: int, k: int) -> float:
 
 
 def _power(base: float, n: int) -> float:
-    """base^n for base >= 1, or infinity."""
+    """Return base^n for base >= 1, or infinity."""
     return base**n if n * math.log(base) < 709 else math.inf
 
 
 def loss(c: float, s: float) -> float:
-    """L = f_L(s) = (c - s) / (1 - s), s = sum pi^2: theorem 4.6.
+    """Return L = f_L(s) = (c - s) / (1 - s), s = sum pi^2: theorem 4.6.
 
     How many people with noise tell as much as one without, in squared error. Raises TableError
     unless 0 < s < 1.
@@ -49,17 +49,19 @@ def loss(c: float, s: float) -> float:
 
 
 def smallest_loss(c: float, cells: int) -> float:
-    """f_L(1 / cells) <= L, whatever the shares: theorem 4.6."""
+    """Return f_L(1 / cells) <= L, whatever the shares: theorem 4.6."""
     return loss(c, 1 / cells)
 
 
 def approximate_loss(c: float, cells: int) -> float:
-    """f_L(2 / (cells + 1)): L with s at its mean over uniformly random shares, section 4.1."""
+    """Return f_L(2 / (cells + 1)): L with s at its mean over uniformly random shares,
+    section 4.1."""
     return loss(c, greenwood_mean(cells))
 
 
 def greenwood_mean(cells: int) -> float:
-    """E[s] = 2 / (cells + 1) for shares from the flat Dirichlet law: Moran 1947, Vinterbo 4.1.
+    """Return E[s] = 2 / (cells + 1) for shares from the flat Dirichlet law: Moran 1947, Vinterbo
+    4.1.
 
     s is the sum of the squared shares of all cells.
     """
@@ -67,12 +69,12 @@ def greenwood_mean(cells: int) -> float:
 
 
 def greenwood_variance(cells: int) -> float:
-    """Var[s] = 4 (cells - 1) / ((cells + 1)^2 (cells + 2) (cells + 3)): Moran 1947."""
+    """Return Var[s] = 4 (cells - 1) / ((cells + 1)^2 (cells + 2) (cells + 3)): Moran 1947."""
     return 4 * (cells - 1) / ((cells + 1) ** 2 * (cells + 2) * (cells + 3))
 
 
 def approximation_bound(n: int) -> float:
-    """delta(n): E[f_L(s)] <= (1 + delta) f_L(E[s]) over shares with s <= u: proposition 4.7.
+    """Return delta(n): E[f_L(s)] <= (1 + delta) f_L(E[s]) over shares with s <= u: proposition 4.7.
 
     u is ten standard deviations above the mean: at least 99% of uniformly random shares of 2^n
     cells (Chebyshev). delta = max f_L'' Var[s] / (2 f_L(E[s])), f_L''(s) = 2 (c-1) / (1-s)^3,

@@ -28,7 +28,7 @@ Rows = list[dict[str, Any]]
 
 
 def to_svg(chart: Any) -> str:
-    """A chart as SVG, in the look of the manual."""
+    """Return a chart as SVG, in the look of the manual."""
     look = CONFIG | {
         "axisY": CONFIG["axisX"] | {"grid": True},
         "legend": {"labelColor": INK},
@@ -39,7 +39,8 @@ def to_svg(chart: Any) -> str:
 
 
 def _rounded(spec: Any) -> Any:
-    """A specification whose numbers have nine digits: what comes after them differs by machine."""
+    """Return a specification whose numbers have nine digits: what comes after them differs by
+    machine."""
     if isinstance(spec, dict):
         return {key: _rounded(value) for key, value in spec.items()}
     if isinstance(spec, list):
@@ -48,7 +49,7 @@ def _rounded(spec: Any) -> Any:
 
 
 def lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
-    """One line for each name, told apart by color and by dash."""
+    """Return one line for each name, told apart by color and by dash."""
     legend = alt.Legend(orient="top", title=None, labelLimit=300, labelFontSize=12, columns=2)
     color = alt.Scale(domain=names, range=COLORS[: len(names)])
     dash = alt.Scale(domain=names, range=DASHES[: len(names)])
@@ -66,7 +67,7 @@ def lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
 
 
 def axis(channel: Any, field: str, title: str, **scale: Any) -> Any:
-    """An axis of numbers; form: how they are written, the rest goes to its scale."""
+    """Return an axis of numbers; form: how they are written, the rest goes to its scale."""
     form = scale.pop("form", ",.4~r")
     drawn = alt.Axis(format=form, titleFontSize=13, labelFontSize=12)
     scaled = alt.Scale(nice=False, **scale)
@@ -74,7 +75,8 @@ def axis(channel: Any, field: str, title: str, **scale: Any) -> Any:
 
 
 def hiding() -> str:
-    """How many reports say yes if Ann's answer is yes, and if it is no: alone, and among 200."""
+    """Return how many reports say yes if Ann's answer is yes, and if it is no: alone, and among
+    200."""
     flip = incrowd.BitFlip.at_least(0.25)
     names = ["Ann's answer is yes", "Ann's answer is no"]
     alone = alt.Chart(alt.InlineData(values=_law(flip, 1, names))).mark_bar()
@@ -100,7 +102,7 @@ def _panel(chart: Any, title: str, names: list[str], top: float) -> Any:
 
 
 def _law(flip: incrowd.BitFlip, people: int, names: list[str]) -> Rows:
-    """The law of the number of reports that say yes, half of the others having yes."""
+    """Return the law of the number of reports that say yes, half of the others having yes."""
     ones, zeros = people // 2, people - 1 - people // 2
     others = np.convolve(
         binom.pmf(range(ones + 1), ones, flip.p), binom.pmf(range(zeros + 1), zeros, flip.q)
@@ -115,7 +117,7 @@ def _law(flip: incrowd.BitFlip, people: int, names: list[str]) -> Rows:
 
 
 def odds() -> str:
-    """The most that a guess can rise to, for a few epsilons."""
+    """Return the most that a guess can rise to, for a few epsilons."""
     epsilons = {"epsilon 0.1": 0.1, "epsilon 1": 1.0, "epsilon 2": 2.0, "epsilon 5": 5.0}
     rows = [
         {"before": 100 * b, "after": 100 * b * math.exp(e) / (1 - b + b * math.exp(e)), "name": n}
@@ -128,7 +130,7 @@ def odds() -> str:
 
 
 def noise() -> str:
-    """The smallest noise for epsilon 1, delta 1e-8, against the crowd."""
+    """Return the smallest noise for epsilon 1, delta 1e-8, against the crowd."""
     crowds = np.geomspace(200, 1e7, 16).round().astype(int).tolist()
     names = {1: "1 yes/no question", 8: "8 yes/no questions", 20: "20 yes/no questions"}
     rows = [
@@ -154,7 +156,7 @@ CURVES = ("shuffle", "blanket", "outlier", "local")
 
 
 def curve() -> str:
-    """Delta against epsilon for a joint report of the health survey with 25.5% noise."""
+    """Return delta against epsilon for a joint report of the health survey with 25.5% noise."""
     survey, flip = incrowd.Survey.load(HEALTH), incrowd.BitFlip.at_least(0.255)
     sent = incrowd.Schema.uniform([d for q in survey.questions for d in q.domains], flip)
     crowd = survey.hidden(survey.crowd)
@@ -169,7 +171,7 @@ def curve() -> str:
 
 
 def reports_per_person() -> str:
-    """The largest standard error of the health survey against reports a person may send."""
+    """Return the largest standard error of the health survey against reports a person may send."""
     found = frontier(incrowd.plan(incrowd.Survey.load(HEALTH))).reports
     rows = [{"reports": n, "error": 100 * e, "name": "largest error"} for n, e in found]
     x = axis(alt.X, "reports", "reports a person may send", type="log")
@@ -179,7 +181,7 @@ def reports_per_person() -> str:
 
 
 def mixed() -> str:
-    """Delta by how the others' answers are mixed: the two counterexamples."""
+    """Return delta by how the others' answers are mixed: the two counterexamples."""
     panels = [
         _mixed(one_bit_crowd(), "one bit, 39 people, q = 0.0256, epsilon 0.036"),
         _mixed(two_bits(), "two bits, 8 people, q = 0.1095, epsilon 2"),
@@ -203,7 +205,7 @@ def _mixed(found: Mixed, title: str) -> Any:
 
 
 def twenty() -> str:
-    """Twenty surveys of the same 2,000 people, of whom 3 percent say yes; q = 0.25."""
+    """Return twenty surveys of the same 2,000 people, of whom 3 percent say yes; q = 0.25."""
     flip, people, share = incrowd.BitFlip.at_least(0.25), 2000, 0.03
     generator = np.random.default_rng(4)
     yes = generator.binomial(int(people * share), flip.p, 20)

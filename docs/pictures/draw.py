@@ -23,7 +23,7 @@ DARK = {
 
 
 def picture(name: str, svg: str) -> str:
-    """An SVG document that follows the light or dark setting of whoever looks at it."""
+    """Return an SVG document that follows the light or dark setting of whoever looks at it."""
     rules = "".join(
         f'[fill="{light}"]{{fill:{dark}}}[stroke="{light}"]{{stroke:{dark}}}'
         for light, dark in DARK.items()

@@ -24,7 +24,7 @@ SURVEYS = {
 
 
 def published() -> str:
-    """What the blanket and the empty seat publish about nine other people."""
+    """Return what the blanket and the empty seat publish about nine other people."""
     rows = [
         ("The blanket: whoever sent a draw from her own law is named.", COMMON,
          "Ann hides among the reports without a name: three, and hers."),
@@ -48,7 +48,8 @@ def _seat(x: float, y: float, name: str, hides: bool) -> list[str]:
 
 
 def seat_noise() -> str:
-    """The noise of 8 yes/no questions against the crowd, and what is above the homogeneous one."""
+    """Return the noise of 8 yes/no questions against the crowd, and what is above the homogeneous
+    one."""
     crowds = np.geomspace(1000, 1e7, 17).round().astype(int).tolist()
     found = {
         name: [_noise(analysis, [FREE_BIT] * 8, crowd, 1.0, 1e-6) for crowd in crowds]
@@ -70,7 +71,7 @@ def seat_noise() -> str:
 
 
 def seat_errors() -> str:
-    """The standard error of a share of one half, for three surveys, beside the blanket's."""
+    """Return the standard error of a share of one half, for three surveys, beside the blanket's."""
     rows = []
     for survey, (domains, *promise) in SURVEYS.items():
         errors = {
@@ -107,7 +108,7 @@ def _noise(
 
 
 def _variance(flip: incrowd.BitFlip, people: int) -> float:
-    """Of an estimated share of so many people, by the noise alone: p q / (p - q)^2 for each."""
+    """Return the variance of a share by the noise alone: p q / (p - q)^2 / people."""
     return flip.p * flip.q / (flip.p - flip.q) ** 2 / people
 
 

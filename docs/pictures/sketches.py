@@ -15,19 +15,19 @@ FONT = "sans-serif"
 
 
 def document(height: int, parts: Sequence[str]) -> str:
-    """An SVG document of the usual width."""
+    """Return an SVG document of the usual width."""
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
 
 
 def text(x: float, y: float, words: str, hue: str = INK, size: int = 14, at: str = "middle") -> str:
-    """Words at a place; at: which end of them stands there."""
+    """Return words at a place; at: which end of them stands there."""
     place = f'x="{x:g}" y="{y:g}" text-anchor="{at}" font-size="{size}" font-family="{FONT}"'
     return f'<text {place} fill="{hue}">{escape(words)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, hue: str = LINE, fill: str = SOFT) -> str:
-    """A rounded frame."""
+    """Return a rounded frame."""
     place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"'
     return f'<rect {place} fill="{fill}" stroke="{hue}" stroke-width="1.5"/>'
 
@@ -43,12 +43,12 @@ def _down(x: float, top: float, bottom: float, hue: str = MUTED) -> str:
 
 
 def dot(x: float, y: float, hue: str = ACCENT, radius: float = 5) -> str:
-    """A filled circle."""
+    """Return a filled circle."""
     return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{hue}"/>'
 
 
 def path() -> str:
-    """From three devices through the shuffler to the analyst."""
+    """Draw the way from three devices through the shuffler to the analyst."""
     people = [("Ann", "yes", "yes"), ("Ben", "no", "yes"), ("Cem", "no", "no")]
     parts = []
     for place, (name, answer, report) in enumerate(people):
@@ -69,7 +69,8 @@ def path() -> str:
 
 
 def flip() -> str:
-    """Thirty of a hundred say yes; a quarter of the bits is flipped; the count is put right."""
+    """Return thirty of a hundred say yes; a quarter of the bits is flipped;
+    the count is put right."""
     q, yes = 0.25, 30.0
     reported = yes * (1.0 - q) + (100 - yes) * q
     rows = [
@@ -98,7 +99,8 @@ def flip() -> str:
 
 
 def split() -> str:
-    """A value between two lattice points is split so that its mean stays; the chord lies above."""
+    """Return a value between two lattice points is split so that its mean stays; the chord lies
+    above."""
     left, mid, right, foot = 120.0, 230.0, 420.0, 210.0
 
     def height(x: float) -> float:
@@ -124,7 +126,7 @@ def split() -> str:
 
 
 def dots() -> str:
-    """The curve of delta against e^epsilon, and the chords between a few of its points."""
+    """Return the curve of delta against e^epsilon, and the chords between a few of its points."""
     mu = 1.2
     ratios = np.linspace(1, 4.6, 100)
     at = np.log(ratios) / mu

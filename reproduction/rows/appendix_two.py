@@ -33,7 +33,7 @@ EXAMPLE: Collection = ((1, 1), (0, 1), (0, 0), (0, 0))  # a collection S^k for N
 
 
 def rows() -> Iterator[Row]:
-    """(8.1) to (8.22)."""
+    """Yield the rows of (8.1) to (8.22)."""
     yield from _probability()
     yield from _one_report()
     yield from _ratio()
@@ -79,7 +79,7 @@ def _one_report() -> Iterator[Row]:
 
 
 def _generated(flip: BitFlip, L: int, record: Record, power: int) -> float:
-    """M(power ln (p/q)^2) of the bits set in a report, (8.14) and above (8.9)."""
+    """Return M(power ln (p/q)^2) of the bits set in a report, (8.14) and above (8.9)."""
     shown, hidden = (flip.p, flip.q) if record[0] else (flip.q, flip.p)
     return (hidden + shown * (flip.p / flip.q) ** (2 * power)) ** L
 
@@ -95,7 +95,7 @@ def _moments(flip: BitFlip, L: int, record: Record) -> tuple[float, float]:
 
 
 def set_weight(flip: BitFlip, reports: Collection) -> float:
-    """X_r: the product of the weights of some reports."""
+    """Return X_r: the product of the weights of some reports."""
     return math.prod(weight(flip, len(s), sum(s)) for s in reports)
 
 
@@ -133,6 +133,6 @@ def _ratio() -> Iterator[Row]:
 
 
 def _sum_of_powers(flip: BitFlip, reports: Collection) -> float:
-    """(8.8)."""
+    """Return (8.8)."""
     odds, L = flip.p / flip.q, len(reports[0])
     return math.fsum(odds ** (2 * sum(s)) for s in reports) / (odds**L * len(reports))

@@ -27,7 +27,7 @@ row = partial(Row, "K-Randomization, February 2016")
 
 
 def rows() -> Iterator[Row]:
-    """What holds of vectors of any length."""
+    """Yield what holds of vectors of any length."""
     yield from _events()
     yield from _laws()
     yield from _conditioning()
@@ -88,7 +88,7 @@ Multiset = tuple[Record, ...]
 
 
 def _multisets(flip: BitFlip, records: list[Record]) -> dict[Multiset, float]:
-    """The law of the multiset of reports, from all ordered outcomes."""
+    """Return the law of the multiset of reports, from all ordered outcomes."""
     law: dict[Multiset, float] = {}
     for mass, reports in outcomes(flip, records):
         key = tuple(sorted(reports))
@@ -118,7 +118,7 @@ def _conditioning() -> Iterator[Row]:
 
 
 def _conditioned(flip: BitFlip, reports: Multiset) -> float:
-    """(3.1), the first record being changed, the others' reports by enumeration."""
+    """Return (3.1), the first record being changed, the others' reports by enumeration."""
     others = _multisets(flip, BEFORE[1:])
     sums = [
         math.fsum(

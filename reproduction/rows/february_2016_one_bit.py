@@ -17,19 +17,19 @@ GRID = "enumerated for N = 2, 4, 7; all m and s; q = .05, .2, .4"
 
 
 def rows() -> Iterator[Row]:
-    """The law of A_n(m), its recursions, and what follows from them."""
+    """Yield the law of A_n(m), its recursions, and what follows from them."""
     yield from _laws()
     yield from _recursions()
     yield from _consequences()
 
 
 def _people(N: int, m: int) -> list[Record]:
-    """N records of one bit, m of them 1."""
+    """Return N records of one bit, m of them 1."""
     return [(int(person < m),) for person in range(N)]
 
 
 def _counted(flip: BitFlip, N: int, m: int) -> np.ndarray:
-    """The law of A_N(m), enumerated."""
+    """Return the law of A_N(m), enumerated."""
     return np.array(count_law(flip, _people(N, m)))
 
 
@@ -67,7 +67,7 @@ def _recursions() -> Iterator[Row]:
 
 
 def _checked(step: Step, joined: int, cumulative: bool = False) -> tuple[str, str, str]:
-    """A recursion for all crowds in which one with this bit can be the last to join."""
+    """Return a recursion for all crowds in which one with this bit can be the last to join."""
     cases = [(f, N, m) for f, N, m in CROWDS if joined <= m <= N - 1 + joined]
     before = [_counted(flip, N - 1, m - joined) for flip, N, m in cases]
     after = [_counted(*case) for case in cases]
@@ -93,7 +93,7 @@ def _consequences() -> Iterator[Row]:
 
 
 def _between(law: np.ndarray, before: np.ndarray) -> bool:
-    """Whether each probability lies between two neighbors of the smaller crowd's law."""
+    """Return whether each probability lies between two neighbors of the smaller crowd's law."""
     low = np.minimum(np.append(0.0, before), np.append(before, 0.0))
     high = np.maximum(np.append(0.0, before), np.append(before, 0.0))
     return bool(((law >= low * (1 - 1e-12)) & (law <= high * (1 + 1e-12))).all())

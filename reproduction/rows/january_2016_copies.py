@@ -22,7 +22,7 @@ GRID = "enumerated for N, k = 2, 3, 4 with kN < 10; q = .05, .2, .4"
 
 
 def rows() -> Iterator[Row]:
-    """Equations (1.1) to (1.22)."""
+    """Yield equations (1.1) to (1.22)."""
     yield from _estimate()
     yield from _ratio()
     yield from _quotients()
@@ -87,7 +87,7 @@ def _ratio() -> Iterator[Row]:
 
 
 def _quotient(both: list[float]) -> np.ndarray:
-    """P(s|D_m) / P(s|D) from the two laws, one after the other."""
+    """Return P(s|D_m) / P(s|D) from the two laws, one after the other."""
     none, one = np.split(np.array(both), 2)
     return np.asarray(none / one)
 
@@ -131,7 +131,7 @@ def _binomials(drawn: Drawn) -> Fraction:
 
 
 def _products(drawn: Drawn) -> Fraction:
-    """The right side of (1.9)."""
+    """Return the right side of (1.9)."""
     n, k, s, i = drawn
     above = [s - j for j in range(i)] + [n - s - j for j in range(k - i)]
     return Fraction(math.prod(above), math.prod(n - j for j in range(k)))
@@ -164,12 +164,12 @@ def _bound() -> Iterator[Row]:
 
 
 def _share(flip: BitFlip, reports: int) -> float:
-    """s / kN three deviations below the mean."""
+    """Return s / kN three deviations below the mean."""
     return flip.q - 3 * january.deviation_of_sum(flip, reports) / reports
 
 
 def _with_replacement(flip: BitFlip, share: float, k: int) -> float:
-    """The right side of (1.12): the k reports of the outlier drawn with replacement."""
+    """Return the right side of (1.12): the k reports of the outlier drawn with replacement."""
     odds = flip.p / flip.q
     terms = (
         math.comb(k, i) * share**i * (1 - share) ** (k - i) * odds ** (2 * i - k)

@@ -20,7 +20,7 @@ OF_ESTIMATE = "sqrt(pqN) / (p - q), enumerated in (0.15)"
 
 
 def rows() -> Iterator[Row]:
-    """Equations (0.20) to (0.29) and the numbers between them."""
+    """Yield equations (0.20) to (0.29) and the numbers between them."""
     yield from _gain()
     yield from _moments()
     yield from _intervals()
@@ -59,7 +59,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, flip: BitFlip, ones: int) -> Moments:
-        """From the law of S when so many of the people hold a 1."""
+        """Return the moments from the law of S when so many of the people hold a 1."""
         mass, shown = law(flip, N, ones), np.arange(N + 1)
         mean = float(mass @ shown)
         return cls(mean, math.sqrt(float(mass @ (shown - mean) ** 2)))

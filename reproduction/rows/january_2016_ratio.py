@@ -27,7 +27,7 @@ row = partial(Row, "K-Randomization, January 2016")
 
 
 def rows() -> Iterator[Row]:
-    """Equations (0.1) to (0.19) and what they are said to protect."""
+    """Yield equations (0.1) to (0.19) and what they are said to protect."""
     yield from _ratio()
     yield from _bound()
     yield from _protection()
@@ -69,7 +69,7 @@ def _ratio() -> Iterator[Row]:
 
 
 def _inverse_ratios(flip: BitFlip, n: int) -> list[float]:
-    """P(s|D) / P(s|D_m) for s = 0..n, by enumeration."""
+    """Return P(s|D) / P(s|D_m) for s = 0..n, by enumeration."""
     laws = count_law(flip, outlier(n, 1)), count_law(flip, homogeneous(n, 1))
     return [one / none for one, none in zip(*laws, strict=True)]
 
@@ -112,18 +112,18 @@ def _bound() -> Iterator[Row]:
 
 
 def _at_three_deviations(flip: BitFlip, n: int) -> float:
-    """1/R at qN - 3 sigma, (0.5)."""
+    """Return 1/R at qN - 3 sigma, (0.5)."""
     point = flip.q * n - 3 * january.deviation_of_sum(flip, n)
     return float(january.inverse_ratio(flip, n, np.array(point)))
 
 
 def _estimate(flip: BitFlip, reports: Collection) -> float:
-    """The estimated number of people with a 1."""
+    """Return the estimated number of people with a 1."""
     return (sum(map(sum, reports)) - flip.q * len(reports)) / (flip.p - flip.q)
 
 
 def exact_noise() -> BitFlip:
-    """The smallest noise at which (0.4) is 2 at three deviations below the mean, N = 1000.
+    """Return the smallest noise at which (0.4) is 2 at three deviations below the mean, N = 1000.
 
     If that point is below zero, the ratio is negative, and there is too little noise.
     """

@@ -19,7 +19,7 @@ MANY = 10**6
 
 
 def rows() -> Iterator[Row]:
-    """The bound that is used in the wrong direction, and the example of section 1.3."""
+    """Yield the bound that is used in the wrong direction, and the example of section 1.3."""
     one, sixteen = (january.noise_copies(LIMIT, N, k) for k in (1, COPIES))
     yield from _noise(sixteen)
     yield from _gain(one, sixteen)
@@ -48,7 +48,7 @@ def _noise(flip: BitFlip) -> Iterator[Row]:
 
 
 def _inverse_ratio(flip: BitFlip) -> float:
-    """1/R_s, k = 16, at the first outcome above three deviations below the mean."""
+    """Return 1/R_s, k = 16, at the first outcome above three deviations below the mean."""
     reports = COPIES * N
     point = flip.q * reports - 3 * january.deviation_of_sum(flip, reports)
     return float(january.inverse_ratio_copies(flip, N, COPIES, np.array(math.ceil(point))))
@@ -87,7 +87,7 @@ def _gain(one: BitFlip, sixteen: BitFlip) -> Iterator[Row]:
 
 
 def exceeding(flip: BitFlip, k: int) -> float:
-    """The exact P[R > 2] for collections of zeros, 1000 people with k reports each.
+    """Return the exact P[R > 2] for collections of zeros, 1000 people with k reports each.
 
     1/R rises with the number of ones that are reported, so R exceeds the limit if there are few.
     """

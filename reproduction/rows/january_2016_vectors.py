@@ -32,7 +32,7 @@ GRID = "enumerated for (N, L) = (2, 1), (3, 2), (2, 3); q = .05, .2, .4"
 
 
 def rows() -> Iterator[Row]:
-    """Equations (2.1) to (2.33)."""
+    """Yield equations (2.1) to (2.33)."""
     yield from _ratio()
     yield from _weights()
     yield from _moments()
@@ -41,12 +41,12 @@ def rows() -> Iterator[Row]:
 
 
 def weight(flip: BitFlip, L: int, bits: int) -> float:
-    """(q/p)^(L - 2l): the likelihood ratio of ones to zeros of a report with l bits set."""
+    """Return (q/p)^(L - 2l): the likelihood ratio of ones to zeros of a report with l bits set."""
     return (flip.q / flip.p) ** (L - 2 * bits)
 
 
 def total_weight(flip: BitFlip, reports: Collection) -> float:
-    """X = N/R: the sum of the weights of the reports."""
+    """Return X = N/R: the sum of the weights of the reports."""
     return math.fsum(weight(flip, len(report), sum(report)) for report in reports)
 
 
@@ -93,7 +93,7 @@ def _weights() -> Iterator[Row]:
 
 
 def _bit_laws(flip: BitFlip, L: int, bits: int) -> tuple[float, float]:
-    """(2.12) and (2.13)."""
+    """Return (2.12) and (2.13)."""
     ways = math.comb(L, bits)
     ones = ways * flip.p**bits * flip.q ** (L - bits)
     return ones, ways * flip.q**bits * flip.p ** (L - bits)
@@ -152,7 +152,7 @@ def _variance() -> Iterator[Row]:
 
 
 def _variance_2_17(flip: BitFlip, N: int, L: int, pairs: Iterable[tuple[int, ...]]) -> float:
-    """(2.17), the covariances summed over these pairs of different numbers of bits."""
+    """Return (2.17), the covariances summed over these pairs of different numbers of bits."""
     share = [_bit_laws(flip, L, bits)[1] for bits in range(L + 1)]
     size = [weight(flip, L, bits) for bits in range(L + 1)]
     single = math.fsum(N * w**2 * c * (1 - c) for w, c in zip(size, share, strict=True))
@@ -184,7 +184,7 @@ def _noise() -> Iterator[Row]:
 
 
 def _root_of_2_26(N: int, L: int) -> float:
-    """1 - 3/N sqrt(VAR(X)) = 1/lambda, solved for q."""
+    """Return 1 - 3/N sqrt(VAR(X)) = 1/lambda, solved for q."""
 
     def excess(q: float) -> float:
         deviation = math.sqrt(january.variance_of_sum(BitFlip.at_least(q), N, L))

@@ -16,7 +16,7 @@ THREE, FOUR = (1, 2, 3), (1, 2, 3, 4)
 
 
 def rows() -> Iterator[Row]:
-    """Lemmas 4.1 to 4.3 and the corollary."""
+    """Yield the rows of lemmas 4.1 to 4.3 and the corollary."""
     grid = "whole numbers a_i = -2, ..., 4, b_i = 1, ..., 4; m = 3"
     printed = "sum of a_i / sum of b_i is at most the largest a_i / b_i, b_i > 0"
     yield row("Lemma 4.1", printed, *always(_lemma_4_1(), grid))
@@ -37,7 +37,7 @@ def _lemma_4_1() -> Iterator[bool]:
 
 
 def _lemma_4_2(reverse: bool = False) -> Iterator[bool]:
-    """(4.1) for all a, a', lambda, mu that satisfy (4.2) and (4.3), or both reversed.
+    """Yield (4.1) for all a, a', lambda, mu that satisfy (4.2) and (4.3), or both reversed.
 
     (4.2): lambda_i / mu_i falls. (4.3): a_i / a_j >= a'_i / a'_j, so a_i / a'_i falls.
     """
@@ -50,7 +50,7 @@ def _lemma_4_2(reverse: bool = False) -> Iterator[bool]:
 
 
 def _falling(above: Numbers, below: Numbers) -> bool:
-    """Whether above_i / below_i >= above_j / below_j for i < j."""
+    """Return whether above_i / below_i >= above_j / below_j for i < j."""
     steps = zip(above, below, above[1:], below[1:], strict=False)
     return all(x * b >= a * y for x, y, a, b in steps)
 
@@ -66,7 +66,7 @@ def _corollary() -> Iterator[bool]:
 
 
 def _lemma_4_3() -> Iterator[bool]:
-    """(4.4) for all a, a', b, b', c, c' that satisfy (4.5), and all lambda and mu."""
+    """Yield (4.4) for all a, a', b, b', c, c' that satisfy (4.5), and all lambda and mu."""
     few = range(4)
     for a, a_, b, b_, c, c_ in product(THREE, THREE, few, few, few, few):
         if a * c_ >= a_ * c and a * b_ <= a_ * b and b * c_ >= b_ * c:

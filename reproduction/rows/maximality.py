@@ -19,7 +19,7 @@ from reproduction.rows.sufficient_dp import FLIPS, row
 
 
 def rows() -> Iterator[Row]:
-    """The two claims."""
+    """Yield the two claims."""
     yield from _maximality()
     yield from _symmetry()
 
@@ -69,7 +69,7 @@ def _symmetry() -> Iterator[Row]:
 
 
 def _moments(flip: BitFlip, record: Record) -> list[float]:
-    """E R, E R^2 and E R^3 where two hold the record and the third holds its opposite."""
+    """Return E R, E R^2 and E R^3 where two hold the record and the third holds its opposite."""
     opposite = tuple(1 - bit for bit in record)
     before, after = np.array([record] * 3), np.array([opposite, record, record])
     ratios = [

@@ -19,7 +19,7 @@ row = partial(Row, "K-Randomization note (undated)")
 
 
 def rows() -> Iterator[Row]:
-    """Every definition and formula of the note."""
+    """Yield every definition and formula of the note."""
     yield from _one_bit()
     yield from _vectors()
     yield from _collections()
@@ -77,7 +77,7 @@ def _vectors() -> Iterator[Row]:
 
 
 def _by_definition(flip: BitFlip, bit: int, shown: int) -> float:
-    """P[R(b) = s], summed over X."""
+    """Return P[R(b) = s], summed over X."""
     return sum(
         mass for x, mass in ((1, flip.q), (0, flip.p)) if (1 - bit) * x + bit * (1 - x) == shown
     )

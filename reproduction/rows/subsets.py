@@ -21,7 +21,7 @@ SETS_GRID = "enumerated for (L, k) = (1, 3), (2, 2), (1, 4); r = 0..k; q = .05, 
 
 
 def rows() -> Iterator[Row]:
-    """(8.23) to (8.36)."""
+    """Yield the rows of (8.23) to (8.36)."""
     yield from _sets()
     yield from _expectation()
     yield from _inequalities()
@@ -83,7 +83,7 @@ def _bits(reports: Collection) -> float:
 
 
 def _sent(L: int, k: int, r: int) -> list[Record]:
-    """r records of ones and k - r of zeros."""
+    """Return r records of ones and k - r of zeros."""
     return [(int(place < r),) * L for place in range(k)]
 
 
@@ -100,7 +100,7 @@ def _expectation() -> Iterator[Row]:
 
 
 def _exact_ratio(flip: BitFlip, k: int, reports: Collection) -> float:
-    """R(S^k): the mean weight of all subsets of k reports."""
+    """Return R(S^k): the mean weight of all subsets of k reports."""
     subsets = list(combinations(reports, k))
     return math.fsum(set_weight(flip, subset) for subset in subsets) / len(subsets)
 

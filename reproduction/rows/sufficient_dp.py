@@ -29,7 +29,7 @@ row = partial(Row, "Sufficient DP (undated)")
 
 
 def rows() -> Iterator[Row]:
-    """Sections 1.3 to 3.1, up to (3.11)."""
+    """Yield the rows of sections 1.3 to 3.1, up to (3.11)."""
     yield from _single_reports()
     yield from _ratio()
     yield from _generating_function()
@@ -118,7 +118,7 @@ def _ratio() -> Iterator[Row]:
 
 
 def _quotient(flip: BitFlip, reports: Collection, others: Record) -> float:
-    """(2.4) for a crowd that holds the record `others`."""
+    """Return (2.4) for a crowd that holds the record `others`."""
     ones, zeros = (1,) * len(others), (0,) * len(others)
     above, below = (
         math.fsum(chance(flip, s, x) / chance(flip, s, others) for s in reports)
@@ -145,7 +145,7 @@ def _power(flip: BitFlip, t: float, reports: Collection) -> float:
 
 
 def _product(flip: BitFlip, N: int, L: int, t: float) -> float:
-    """(3.11), from (3.8) and (3.10)."""
+    """Return (3.11), from (3.8) and (3.10)."""
     odds, ways = flip.q / flip.p, [math.comb(L, bits) for bits in range(L + 1)]
     zero, one = (
         math.fsum(

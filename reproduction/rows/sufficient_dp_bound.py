@@ -18,7 +18,7 @@ CORRECTED = "exp(-t^2 / (2 sum of E X_i^2)) from exact moments"
 
 
 def rows() -> Iterator[Row]:
-    """(3.17), the table below it, and what is said of many bits."""
+    """Yield the rows of (3.17), the table below it, and what is said of many bits."""
     yield from _formula()
     yield from _table()
     yield from _many_bits()

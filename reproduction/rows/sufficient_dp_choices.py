@@ -18,7 +18,7 @@ SET_BITS = (1, 2, 3)
 
 
 def rows() -> Iterator[Row]:
-    """That the pair is that of 2k free bits, and that it is not the worst."""
+    """Yield the rows that show that the pair is that of 2k free bits, and not the worst."""
     yield row(
         "5, (5.1) to (5.10)",
         "the setup is equivalent to 00 and 11",
@@ -51,7 +51,8 @@ def rows() -> Iterator[Row]:
 
 
 def _moments(flip: BitFlip, crowd: Record, x: Record) -> list[float]:
-    """E w^2, E w^3 and E w^4 of the weight w = P(s|x) / P(s|z) of a report s from the crowd's z."""
+    """Return E w^2, E w^3 and E w^4 of the weight w = P(s|x) / P(s|z) of a report s from the
+    crowd's z."""
     reports = all_records(len(crowd))
     pairs = [(chance(flip, s, crowd), chance(flip, s, x)) for s in reports]
     return [math.fsum(z * (a / z) ** power for z, a in pairs) for power in (2, 3, 4)]
@@ -63,7 +64,7 @@ def _delta(relation: outlier_ratios.Relation) -> float:
 
 
 def _signal(flip: BitFlip) -> float:
-    """E (P(s|x) - P(s|x'))^2 / P(s|z)^2 for s from z, three options and a choice each."""
+    """Return E (P(s|x) - P(s|x'))^2 / P(s|z)^2 for s from z, three options and a choice each."""
     x, other, crowd = (1, 0, 0), (0, 1, 0), (0, 0, 1)
     return math.fsum(
         (chance(flip, s, x) - chance(flip, s, other)) ** 2 / chance(flip, s, crowd)
@@ -72,7 +73,7 @@ def _signal(flip: BitFlip) -> float:
 
 
 def _at_most(bits: int) -> Row:
-    """eta of the pair at the noise for 2k free bits, and with a crowd on other options."""
+    """Return eta of the pair at the noise for 2k free bits, and with a crowd on other options."""
     N, epsilon = 1000, math.log(2)
     flip = paper.noise_3_12(2, N, 2 * bits)
     opposite, third = (

@@ -24,7 +24,7 @@ RULES = (2, 4, 10, 20)
 
 
 def rows() -> Iterator[Row]:
-    """The estimate, the bounds (6.1) and (6.2), and the figure."""
+    """Yield the estimate, the bounds (6.1) and (6.2), and the figure."""
     yield from _estimate()
     yield from _bounds()
     yield from _figure()

@@ -20,7 +20,7 @@ LARGE_GRID = "N = 10, 1000; L = 1, 5, 40; q = .05, .2, .4"
 
 
 def rows() -> Iterator[Row]:
-    """The moments of R(S), and (3.12) to (3.16)."""
+    """Yield the moments of R(S), and (3.12) to (3.16)."""
     yield from _one_report()
     yield from _collections()
     yield from _powers()
@@ -42,7 +42,7 @@ def _one_report() -> Iterator[Row]:
 def _compared(
     moments: list[paper.Moments], cases: list[tuple[BitFlip, int]], sent: list[list[Record]]
 ) -> tuple[Checked, Checked]:
-    """Mean and variance of X, as printed and by enumeration of what these records send."""
+    """Return mean and variance of X, as printed and by enumeration of what these records send."""
     exact = [
         (f, records, partial(total_weight, f)) for (f, _), records in zip(cases, sent, strict=True)
     ]

@@ -22,7 +22,7 @@ MANY, BITS = 10**7, 40
 
 
 def rows() -> Iterator[Row]:
-    """The estimate, the plot, L = 5 and L = 40."""
+    """Yield the estimate, the plot, L = 5 and L = 40."""
     yield from _estimate()
     yield from _plot()
     yield from _five_bits()
@@ -30,7 +30,7 @@ def rows() -> Iterator[Row]:
 
 
 def spread(flip: BitFlip) -> float:
-    """The deviation of an estimated count in units of sqrt(N) people."""
+    """Return the deviation of an estimated count in units of sqrt(N) people."""
     return deviation_of_estimate(flip, 1)
 
 
@@ -56,7 +56,7 @@ def _estimate() -> Iterator[Row]:
 
 
 def _count(flip: BitFlip, reports: Collection) -> float:
-    """The estimate of d from M."""
+    """Return the estimate of d from M."""
     return (sum(map(sum, reports)) - flip.q * len(reports)) / (flip.p - flip.q)
 
 

@@ -26,7 +26,7 @@ HOW = "(3.12), of exact moments; the formula is (3.13), which the text says it u
 
 
 def rows() -> Iterator[Row]:
-    """Which rule was used, each line of the table, then each curve of the two plots."""
+    """Yield which rule was used, each line of the table, then each curve of the two plots."""
     limit, name, N, q, _ = TABLE[1]
     yield row(
         "3.2, below (3.12)",
@@ -71,7 +71,7 @@ def _plots() -> Iterator[Row]:
 
 
 def _normal_beyond(flip: BitFlip, N: int, point: float) -> float:
-    """P[> point] of the normal law with the moments of R(S)."""
+    """Return P[> point] of the normal law with the moments of R(S)."""
     moments = paper.moments_of_ratio(flip, N, L)
     return float(norm.sf(point, moments.mean, math.sqrt(moments.variance)))
 

@@ -23,7 +23,7 @@ row = partial(Row, "Vinterbo 2018")
 
 
 def rows() -> Iterator[Row]:
-    """Section 3.2 to corollary 1."""
+    """Yield the rows of section 3.2 to corollary 1."""
     yield from _introduction()
     yield from _estimators()
     yield from _matrices()
@@ -87,12 +87,12 @@ def _estimators() -> Iterator[Row]:
 
 
 def _bit(a: float, share: float) -> float:
-    """P(report 1) if that share of the answers is 1."""
+    """Return P(report 1) if that share of the answers is 1."""
     return float((paper.bit_matrix(a) @ [1 - share, share])[1])
 
 
 def _covariance(a: float, n: int, m: int) -> Array:
-    """As printed in section 3.2."""
+    """Return the covariance as printed in section 3.2."""
     pi, inverse = paper.rising_shares(n), paper.inverse(a, n)
     spread = inverse @ np.diag(paper.kronecker(a, n) @ pi) @ inverse.T
     return np.asarray((spread - np.outer(pi, pi)) / m)
@@ -151,7 +151,7 @@ def _matrices() -> Iterator[Row]:
 
 
 def _is_plain(matrix: Array) -> bool:
-    """Proposition 4.3."""
+    """Check proposition 4.3."""
     size = len(matrix)
     diagonals = (np.diag(matrix), np.diag(matrix[::-1]))
     symmetric = np.allclose(matrix, matrix.T) and np.allclose(matrix, matrix[::-1, ::-1].T)

@@ -22,7 +22,7 @@ LEVELS_GRID = "alpha = .2, 1, 3; (n, k) = (1, 1), (4, 2), (4, 4)"
 
 
 def rows() -> Iterator[Row]:
-    """Implementation 1 to corollary 2."""
+    """Yield implementation 1 to corollary 2."""
     yield from _algorithm()
     yield from _privacy()
     yield from _optimality()
@@ -119,12 +119,12 @@ def _optimality() -> Iterator[Row]:
 
 
 def _keeps(alpha: float) -> float:
-    """The a of a bit that is alpha-private by itself."""
+    """Return the a of a bit that is alpha-private by itself."""
     return 1 / (1 + math.exp(-alpha))
 
 
 def _no_better() -> Iterator[bool]:
-    """The variance of each alpha-private bit channel is at least that of the bisymmetric one."""
+    """Yield whether no alpha-private bit channel has a smaller variance than the bisymmetric."""
     grid = np.linspace(0.01, 0.99, 50)
     for alpha, share in product((0.5, 1.0, 2.0), (0.1, 0.3, 0.5, 0.7, 0.9)):
         a = _keeps(alpha)
@@ -135,7 +135,7 @@ def _no_better() -> Iterator[bool]:
 
 
 def _variance(zero: float, one: float, share: float) -> float:
-    """Of the estimated share from one report, P(report 1) = zero or one."""
+    """Return the variance of the estimated share from one report, P(report 1) = zero or one."""
     shown = zero + (one - zero) * share
     return shown * (1 - shown) / (one - zero) ** 2
 

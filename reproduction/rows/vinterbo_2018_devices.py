@@ -18,7 +18,7 @@ from reproduction.rows.vinterbo_2018 import row
 
 
 def rows() -> Iterator[Row]:
-    """Section 5 without its figures."""
+    """Yield the rows of section 5 without its figures."""
     yield from _simmons()
     yield from _warner()
     yield from _rappor()

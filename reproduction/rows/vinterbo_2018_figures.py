@@ -17,7 +17,7 @@ ASKED = (0.0001, 0.5, 0.9999)  # p of figure 1 (c)
 
 
 def rows() -> Iterator[Row]:
-    """A few points of each curve."""
+    """Yield a few points of each curve."""
     yield from _figure_1a()
     yield from _figure_1b()
     yield from _figure_1c()

@@ -17,7 +17,7 @@ SEED, DRAWS = 2018, 100_000
 
 
 def rows() -> Iterator[Row]:
-    """Lemma 4.5 to proposition 4.7."""
+    """Yield the rows of lemma 4.5 to proposition 4.7."""
     yield from _loss()
     yield from _greenwood()
     yield from _approximation()
@@ -87,7 +87,7 @@ def _greenwood() -> Iterator[Row]:
 
 
 def _greenwood_moments(cells: int) -> tuple[Fraction, Fraction]:
-    """Mean and variance of the sum of squares of flat Dirichlet shares.
+    """Return mean and variance of the sum of squares of flat Dirichlet shares.
 
     E prod p_i^r_i = prod r_i! / (cells (cells + 1) ...), as many factors as the powers add up to.
     """
@@ -126,7 +126,7 @@ def _approximation() -> Iterator[Row]:
 
 
 def _quotient(n: int) -> float:
-    """E f_L(s) / f_L(E s) in the limit of large c, (1 - E s) E 1/(1 - s), simulated.
+    """Return E f_L(s) / f_L(E s) in the limit of large c, (1 - E s) E 1/(1 - s), simulated.
 
     Less the part linear in s, whose mean is zero: that leaves a tenth of the error.
     """

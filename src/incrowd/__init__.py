@@ -59,7 +59,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from the module it lives in (PEP 562)."""
+    """Return a public name, from the module it lives in (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from incrowd.arguments import checked  # slow to load, and the command line does not need it
@@ -70,5 +70,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names; what is imported here is no part of them."""
+    """Return the public names; what is imported here is no part of them."""
     return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

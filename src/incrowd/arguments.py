@@ -237,7 +237,7 @@ def _has_checks(function: Callable[..., Any]) -> bool:
 
 
 def _kinds(expected: Signature) -> dict[str, list[str]]:
-    """The kinds that each annotated parameter allows: the members of its union."""
+    """Return the kinds that each annotated parameter allows: the members of its union."""
     annotated = {
         each.name: _kinds_of(each) for each in expected.parameters.values() if _annotation(each)
     }
@@ -260,7 +260,8 @@ def _kinds_of(parameter: Parameter) -> list[str]:
 
 
 def _accepts(kind: str, value: object) -> bool:
-    """Whether a value has a type that an annotation names; True for types that are not checked.
+    """Return whether a value has a type that an annotation names; True for types that are not
+    checked.
 
     Classes are compared by name: nothing is imported in order to check.
     """
@@ -302,7 +303,7 @@ def _is_list(kind: str, value: object) -> bool:
 
 
 def _is_pair(kind: str, value: object) -> bool:
-    """Whether a value is a pair of something of that kind and how often it occurs."""
+    """Return whether a value is a pair of something of that kind and how often it occurs."""
     if not isinstance(value, tuple) or len(value) != 2:
         return False
     return _accepts(kind, value[0]) and isinstance(value[1], Integral) and int(value[1]) >= 1

@@ -227,7 +227,7 @@ def checked_ending(path: str | Path, endings: Collection[str]) -> str:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether the path is written to, not replaced: a pipe, a device, a process's open file.
+    """Return whether the path is written to, not replaced: a pipe, a device, a process's open file.
 
     Raises UsageError for a folder, a socket or a disk.
     """

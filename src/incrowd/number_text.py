@@ -23,7 +23,8 @@ class HasError(Protocol):
 
 
 def digits(cells: Sequence[HasError]) -> int:
-    """Decimals of a percentage that show two significant digits of the largest standard error.
+    """Return decimals of a percentage that show two significant digits of the largest standard
+    error.
 
     At least 1 and at most 6, the same for a whole table so that its columns line up.
     """
@@ -31,7 +32,7 @@ def digits(cells: Sequence[HasError]) -> int:
 
 
 def places_of(errors: Iterable[float]) -> int:
-    """Decimals as `digits` gives them, for standard errors that are proportions."""
+    """Return decimals as `digits` gives them, for standard errors that are proportions."""
     largest = 100 * max(errors, default=0.0)
     if not 0 < largest < math.inf:
         return 2
@@ -39,13 +40,13 @@ def places_of(errors: Iterable[float]) -> int:
 
 
 def percent(proportion: float, digits: int) -> str:
-    """A proportion as a percentage, without the sign %: 0.1234 with 1 digit is "12.3"."""
+    """Return a proportion as a percentage, without the sign %: 0.1234 with 1 digit is "12.3"."""
     text = f"{100 * proportion:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
 def short_percent(proportion: float) -> str:
-    """A proportion with two significant digits and the sign %: 0.00001234 is "0.0012%"."""
+    """Return a proportion with two significant digits and the sign %: 0.00001234 is "0.0012%"."""
     percentage = 100 * proportion
     if not 0 < percentage < math.inf:
         return "0%" if percentage == 0 else "-"
@@ -53,12 +54,13 @@ def short_percent(proportion: float) -> str:
 
 
 def bound(value: float, significant: int = 3) -> str:
-    """A bound on a loss, such as epsilon or delta, rounded up: "1e-06" for 1e-6."""
+    """Return a bound on a loss, such as epsilon or delta, rounded up: "1e-06" for 1e-6."""
     return rounded_up(value, significant)
 
 
 def chance(delta: float) -> str:
-    """A small probability for people, rounded up: "one in a million", "one in 2,500", "0.3"."""
+    """Return a small probability for people, rounded up: "one in a million", "one in 2,500",
+    "0.3"."""
     if not 0 < delta <= 0.01:
         return bound(delta)
     times = float(rounded_down(float(1 / Decimal(repr(delta))), 3))
@@ -72,24 +74,25 @@ def chance(delta: float) -> str:
 
 
 def factor(log_ratio: float) -> str:
-    """e^log_ratio for people, rounded up: "7.39", "2,981"; "10^20" if it is too long to read."""
+    """Return e^log_ratio for people, rounded up: "7.39", "2,981"; "10^20" if it is too long to
+    read."""
     if log_ratio < math.log(1e6):
         return written_out(math.exp(log_ratio))
     return f"10^{math.ceil(log_ratio / math.log(10))}"
 
 
 def written_out(value: float) -> str:
-    """A bound, rounded up, with three digits or all before the decimal point: "2,981"."""
+    """Return a bound, rounded up, with three digits or all before the decimal point: "2,981"."""
     return rounded_up(value, 3, whole=True)
 
 
 def noise(q: float, significant: int = 4) -> str:
-    """A probability that protects, such as q, rounded down."""
+    """Return a probability that protects, such as q, rounded down."""
     return rounded_down(q, significant)
 
 
 def times(ratio: float) -> str:
-    """A number with three significant digits, or all digits before the decimal point."""
+    """Return a number with three significant digits, or all digits before the decimal point."""
     return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
 
 

@@ -97,7 +97,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from the module that defines it."""
+    """Return a public name, from the module that defines it."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
@@ -106,5 +106,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, loaded or not."""
+    """Return the public names, loaded or not."""
     return __all__

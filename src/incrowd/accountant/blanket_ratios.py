@@ -29,7 +29,7 @@ MOST_KINDS = 1 << 22  # kinds of reports of one question
 
 
 def part_pairs(domain: Domain, channel: Channel) -> tuple[BlanketPair, ...]:
-    """Classes of pairs of records of one question that can be the worst."""
+    """Return classes of pairs of records of one question that can be the worst."""
     if takes_answers(channel):
         both = channel.equal_or_not
         return tuple((int(x != y), int(x != y), int(x == y), x, y) for x, y in both)
@@ -38,7 +38,8 @@ def part_pairs(domain: Domain, channel: Channel) -> tuple[BlanketPair, ...]:
 
 @lru_cache(maxsize=1024)
 def pairs(domain: Domain, alike: bool = True) -> tuple[BlanketPair, ...]:
-    """Classes of pairs of records that can be the worst, by the options that differ or are shared.
+    """Return classes of pairs of records that can be the worst, by the options that differ or are
+    shared.
 
     alike: whether the channel of a bit is symmetric. A question matters only through the law of
     F = alpha A - beta B + t under omega, for any alpha, beta >= 0 and any t, which represent the
@@ -77,7 +78,7 @@ def pairs(domain: Domain, alike: bool = True) -> tuple[BlanketPair, ...]:
 
 
 def ratios(domain: Domain, channel: Channel, pair: BlanketPair) -> Ratios:
-    """The ratios of one question for a class of pairs; the cover has the mass gamma."""
+    """Return the ratios of one question for a class of pairs; the cover has the mass gamma."""
     if takes_answers(channel):
         return _answers(channel, pair[3:])
     return _bits(domain, channel, pair)
@@ -85,7 +86,8 @@ def ratios(domain: Domain, channel: Channel, pair: BlanketPair) -> Ratios:
 
 @lru_cache(maxsize=1024)
 def _answers(channel: AnswerChannel, answers: AnswerNumbers) -> Ratios:
-    """For whole answers, the cover of a report is its least probability over all answers."""
+    """Return the ratios of whole answers: a report's cover is its least probability over all
+    answers."""
     numerators, least, ways = channel.laws(answers)
     log_a, log_b = (
         np.array([log_ratio(*both) for both in zip(column, least, strict=True)])
@@ -97,7 +99,7 @@ def _answers(channel: AnswerChannel, answers: AnswerNumbers) -> Ratios:
 
 @lru_cache(maxsize=1024)
 def _bits(domain: Domain, channel: Channel, pair: BlanketPair) -> Ratios:
-    """The ratios for a channel that sends each bit independently.
+    """Return the ratios for a channel that sends each bit independently.
 
     A report is described by how many options it sets of x minus x', x' minus x, both, and neither.
     ln P(s|record) is linear: a constant, plus `held` for each option of the record, plus
@@ -120,7 +122,7 @@ def _bits(domain: Domain, channel: Channel, pair: BlanketPair) -> Ratios:
 
 
 def _kinds(sizes: tuple[int, ...]) -> np.ndarray:
-    """All counts of set options in groups of the given sizes, shape (groups, kinds)."""
+    """Return all counts of set options in groups of the given sizes, shape (groups, kinds)."""
     kinds = math.prod(size + 1 for size in sizes)
     if kinds > MOST_KINDS:
         raise PrivacyError.of("options", "accountant.many-kinds", value=sum(sizes), kinds=kinds)
@@ -128,7 +130,7 @@ def _kinds(sizes: tuple[int, ...]) -> np.ndarray:
 
 
 def _least(domain: Domain, held: float, held_and_set: float) -> np.ndarray:
-    """For each number of set bits, the least value that an allowed record adds to ln P.
+    """Return, for each number of set bits, the least value that an allowed record adds to ln P.
 
     Among records of t options, those that share the fewest or the most with the report are extreme.
     """

@@ -74,7 +74,7 @@ CLOSER = 1e-9  # relative, of an epsilon that redraws raise
 
 
 def _unseen(epsilon: float, cost: float) -> float:
-    """What redraws add to delta since a collection does not show whether all reports fit."""
+    """Return what redraws add to delta since a collection does not show whether all reports fit."""
     return grown(math.expm1(min(cost, MOST_EXPONENT)), epsilon)
 
 
@@ -351,7 +351,7 @@ def _check_delta(
 def clearly_keeps(
     analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float, delta: float
 ) -> bool:
-    """Whether a quick and loose, but proved, bound already gives (epsilon, delta).
+    """Return whether a quick and loose, but proved, bound already gives (epsilon, delta).
 
     If not, a certificate may still give it.
     """

@@ -55,7 +55,8 @@ class LossLaw:
         return self.step * np.arange(self.first, self.first + len(self.mass))
 
     def delta(self, epsilon: float) -> float:
-        """P[loss > epsilon] minus e^epsilon Q[loss > epsilon], plus an allowance for rounding."""
+        """Return P[loss > epsilon] minus e^epsilon Q[loss > epsilon], plus an allowance for
+        rounding."""
         excess = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
         return float(min(excess @ self.mass + self.doubt, 1.0))
 
@@ -65,7 +66,7 @@ class LossLaw:
         return self.infinite + UNIT * math.sqrt(len(self.mass))
 
     def times(self, other: LossLaw) -> LossLaw:
-        """The loss of two independent collections, on the coarser of their lattices."""
+        """Return the loss of two independent collections, on the coarser of their lattices."""
         step = max(self.step, other.step)
         one, other = self.on(step), other.on(step)
         mass = convolved(one.mass, other.mass)
@@ -73,7 +74,7 @@ class LossLaw:
         return _trimmed(step, one.first + other.first, mass, infinite)
 
     def on(self, step: float) -> LossLaw:
-        """The same law on another lattice.
+        """Return the same law on another lattice.
 
         Each mass is split between its two neighbors so that P and Q both keep their mass; delta can
         only rise.
@@ -99,7 +100,7 @@ def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> Loss
 
 
 def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
-    """The loss of independent collections: (law, how many of it), all with the same step.
+    """Return the loss of independent collections: (law, how many of it), all with the same step.
 
     One transform for each law, on a circle that holds the sum except for a tail that is treated as
     infinite loss; low losses that wrap around the circle are raised. Proof:
@@ -128,13 +129,14 @@ def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
 
 
 def _transform(law: LossLaw, size: int) -> np.ndarray:
-    """The Fourier transform of the masses on a circle, zero at index 0."""
+    """Return the Fourier transform of the masses on a circle, zero at index 0."""
     turns = np.pad(law.mass, (0, -len(law.mass) % size)).reshape(-1, size)
     return np.asarray(rfft(np.roll(turns.sum(axis=0), law.first % size)))
 
 
 def _tail_error(errors: np.ndarray) -> float:
-    """A bound of the error of the mass beyond any point, given bounds of a transform's errors.
+    """Return a bound of the error of the mass beyond any point, given bounds of a transform's
+    errors.
 
     A wave of frequency k sums to at most size / (2 k) times its height over any interval.
     """
@@ -142,7 +144,8 @@ def _tail_error(errors: np.ndarray) -> float:
 
 
 def _reach(laws: Sequence[tuple[LossLaw, int]]) -> tuple[int, int]:
-    """(low, high): the sum is above `high` with probability e^-41, and below `low` about as rarely.
+    """Return (low, high): the sum is above `high` with probability e^-41, and below `low` about as
+    rarely.
 
     P[sum >= x] <= E exp(t sum) exp(-t x) for every t > 0; t goes over a grid.
     """
@@ -163,7 +166,7 @@ def _second_moment(law: LossLaw) -> float:
 
 
 def _cumulant(law: LossLaw, t: np.ndarray) -> np.ndarray:
-    """ln E exp(t loss); a law without mass has a loss of zero."""
+    """Return ln E exp(t loss); a law without mass has a loss of zero."""
     exponents = np.outer(t, law.losses)
     top = exponents.max(axis=1)
     total = np.exp(exponents - top[:, None]) @ law.mass
@@ -290,7 +293,7 @@ DeltaFunction = Callable[[float], float]
 
 
 def connect_the_dots(forward: np.ndarray, backward: np.ndarray, step: float) -> PrivacyCurve:
-    """A privacy curve from bounds of delta at 0, step, 2 step, ... in both orders.
+    """Return a privacy curve from bounds of delta at 0, step, 2 step, ... in both orders.
 
     forward, backward: equally long. Below zero each order follows from the other:
     delta_PQ(-e) = 1 - exp(-e) + exp(-e) delta_QP(e).
@@ -314,7 +317,8 @@ def _loss_law(forward: np.ndarray, backward: np.ndarray, step: float) -> LossLaw
 
 
 def _convex_envelope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The largest convex function below the points; it is still above the curve they bound."""
+    """Return the largest convex function below the points;
+    it is still above the curve they bound."""
     hull = [0]
     for i in range(1, len(x)):
         while len(hull) > 1 and _bends_down(x, y, hull[-2], hull[-1], i):
@@ -328,7 +332,8 @@ def _bends_down(x: np.ndarray, y: np.ndarray, a: int, b: int, c: int) -> bool:
 
 
 def sampled(delta: DeltaFunction, step: float, dense: int, enough: float, most: int) -> np.ndarray:
-    """Bounds of delta at 0, step, 2 step, ... until one is at most `enough`; at most `most` steps.
+    """Return bounds of delta at 0, step, 2 step, ... until one is at most `enough`; at most `most`
+    steps.
 
     After `dense` points only every fourth is computed, and still fewer farther out; the others are
     bounded by chords in e^epsilon.

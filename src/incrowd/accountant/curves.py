@@ -56,15 +56,16 @@ class Bounded(Hashable, Protocol):
     """An analysis that bounds one report, so that several can be composed."""
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """The approximate standard deviation of one report's loss."""
+        """Return the approximate standard deviation of one report's loss."""
         ...
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The bounds; spread: of all losses together. search: estimates are enough."""
+        """Return the bounds; spread: of all losses together. search: estimates are enough."""
         ...
 
     def bit(self, schema: Schema) -> Bit | None:
-        """The channel of a report of one bit, whose whole curve is quick to compute, or None."""
+        """Return the channel of a report of one bit, whose whole curve is quick to compute, or
+        None."""
         ...
 
 
@@ -90,7 +91,8 @@ class Dots(NamedTuple):
 
 
 def _composed(dots: list[tuple[Dots, int]]) -> PrivacyCurve:
-    """The composition of (dots, how many); small steps first, since small losses add up finely."""
+    """Return the composition of (dots, how many); small steps first, since small losses add up
+    finely."""
     ordered = sorted(dots, key=lambda one: one[0].step)
     alike = groupby(ordered, key=lambda one: one[0].step)
     return reduce(mul, (PrivacyCurve.of([(d.curve, n) for d, n in same]) for _, same in alike))
@@ -99,14 +101,14 @@ def _composed(dots: list[tuple[Dots, int]]) -> PrivacyCurve:
 def composed_curve(
     by: Bounded, sent: Contribution, crowd: int, steps: int = STEPS, *, search: bool = False
 ) -> PrivacyCurve:
-    """The privacy curve of everything one person sends; steps, search: see `all_dots`."""
+    """Return the privacy curve of everything one person sends; steps, search: see `all_dots`."""
     return _composed(all_dots(by, sent, crowd, steps, search=search))
 
 
 def composed_delta(
     by: Bounded, sent: Contribution, crowd: int, epsilon: float
 ) -> tuple[DeltaBounds, tuple[WorstPair, ...]]:
-    """delta of all reports, and the worst pair of each kind of report.
+    """Return delta of all reports, and the worst pair of each kind of report.
 
     The composition at two grid steps; the error of connecting the dots is of second order.
     """
@@ -125,7 +127,7 @@ def composed_delta(
 def all_dots(
     by: Bounded, sent: Contribution, crowd: int, steps: int = STEPS, *, search: bool = False
 ) -> list[tuple[Dots, int]]:
-    """The dots of each schema and how many reports there are of it.
+    """Return the dots of each schema and how many reports there are of it.
 
     search: use homogeneous crowds for one bit, and an analysis's estimates for other reports; the
     result is not a bound.
@@ -163,7 +165,8 @@ def all_dots(
 
 
 def linked_dots(linked: SchemaCounts, step: float) -> Dots:
-    """The dots of reports that no crowd hides, up to their largest loss; `step` is the smallest.
+    """Return the dots of reports that no crowd hides, up to their largest loss; `step` is the
+    smallest.
 
     At each epsilon, the largest exact delta of all pairs of records that can be the worst.
     """
@@ -192,7 +195,7 @@ def _spread(by: Bounded, schema: Schema, crowd: int) -> float:
 
 @lru_cache(maxsize=256)
 def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, tolerance: float) -> Dots:
-    """The dots of one bit in both orders, over all crowds or over homogeneous crowds only.
+    """Return the dots of one bit in both orders, over all crowds or over homogeneous crowds only.
 
     tolerance: as in `worst_curve`; 0 for homogeneous crowds only. The step is doubled until at most
     `MOST_GRID` dots cover the loss of the bit.
@@ -222,7 +225,7 @@ def _dots(
     enough: float,
     search: bool,
 ) -> Dots:
-    """The dots of `count` reports of a schema; enough: the delta at which they end."""
+    """Return the dots of `count` reports of a schema; enough: the delta at which they end."""
     spread = _spread(by, schema, crowd)
     orders = by.orders(schema, crowd, spread * math.sqrt(count), search)
     grid = (spread / steps, dense, enough, MOST_GRID)
@@ -237,12 +240,12 @@ def _dots(
 
 
 def symmetric(ratios: Ratios) -> bool:
-    """Whether a pair has the same curve in both orders."""
+    """Return whether a pair has the same curve in both orders."""
     return _atoms(ratios) == _atoms(ratios.swapped)
 
 
 def _atoms(ratios: Ratios) -> set[tuple[float, ...]]:
-    """The atoms, rounded so that atoms that differ by rounding become equal."""
+    """Return the atoms, rounded so that atoms that differ by rounding become equal."""
     atoms = np.stack([ratios.log_a, ratios.log_b, ratios.log_mass], axis=1)
     scale = np.array([ratios.scale or 1.0, ratios.scale or 1.0, 1.0])
     return set(map(tuple, np.round(atoms / scale, 8) + 0.0))

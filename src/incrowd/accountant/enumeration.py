@@ -52,7 +52,7 @@ class WorstCases(NamedTuple):
 
 
 def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) -> WorstCases:
-    """The largest delta(epsilon) and eta(epsilon) over all collections and pairs of records.
+    """Return the largest delta(epsilon) and eta(epsilon) over all collections and pairs of records.
 
     crowd: N. domain: the records one question allows. Every multiset of the others' records is
     tried; of the pairs that differ only by the order of the options (or, if every record is
@@ -84,7 +84,7 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
 def enumerate_one(
     bits: int, channel: BitFlip, pair: RecordPair, others: Others, epsilon: float
 ) -> tuple[float, float]:
-    """(delta, eta) of the pair x, x' for one collection; others: (record, how many hold it).
+    """Return (delta, eta) of the pair x, x' for one collection; others: (record, how many hold it).
 
     Exact, as in `enumerate_all`; the time grows with the number of count vectors of 2^bits kinds.
     Raises PrivacyError unless 0 <= epsilon < 700, or if there are too many count vectors.
@@ -102,13 +102,14 @@ def enumerate_one(
 
 
 def allowed_records(domain: Domain) -> list[int]:
-    """The allowed records in order, bit i at 2^i."""
+    """Return the allowed records in order, bit i at 2^i."""
     sizes = range(domain.fewest, domain.most + 1)
     return [record for record in range(1 << domain.bits) if record.bit_count() in sizes]
 
 
 def _pairs(domain: Domain) -> Iterator[RecordPair]:
-    """One ordered pair of records for each number of options in x only, in x' only, in both."""
+    """Yield one ordered pair of records for each number of options in x only, in x' only,
+    in both."""
     seen, records = set(), allowed_records(domain)
     free = len(records) == 1 << domain.bits  # reversing bits makes x' = 0
     for other, x in product(records[:1] if free else records, records):
@@ -119,7 +120,7 @@ def _pairs(domain: Domain) -> Iterator[RecordPair]:
 
 
 def _sent(bits: int, channel: BitFlip, records: Iterable[int]) -> np.ndarray:
-    """P(report | record), shape (2^bits, records)."""
+    """Return P(report | record), shape (2^bits, records)."""
     differing = np.bitwise_count(np.arange(1 << bits)[:, None] ^ np.array(list(records)))
     return np.asarray(channel.q**differing * channel.p ** (bits - differing))
 
@@ -127,7 +128,8 @@ def _sent(bits: int, channel: BitFlip, records: Iterable[int]) -> np.ndarray:
 def _laws(
     tables: list[np.ndarray], sent: np.ndarray, chosen: RecordPlaces = (), law: np.ndarray = ONE
 ) -> Iterator[tuple[RecordPlaces, np.ndarray]]:
-    """Every multiset of records (columns of `sent`), one for each table, and its reports' law.
+    """Yield every multiset of records (columns of `sent`), one for each table, and its reports'
+    law.
 
     chosen, law: the records chosen so far, in order, and the law of their reports.
     """
@@ -141,12 +143,13 @@ def _laws(
 
 
 def _joined(table: np.ndarray, law: np.ndarray, sent: np.ndarray) -> np.ndarray:
-    """The law of the count vector after one more person has sent a report."""
+    """Return the law of the count vector after one more person has sent a report."""
     return np.asarray(np.append(law, 0.0)[table] @ sent)
 
 
 def _precision(people: int, bits: int) -> float:
-    """The error of the difference of two probabilities of a count vector, relative to the larger.
+    """Return the error of the difference of two probabilities of a count vector, relative to the
+    larger.
 
     Each probability is a sum of positive products, built up one person at a time.
     """
@@ -156,7 +159,8 @@ def _precision(people: int, bits: int) -> float:
 def _divergences(
     reports: np.ndarray, columns: np.ndarray, epsilon: float, precision: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """delta, eta, and the doubt of delta for pairs of columns (2, pairs) of count vector laws."""
+    """Return delta, eta, and the doubt of delta for pairs of columns (2, pairs) of count vector
+    laws."""
     here, there = reports[:, columns[0]], np.exp(epsilon) * reports[:, columns[1]]
     near = here > there * (1 - precision)
     doubt = precision * np.where(near, here, 0.0).sum(axis=0)
@@ -165,7 +169,8 @@ def _divergences(
 
 
 def _predecessors(people: int, kinds: int) -> np.ndarray:
-    """For every count vector of one report per person, the places of those with one report fewer.
+    """Return, for every count vector of one report per person, the places of those with one report
+    fewer.
 
     Shape (vectors, kinds); if there is no such report to remove, one place past the end.
     """
@@ -181,7 +186,7 @@ def _predecessors(people: int, kinds: int) -> np.ndarray:
 
 
 def _rank(counts: np.ndarray) -> np.ndarray:
-    """The place of each count vector in lexicographic order among those with the same sum.
+    """Return the place of each count vector in lexicographic order among those with the same sum.
 
     If r reports are left for k kinds, C(r - c + k - 1, k - 1) vectors begin with c or more.
     """
@@ -192,7 +197,7 @@ def _rank(counts: np.ndarray) -> np.ndarray:
 
 
 def _check_size(bits: int, records: int, crowd: int) -> None:
-    """Raises PrivacyError, with a suggestion, for too many count vectors or collections."""
+    """Raise PrivacyError, with a suggestion, for too many count vectors or collections."""
     if _fits(bits, records, crowd):
         return
     most = max((n for n in range(1, MOST_PEOPLE) if _fits(bits, records, n)), default=1)

@@ -19,7 +19,7 @@ LocalPair = tuple[int, int]  # |x minus x'|, |x' minus x|; for channels of whole
 
 
 def pairs(domain: Domain, channel: Channel) -> tuple[LocalPair, ...]:
-    """The pairs of records that can be the worst without a crowd.
+    """Return the pairs of records that can be the worst without a crowd.
 
     Bits that are equal reveal nothing, and each bit that differs reveals more: only the largest
     pairs count, and a single one if a bit reveals as much in either order.
@@ -32,7 +32,7 @@ def pairs(domain: Domain, channel: Channel) -> tuple[LocalPair, ...]:
 
 @lru_cache(maxsize=1024)
 def ratios(channel: Channel, pair: LocalPair) -> Ratios:
-    """The ratios of one question, with the law of the reports of x' as the cover: B = 1."""
+    """Return the ratios of one question, with the law of the reports of x' as the cover: B = 1."""
     if takes_answers(channel):
         return _answers(channel, pair)
     (p00, p01), (p10, p11) = np.log(channel.matrix)
@@ -51,7 +51,7 @@ def _answers(channel: AnswerChannel, pair: LocalPair) -> Ratios:
 
 
 def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:
-    """sum over reports of max(0, P(s|x) - e^epsilon P(s|x')), for a pair without a crowd.
+    """Return sum over reports of max(0, P(s|x) - e^epsilon P(s|x')), for a pair without a crowd.
 
     side: 1 for an upper bound, -1 for a lower bound.
     """
@@ -61,6 +61,6 @@ def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:
 
 
 def eta(ratios: Ratios, wanted: float) -> float:
-    """P[P(s|x) > e^epsilon P(s|x')] for a report s of x, for a pair without a crowd."""
+    """Return P[P(s|x) > e^epsilon P(s|x')] for a report s of x, for a pair without a crowd."""
     above = ratios.gaps(wanted, 0) > 0
     return float(np.exp(ratios.log_mass + ratios.log_a)[above].sum())

@@ -68,7 +68,7 @@ class TiltedReport(NamedTuple):
     sign: int
 
     def log_transform(self, frequency: np.ndarray) -> np.ndarray:
-        """ln E[exp(i frequency (T - E T))], accurate even if probabilities are tiny."""
+        """Return ln E[exp(i frequency (T - E T))], accurate even if probabilities are tiny."""
         half = np.sin(frequency / 2) ** 2
         angle = np.arctan2(self.hit * np.sin(frequency), 1 - 2 * self.hit * half)
         real = np.log1p(-4 * self.hit * self.miss * half) / 2
@@ -91,7 +91,8 @@ class BitOrder:
 
     @classmethod
     def of(cls, channel: Bit, x: int, epsilon: float) -> BitOrder | None:
-        """x against the other answer; None if no report reveals as much as epsilon: delta = 0."""
+        """Return x against the other answer; None if no report reveals as much as epsilon: delta =
+        0."""
         reports = channel.matrix[:, [x, int(not x)]]
         (lost, rest), (direct, stray) = sorted(reports, key=lambda row: row[0] - row[1])
         weight = _weight(direct, stray, epsilon)
@@ -116,7 +117,7 @@ class BitOrder:
         )
 
     def variance(self, same: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """The variance of the tilted T if `same` others hold x and `other` hold x'."""
+        """Return the variance of the tilted T if `same` others hold x and `other` hold x'."""
         mine, stray = self.reports
         return np.asarray(same * mine.hit * mine.miss + other * stray.hit * stray.miss)
 
@@ -130,7 +131,7 @@ class BitOrder:
 
 
 def _weight(direct: float, stray: float, epsilon: float) -> float:
-    """direct - e^epsilon stray, to full double precision."""
+    """Return direct - e^epsilon stray, to full double precision."""
     with localcontext(prec=DIGITS):
         return float(Decimal(float(direct)) - Decimal(epsilon).exp() * Decimal(float(stray)))
 
@@ -146,7 +147,8 @@ class FrequencyGrid(NamedTuple):
 
     @classmethod
     def of(cls, narrowest: float, widest: float, span: int = 1) -> FrequencyGrid:
-        """The grid for sums of independent reports with variances from `narrowest` to `widest`.
+        """Return the grid for sums of independent reports with variances from `narrowest` to
+        `widest`.
 
         span: the largest distance from the rounded mean at which phi is needed.
         Bernstein: P[|T - E T| >= r] <= 2 exp(-r^2 / (2 (v + r/3))). Of the transform,
@@ -160,12 +162,13 @@ class FrequencyGrid(NamedTuple):
         return cls(points, 2 * math.pi / points * np.arange(min(last, half) + 1))
 
     def kernel(self, excess: float, log_c: float) -> np.ndarray:
-        """The weights of the transform for phi(0) - E phi(U), with U up to points // 2."""
+        """Return the weights of the transform for phi(0) - E phi(U), with U up to points // 2."""
         point, later = self.kernels(log_c)
         return np.asarray(point - excess * later)
 
     def kernels(self, log_c: float) -> tuple[np.ndarray, np.ndarray]:
-        """The weights for phi(0), and for the sum of c^-u phi(u) over 1 <= u <= points // 2."""
+        """Return the weights for phi(0), and for the sum of c^-u phi(u) over 1 <= u <=
+        points // 2."""
         away = max(log_c, SMALLEST) + 1j * self.frequency
         geometric = -np.expm1(-(self.points // 2) * away) / np.expm1(away)
         point = np.where(self.frequency > 0, 2.0, 1.0) / self.points
@@ -173,7 +176,8 @@ class FrequencyGrid(NamedTuple):
 
 
 def deltas(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Deltas:
-    """Bounds of delta if `same` others hold x and `other` hold x'; integers, shape (crowds,).
+    """Return bounds of delta if `same` others hold x and `other` hold x'; integers, shape
+    (crowds,).
 
     `upper` is never below delta: it includes the probability of all cuts and a bound of all
     rounding (about 1e-10 of delta in a crowd of 10^9). `lower` is reduced by the same.
@@ -185,7 +189,8 @@ def deltas(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Deltas:
 
 
 def _alike(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Iterator[np.ndarray]:
-    """The numbers of crowds whose tilted variances are within a factor of 2, at most `ROWS` each.
+    """Yield the numbers of crowds whose tilted variances are within a factor of 2, at most `ROWS`
+    each.
 
     One grid has enough points for the widest law and enough frequencies for the narrowest; so the
     grid of such crowds has some hundred frequencies at most, however large the crowds are.
@@ -197,7 +202,8 @@ def _alike(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Iterator[np.
 
 
 def _block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Lower and upper bounds, shape (2, crowds): the maximum over possible places of the mode."""
+    """Return lower and upper bounds, shape (2, crowds): the maximum over possible places of the
+    mode."""
     law = _transformed(order, same, other)
     drop, error = law.drops(order)
     log_scale, doubt = _log_scale(order, same, other, law.center[:, None] + NEAR)
@@ -216,7 +222,7 @@ def _block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> np.ndarray:
 def _log_scale(
     order: BitOrder, same: np.ndarray, other: np.ndarray, places: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """ln(E[c^T] c^-t) at some places t of each crowd, and a bound of its rounding."""
+    """Return ln(E[c^T] c^-t) at some places t of each crowd, and a bound of its rounding."""
     totals = np.stack([same, other], axis=1) * order.log_totals
     size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(places) * order.log_c
     return totals.sum(axis=1)[:, None] - places * order.log_c, PHASE * size
@@ -235,7 +241,7 @@ class TransformedLaw(NamedTuple):
     rounding: np.ndarray
 
     def drops(self, order: BitOrder) -> tuple[np.ndarray, float]:
-        """phi(s) - E phi(s + U) at three s, shape (crowds, 3), and a bound of its error."""
+        """Return phi(s) - E phi(s + U) at three s, shape (crowds, 3), and a bound of its error."""
         kernel = self.grid.kernel(order.excess, order.log_c)
         shifts = np.exp(-1j * np.outer(self.grid.frequency, NEAR))
         drop = (self.transform @ (kernel[:, None] * shifts)).real
@@ -245,7 +251,7 @@ class TransformedLaw(NamedTuple):
 def _transformed(
     order: BitOrder, same: np.ndarray, other: np.ndarray, span: int = 1
 ) -> TransformedLaw:
-    """The law phi of the tilted T. span: how far from its mean it is needed."""
+    """Return the law phi of the tilted T. span: how far from its mean it is needed."""
     mine, stray = order.reports
     variance = order.variance(same, other)
     mean = other * stray.hit - same * mine.hit
@@ -308,13 +314,13 @@ class CellIntervals(NamedTuple):
 
     @classmethod
     def cover(cls, others: int, count: int) -> CellIntervals:
-        """About `count` intervals of about equal length that cover 0, ..., others."""
+        """Return about `count` intervals of about equal length that cover 0, ..., others."""
         count = min(count, others + 1)
         edges = np.arange(count + 1) * (others + 1) // count
         return cls(edges[:-1], edges[1:] - 1)
 
     def where(self, chosen: np.ndarray) -> CellIntervals:
-        """A selection of the intervals; chosen: a mask or indices."""
+        """Return a selection of the intervals; chosen: a mask or indices."""
         return CellIntervals(self.first[chosen], self.last[chosen])
 
     @property
@@ -333,7 +339,7 @@ class CellIntervals(NamedTuple):
 def worst_crowd(
     channel: Bit, crowd: int, epsilon: float, tolerance: float = WORST_TOLERANCE
 ) -> WorstCrowd:
-    """The largest delta(epsilon) of one bit over all crowds of N people and both orders.
+    """Return the largest delta(epsilon) of one bit over all crowds of N people and both orders.
 
     crowd: N. tolerance: relative, between the bounds; if more than 32,768 intervals would have to
     be halved, or rounding is larger, `upper` is looser but remains a bound. Raises PrivacyError
@@ -352,7 +358,8 @@ def worst_crowd(
 
 
 def _worst_same(order: BitOrder, others: int, tolerance: float) -> DeltaInterval:
-    """The largest delta of one order; all intervals that may contain it are halved together."""
+    """Return the largest delta of one order;
+    all intervals that may contain it are halved together."""
     cells, lower, settled, same = CellIntervals.cover(others, WORST_FIRST_CELLS), 0.0, 0.0, 0
     while True:
         bounds = deltas(order, cells.first, others - cells.last).upper
@@ -431,7 +438,7 @@ def worst_curve(
     enough: float = 0.0,
     tolerance: float = TOLERANCE,
 ) -> np.ndarray:
-    """Upper bounds of delta at 0, step, ..., over all crowds of N people and both orders.
+    """Return upper bounds of delta at 0, step, ..., over all crowds of N people and both orders.
 
     crowd: N. dots: how many. enough: bounds below this delta need not be sharp. tolerance: the
     relative looseness, expressed as a change of the spread of the loss.
@@ -443,7 +450,8 @@ def worst_curve(
 
 
 def homogeneous_curve(channel: Bit, crowd: int, step: float, dots: int) -> np.ndarray:
-    """The same curve if all others hold x, or all hold x': below the worst, but quick to compute.
+    """Return the same curve if all others hold x, or all hold x': below the worst, but quick to
+    compute.
 
     From the whole law of T, which is binomial, unless it is so wide that transforms are faster.
     """
@@ -459,7 +467,7 @@ def homogeneous_curve(channel: Bit, crowd: int, step: float, dots: int) -> np.nd
 
 
 def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[np.ndarray]:
-    """H at each alpha if all others hold x, and if they all hold x'."""
+    """Yield H at each alpha if all others hold x, and if they all hold x'."""
     order = BitOrder.of(channel, x, 0.0)
     if order is None:
         yield np.zeros(len(excess))
@@ -479,7 +487,7 @@ def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[
 
 
 def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
-    """The number of dots, rounded up to an odd one, until delta is at most `enough`.
+    """Return the number of dots, rounded up to an odd one, until delta is at most `enough`.
 
     Computed for homogeneous crowds; the worst crowd hardly needs more.
     """
@@ -492,7 +500,7 @@ def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
 
 
 def typical_spread(channel: Bit, crowd: int) -> float:
-    """The approximate standard deviation of the loss; 0 if nothing is revealed."""
+    """Return the approximate standard deviation of the loss; 0 if nothing is revealed."""
     same = np.unique([0, (crowd - 1) // 2, crowd - 1])
     order = BitOrder.of(channel, 1, 0.0)
     if order is None:
@@ -503,7 +511,7 @@ def typical_spread(channel: Bit, crowd: int) -> float:
 def _envelope(
     channel: Bit, x: int, others: int, excess: np.ndarray, enough: float, tolerance: float
 ) -> np.ndarray:
-    """The largest curve of one order; all intervals that may matter are halved together.
+    """Return the largest curve of one order; all intervals that may matter are halved together.
 
     The tolerated looseness is the effect on a Gaussian delta of changing the spread by the share
     `tolerance`.
@@ -537,7 +545,7 @@ def _envelope(
 def sub_crowds(
     channel: Bit, x: int, same: np.ndarray, other: np.ndarray, excess: np.ndarray
 ) -> np.ndarray:
-    """Upper bounds of H at alpha = 1 + excess, shape (crowds, dots); excess rises from 0.
+    """Return upper bounds of H at alpha = 1 + excess, shape (crowds, dots); excess rises from 0.
 
     same, other: how many of the others hold x, and how many hold x'.
     """
@@ -560,7 +568,7 @@ def sub_crowds(
 
 
 def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[BitOrder]:
-    """Orders at equally spaced epsilons, up to the last one or the local epsilon."""
+    """Return orders at equally spaced epsilons, up to the last one or the local epsilon."""
     gap = min(TILT_GAP * spread, MOST_TILT_GAP)
     wanted = np.arange(gap / 2, min(last, max(channel.losses)) + TILT_GAP * spread, gap)
     orders = (BitOrder.of(channel, x, float(epsilon)) for epsilon in wanted)
@@ -568,7 +576,8 @@ def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[BitOrder]:
 
 
 def _corners(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Corners:
-    """The corners near the mean of a tilt; crowds with similar variances are computed together."""
+    """Return the corners near the mean of a tilt; crowds with similar variances are computed
+    together."""
     corners = Corners(*np.empty((2, len(same), PLACES)))
     for rows in _alike(order, same, other):
         corners.excess[rows], corners.height[rows] = _corner_block(order, same[rows], other[rows])
@@ -576,7 +585,7 @@ def _corners(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Corners:
 
 
 def _corner_block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Corners:
-    """The corners of crowds with similar variances.
+    """Return the corners of crowds with similar variances.
 
     P(t)/Q(t) lies between bounds `low` and `high`, and H at `high` is at most the height at `low`
     of the line that belongs to t. If the precision is not sufficient, alpha = 0 and H = 1.
@@ -605,7 +614,7 @@ def _corner_block(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Corne
 
 
 def _chances(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Chances:
-    """The probabilities by inverse transform."""
+    """Return the probabilities by inverse transform."""
     span = math.ceil(SPAN * math.sqrt(float(order.variance(same, other).max()))) + LEAST_SPAN
     offsets = np.rint(np.linspace(-span, span, PLACES))
     law = _transformed(order, same, other, span + 1)
@@ -622,7 +631,7 @@ def _chances(order: BitOrder, same: np.ndarray, other: np.ndarray) -> Chances:
 
 
 def _chords(corners: list[Corners], excess: np.ndarray) -> np.ndarray:
-    """The chords between corners, which need not be sorted, at each excess.
+    """Return the chords between corners, which need not be sorted, at each excess.
 
     H falls, so each corner also bounds everything beyond it.
     """
@@ -672,13 +681,13 @@ class OneBit:
 
 
 def _worst(values: np.ndarray) -> Case:
-    """The largest value; x = 0 against x' = 1 is the same with all bits reversed."""
+    """Return the largest value; x = 0 against x' = 1 is the same with all bits reversed."""
     ones = int(values.argmax())
     return Case(float(values[ones]), (1, 0), ((0, len(values) - 1 - ones), (1, ones)))
 
 
 def one_bit(channel: BitFlip, crowd: int, epsilon: float) -> OneBit:
-    """delta(epsilon) and eta(epsilon) of one bit for every collection of N - 1 others.
+    """Return delta(epsilon) and eta(epsilon) of one bit for every collection of N - 1 others.
 
     crowd: N. delta = sum over t of max(0, P[t ones | x] - e^epsilon P[t ones | x']); eta =
     P[ratio > e^epsilon | x]; for x = 0, x' = 1 read both backwards. About 1 s for N = 1e5.
@@ -694,7 +703,7 @@ def one_bit(channel: BitFlip, crowd: int, epsilon: float) -> OneBit:
 
 
 def one_bit_at(channel: BitFlip, crowd: int, epsilon: float, ones: int) -> tuple[float, float]:
-    """(delta, eta) for x = 1 against x' = 0 if `ones` of the N - 1 others hold 1.
+    """Return (delta, eta) for x = 1 against x' = 0 if `ones` of the N - 1 others hold 1.
 
     As `one_bit`, for one collection only; N = 1e7 takes a few milliseconds.
     Raises PrivacyError unless N >= 2, 0 <= epsilon < 700 and 0 <= ones < N.
@@ -717,7 +726,8 @@ class _Tilt:
 
     @classmethod
     def of(cls, channel: BitFlip, crowd: int, epsilon: float) -> _Tilt | None:
-        """The tilt, or None if no report of one bit reveals as much as epsilon: delta = eta = 0."""
+        """Return the tilt, or None if no report of one bit reveals as much as epsilon: delta = eta
+        = 0."""
         check_crowd(crowd)
         check_epsilon(epsilon)
         if epsilon >= channel.epsilon:
@@ -739,7 +749,8 @@ class _Tilt:
         return (q / one, p * c / one), (p / zero, q * c / zero)
 
     def block(self, first: int, size: int) -> np.ndarray:
-        """delta and eta, shape (2, size), if first, ..., first + size - 1 of the others hold 1.
+        """Return delta and eta, shape (2, size), if first, ..., first + size - 1 of the others hold
+        1.
 
         If f is the tilted law and M = E[c^T], P_1(t) = M c^-t (p c f(t-1) + q f(t)) and
         P_1(t) - e^epsilon P_0(t) = M c^-t gain (f(t-1) - f(t)), positive beyond the mode s. So
@@ -756,13 +767,14 @@ class _Tilt:
         return np.asarray(np.maximum(np.exp(log_scale) * both, SMALLEST))
 
     def _log_total(self, ones: np.ndarray) -> np.ndarray:
-        """ln E[c^T]."""
+        """Return ln E[c^T]."""
         channel, zeros = self.channel, self.crowd - 1 - ones
         log_one, log_zero = np.log1p(np.array([channel.p, channel.q]) * self.excess)
         return np.asarray(ones * log_one + zeros * log_zero)
 
     def _at_modes(self, first: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The floors of the tilted means; the law, and its tail r, there and one place beyond.
+        """Return the floors of the tilted means; the law, and its tail r, there and one place
+        beyond.
 
         A mode is less than 1 from the mean (Darroch 1964). Shapes (size,), (2, size), (2, size).
         """
@@ -777,7 +789,8 @@ class _Tilt:
         return floors, (kernels * common[place]).sum(axis=1), (kernels * tail[place]).sum(axis=1)
 
     def _common(self, first: int, size: int, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        """The tilted law of all but size - 1 of the others at low, ..., high, and its tail r."""
+        """Return the tilted law of all but size - 1 of the others at low, ..., high, and its tail
+        r."""
         one, zero = self.reports
         start, mass = _convolved(
             _binomial(first, *one), _binomial(self.crowd - first - size, *zero)
@@ -790,7 +803,7 @@ class _Tilt:
 
 
 def _binomial(trials: int, miss: float, hit: float) -> Window:
-    """The law Bin(trials, hit) without negligible tails."""
+    """Return the law Bin(trials, hit) without negligible tails."""
     reach = SPREAD * math.sqrt(trials * hit * miss) + REST
     first = max(0, math.floor(trials * hit - reach))
     last = min(trials, math.ceil(trials * hit + reach))
@@ -798,13 +811,14 @@ def _binomial(trials: int, miss: float, hit: float) -> Window:
 
 
 def _convolved(one: Window, other: Window) -> Window:
-    """The law of the sum of two independent counts."""
+    """Return the law of the sum of two independent counts."""
     return one[0] + other[0], convolved(one[1], other[1])
 
 
 @lru_cache(maxsize=4)
 def _kernels(size: int, one: BitLaw, zero: BitLaw) -> np.ndarray:
-    """The laws Bin(j, one) * Bin(size - 1 - j, zero); column j = 0, ..., size - 1, all counts."""
+    """Return the laws Bin(j, one) * Bin(size - 1 - j, zero); column j = 0, ..., size - 1, all
+    counts."""
     powers = [[np.ones(1)], [np.ones(1)]]
     for power, law in zip(powers, (one, zero), strict=True):
         for _ in range(size - 1):

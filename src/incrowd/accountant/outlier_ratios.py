@@ -23,7 +23,7 @@ Relation = tuple[int, int, int]  # bits in which only x, only x', and both diffe
 
 
 def ratios(channel: BitFlip, relation: Relation) -> Ratios:
-    """The ratios of all bits with that noise; bits in which x and x' equal z reveal nothing.
+    """Return the ratios of all bits with that noise; bits in which x and x' equal z reveal nothing.
 
     Under z, a bit of the report differs from z with probability q. That multiplies the ratio of a
     record that differs from z in this bit by p/q; if the bit equals z, by q/p.
@@ -40,7 +40,8 @@ def ratios(channel: BitFlip, relation: Relation) -> Ratios:
 
 
 def _bits(channel: BitFlip, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """The number of flipped less unflipped bits, and ln of its probabilities under noise q."""
+    """Return the number of flipped less unflipped bits,
+    and ln of its probabilities under noise q."""
     shown = np.arange(bits + 1)
     log_ways = (
         scipy.special.gammaln(bits + 1)
@@ -53,7 +54,7 @@ def _bits(channel: BitFlip, bits: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def relations(domain: Domain) -> tuple[Relation, ...]:
-    """The largest relations that three records of one question can have (x = x' allowed).
+    """Return the largest relations that three records of one question can have (x = x' allowed).
 
     Another bit on which x, x', or both differ from z multiplies A, B, or both by an independent
     factor of mean one: the mean of G stays and its spread grows, so delta can only rise. Relations
@@ -63,7 +64,8 @@ def relations(domain: Domain) -> tuple[Relation, ...]:
 
 
 def _all_relations(domain: Domain) -> Iterator[Relation]:
-    """Every relation, by how many options lie in each part of the Venn diagram of x, x', and z."""
+    """Yield every relation, by how many options lie in each part of the Venn diagram of x, x', and
+    z."""
     bits, fewest, most = domain
     for shared, a0, b0, e0 in _within(4, most):  # of z: held by both, x' only, x only, neither
         if shared + a0 + b0 + e0 < fewest:
@@ -78,7 +80,7 @@ def _all_relations(domain: Domain) -> Iterator[Relation]:
 
 
 def _within(parts: int, total: int) -> Iterator[tuple[int, ...]]:
-    """All tuples of `parts` counts that add up to at most the total."""
+    """Yield all tuples of `parts` counts that add up to at most the total."""
     if parts == 0:
         yield ()
         return
@@ -88,13 +90,13 @@ def _within(parts: int, total: int) -> Iterator[tuple[int, ...]]:
 
 
 def add(one: tuple[Relation, ...], other: tuple[Relation, ...]) -> tuple[Relation, ...]:
-    """The largest relations of two questions together."""
+    """Return the largest relations of two questions together."""
     sums = np.add(np.array(one)[:, None], np.array(other)[None]).reshape(-1, 3)
     return maximal({(int(a), int(b), int(e)) for a, b, e in np.unique(sums, axis=0)})
 
 
 def maximal(relations: set[Relation]) -> tuple[Relation, ...]:
-    """The relations for which no other one is at least as large in every count."""
+    """Return the relations for which no other one is at least as large in every count."""
     array = np.array(sorted(relations, reverse=True))
     keep = [bool(np.all(array >= row, axis=1).sum() == 1) for row in array]
     return tuple((int(a), int(b), int(e)) for a, b, e in array[keep])

@@ -58,7 +58,7 @@ class PairRatios:
 
 
 def check_number(count: int) -> None:
-    """Raises PrivacyError if there are more candidates than can be tried."""
+    """Raise PrivacyError if there are more candidates than can be tried."""
     if count > MOST_CANDIDATES:
         raise PrivacyError.of(
             "questions", "accountant.many-relations", relations=count, most=MOST_CANDIDATES
@@ -66,7 +66,7 @@ def check_number(count: int) -> None:
 
 
 def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[PairRatios]:
-    """Every class of pairs of records that can be the worst under the blanket.
+    """Return every class of pairs of records that can be the worst under the blanket.
 
     If there are many, a few that cover them all: see `schema.widened` and `schema.at_most_flip`.
     Raises PrivacyError if there are still too many.
@@ -80,7 +80,7 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[PairRat
 
 
 def _covering(parts: PartCounts, most: int) -> PartCounts:
-    """The parts, or others that reveal at least as much and have fewer classes of pairs."""
+    """Return the parts, or others that reveal at least as much and have fewer classes of pairs."""
     if _number(parts, _blanket_pairs) > FEW_CLASSES:
         parts = tuple((widened(part), count) for part, count in parts)
     if _number(parts, _blanket_pairs) > most:
@@ -97,7 +97,7 @@ def _blanket_ratios(part: Part, pair: blanket_ratios.BlanketPair) -> Ratios:
 
 
 def local_candidates(sent: Contribution) -> list[PairRatios]:
-    """The pairs that can be the worst without a crowd, in everything that is sent.
+    """Return the pairs that can be the worst without a crowd, in everything that is sent.
 
     Raises PrivacyError if there are too many to try.
     """
@@ -115,14 +115,15 @@ def _local_ratios(part: Part, pair: local_ratios.LocalPair) -> Ratios:
 def _mixtures(
     parts: PartCounts, kinds_of: Callable[[Part], Sequence[K]]
 ) -> Iterator[tuple[Counter[K], ...]]:
-    """All ways to assign a class of pairs to each question: class -> how many equal questions."""
+    """Return all ways to assign a class of pairs to each question: class -> how many equal
+    questions."""
     check_number(_number(parts, kinds_of))
     every = (combinations_with_replacement(kinds_of(part), count) for part, count in parts)
     return product(*([Counter(chosen) for chosen in mixed] for mixed in every))
 
 
 def _number(parts: PartCounts, kinds_of: Callable[[Part], Sequence[K]]) -> int:
-    """The number of mixtures."""
+    """Return the number of mixtures."""
     return math.prod(math.comb(len(kinds_of(part)) + count - 1, count) for part, count in parts)
 
 
@@ -145,7 +146,7 @@ def _distance(
 
 
 def outlier_candidates(schema: Schema) -> list[PairRatios]:
-    """The largest relations of x, x', and the record z of a homogeneous crowd.
+    """Return the largest relations of x, x', and the record z of a homogeneous crowd.
 
     All of them, if they are few. Otherwise, all questions in which x and x' differ have a relation
     of the same kind (z = x, z = x', or all three different), and in the other questions both differ
@@ -175,7 +176,7 @@ def _by_noise(schema: Schema) -> dict[BitFlip, DomainCounts]:
 
 @lru_cache(maxsize=256)
 def _sums(questions: DomainCounts, kind: RelationKey | None) -> tuple[Relation, ...]:
-    """The largest sums of relations, one for each question, all of one kind if it is given.
+    """Return the largest sums of relations, one for each question, all of one kind if it is given.
 
     Without a kind, the sum ends early once there are many.
     """
@@ -190,7 +191,7 @@ def _sums(questions: DomainCounts, kind: RelationKey | None) -> tuple[Relation, 
 
 
 def _of_kind(domain: Domain, kind: RelationKey) -> tuple[Relation, ...]:
-    """The largest relation of a kind, and the largest in which x = x'."""
+    """Return the largest relation of a kind, and the largest in which x = x'."""
     relations = outlier_ratios.relations(domain)
     return max(relations, key=kind), max(relations, key=lambda r: (r[2], -r[0] - r[1]))
 
@@ -205,13 +206,13 @@ KINDS: tuple[RelationKey, ...] = (
 def _relation_factors(
     channels: tuple[BitFlip, ...], chosen: tuple[Relation, ...]
 ) -> tuple[tuple[Ratios, int], ...]:
-    """The ratios of a whole report, from one relation for each noise level."""
+    """Return the ratios of a whole report, from one relation for each noise level."""
     pairs = zip(channels, chosen, strict=True)
     return tuple((outlier_ratios.ratios(channel, relation), 1) for channel, relation in pairs)
 
 
 def papers_pair(schema: Schema, presence: bool) -> Ratios:
-    """The papers' pair: records as far apart as allowed, and a crowd that holds one of them.
+    """Return the papers' pair: records as far apart as allowed, and a crowd that holds one of them.
 
     presence: compare the collection with the outlier to the one without; if False, the reverse.
     Raises PrivacyError if a channel is not a bit flip.
@@ -238,13 +239,14 @@ def _relation(chosen: tuple[Relation, ...]) -> WorstPair:
 
 
 def largest_eta(worst: Ratios, schema: Schema, crowd: int, epsilon: float) -> float:
-    """The largest eta of one relation and of the papers' pair, in a homogeneous crowd."""
+    """Return the largest eta of one relation and of the papers' pair, in a homogeneous crowd."""
     tried = (worst, papers_pair(schema, presence=True), papers_pair(schema, presence=False))
     return max(pair_eta(ratios, crowd, epsilon) for ratios in tried)
 
 
 def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
-    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], where s_0 is a report of x and all others are of z.
+    """Return P[G(s_0) + G_1 + ... + G_(N-1) > 0], where s_0 is a report of x and all others are of
+    z.
 
     For a homogeneous crowd. Exact if there are few kinds of reports, otherwise numerical.
     """

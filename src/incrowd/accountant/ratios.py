@@ -54,11 +54,11 @@ class Ratios:
         return max(max(float(log.max()), -float(log.min())) for log in logs)
 
     def doubt(self, epsilon: float) -> float:
-        """A bound of the error of `gaps`."""
+        """Return a bound of the error of `gaps`."""
         return 2 * self.error + 4 * UNIT * (epsilon + self.scale)
 
     def gaps(self, epsilon: float, side: int) -> np.ndarray:
-        """ln A - (epsilon + ln B): a bound from above (side 1) or from below (side -1).
+        """Return ln A - (epsilon + ln B): a bound from above (side 1) or from below (side -1).
 
         For side 0 as computed, with zero in place of values that may be zero.
         """
@@ -66,12 +66,13 @@ class Ratios:
         return gap + side * doubt if side else np.where(np.abs(gap) > doubt, gap, 0.0)
 
     def blur(self, epsilon: float, crowd: int) -> float:
-        """The effect of rounding in a crowd, as a share of the largest loss beyond epsilon."""
+        """Return the effect of rounding in a crowd,
+        as a share of the largest loss beyond epsilon."""
         margin = float(self.gaps(epsilon, 1).max())
         return crowd * self.doubt(epsilon) / margin if margin > 0 else 0.0
 
     def law(self, epsilon: float, side: int = 0) -> Law:
-        """The law of G = A - e^epsilon B; the missing mass of the cover lies at zero.
+        """Return the law of G = A - e^epsilon B; the missing mass of the cover lies at zero.
 
         Near A = e^epsilon B all digits of G depend on the last digits of the logarithms, so G is
         computed from their difference, rounded to one side: see `gaps`.
@@ -92,7 +93,7 @@ ONE = Ratios(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 def product(parts: Iterable[tuple[Ratios, int]]) -> Ratios:
-    """The ratios of independent questions, each repeated the given number of times.
+    """Return the ratios of independent questions, each repeated the given number of times.
 
     Exact as long as there are few different atoms; otherwise they are `thinned`.
     """
@@ -100,7 +101,7 @@ def product(parts: Iterable[tuple[Ratios, int]]) -> Ratios:
 
 
 def _power(ratios: Ratios, count: int) -> Ratios:
-    """The ratios of `count` equal questions, by repeated squaring."""
+    """Return the ratios of `count` equal questions, by repeated squaring."""
     if count == 0:
         return ONE
     half = _power(ratios, count // 2)
@@ -159,6 +160,6 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
 
 
 def _cells(ratios: Ratios, step: float) -> int:
-    """The number of grid cells that contain atoms."""
+    """Return the number of grid cells that contain atoms."""
     a, b = np.floor(ratios.log_a / step), np.floor(ratios.log_b / step)
     return len(np.unique(a * (4 / FINEST) + b))

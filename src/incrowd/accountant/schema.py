@@ -165,7 +165,7 @@ def at_most_flip(part: Part) -> Part:
 
 @lru_cache(maxsize=1024)
 def farthest(domain: Domain) -> tuple[tuple[int, int], ...]:
-    """The largest pairs (|x minus x'|, |x' minus x|) of two allowed records."""
+    """Return the largest pairs (|x minus x'|, |x' minus x|) of two allowed records."""
     _, _, most = domain
     pairs: list[tuple[int, int]] = []
     for u in range(most, -1, -1):
@@ -176,20 +176,22 @@ def farthest(domain: Domain) -> tuple[tuple[int, int], ...]:
 
 
 def _allowed(domain: Domain, u: int, v: int) -> bool:
-    """Whether two allowed records x and x' can have |x minus x'| = u and |x' minus x| = v."""
+    """Return whether two allowed records x and x' can have |x minus x'| = u and |x'
+    minus x| = v."""
     common = max(0, domain.fewest - min(u, v))
     return max(u, v) + common <= domain.most and u + v + common <= domain.bits
 
 
 def _largest_sum(domain: Domain, first: float, second: float) -> float:
-    """The largest u first + v second over the pairs (u, v) of `farthest`."""
+    """Return the largest u first + v second over the pairs (u, v) of `farthest`."""
     if first == second:
         return domain.distance * first
     return max(u * first + v * second for u, v in farthest(domain))
 
 
 def bit_log_ratios(channel: Channel) -> tuple[float, float]:
-    """ln P(s|1) / P(s|0) of the reports s = 0 and s = 1 of a bit, with a relative error of 2^-51.
+    """Return ln P(s|1) / P(s|0) of the reports s = 0 and s = 1 of a bit, with a relative error of
+    2^-51.
 
     Computed from the exact difference of the probabilities, so that noise near 1/2 costs no digits.
     """
@@ -198,7 +200,7 @@ def bit_log_ratios(channel: Channel) -> tuple[float, float]:
 
 
 def log_ratio(one: int, other: int) -> float:
-    """ln(one / other) of two positive integers."""
+    """Return ln(one / other) of two positive integers."""
     if one < other:
         return -log_ratio(other, one)
     return math.log1p((one - other) / other)

@@ -26,7 +26,7 @@ SMALLEST = 1e-320
 
 
 def log_signal(sent: Contribution, crowd: int) -> float:
-    """ln mu of everything one person sends, even if mu itself would overflow.
+    """Return ln mu of everything one person sends, even if mu itself would overflow.
 
     mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N:
     docs/mathematics.md#large-crowds. A linked report has a crowd of one.
@@ -41,18 +41,19 @@ def log_signal(sent: Contribution, crowd: int) -> float:
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """delta of the Gaussian mechanism with signal mu at epsilon (Balle, Wang 2018)."""
+    """Return delta of the Gaussian mechanism with signal mu at epsilon (Balle, Wang 2018)."""
     beyond, below = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     return _tail(beyond) - math.exp(min(epsilon, 700)) * _tail(below)
 
 
 def _tail(deviations: float) -> float:
-    """The probability that a standard normal variable exceeds `deviations`."""
+    """Return the probability that a standard normal variable exceeds `deviations`."""
     return math.erfc(deviations * math.sqrt(0.5)) / 2
 
 
 def gaussian_signal(epsilon: float, delta: float) -> float:
-    """The signal mu at which the Gaussian mechanism has that delta at epsilon, 0 < delta < 1."""
+    """Return the signal mu at which the Gaussian mechanism has that delta at epsilon, 0 < delta <
+    1."""
     wanted = math.log(max(delta, SMALLEST))
 
     def excess(log_mu: float) -> float:
@@ -83,7 +84,7 @@ def smallest(
     wanted: float,
     phases: Sequence[tuple[BoundFunction, float]],
 ) -> BitFlip:
-    """The smallest noise at which the last bound is at most `wanted`.
+    """Return the smallest noise at which the last bound is at most `wanted`.
 
     phases: (bound, share of the wanted value that is close enough), with ever sharper bounds; each
     search starts where the one before ended. Raises PrivacyError if no noise is enough.
@@ -107,7 +108,7 @@ def smallest(
 
 
 def _unless_beyond(bound: BoundFunction, sent: Contribution) -> float:
-    """The bound, or 1 if so little noise is beyond double precision."""
+    """Return the bound, or 1 if so little noise is beyond double precision."""
     try:
         return bound(sent)
     except PrecisionError:
@@ -115,7 +116,7 @@ def _unless_beyond(bound: BoundFunction, sent: Contribution) -> float:
 
 
 def _guess(family: NoiseFamily, crowd: int, goal: float) -> tuple[BitFlip, float]:
-    """The noise in the large-N limit, and the slope of its ln signal there per logit."""
+    """Return the noise in the large-N limit, and the slope of its ln signal there per logit."""
 
     def excess(logit: float) -> float:
         return log_signal(as_contribution(family(BitFlip.from_logit(logit))), crowd) - goal
@@ -133,7 +134,7 @@ def _guess(family: NoiseFamily, crowd: int, goal: float) -> tuple[BitFlip, float
 
 
 def _unreachable(family: NoiseFamily, bound: BoundFunction, wanted: float) -> IncrowdError:
-    """The error if no noise is enough, with what the most noise gives and what is fixed."""
+    """Return the error if no noise is enough, with what the most noise gives and what is fixed."""
     most = as_contribution(family(MOST))
     fixed = _fixed(family)
     times = bound(most) / wanted
@@ -143,7 +144,7 @@ def _unreachable(family: NoiseFamily, bound: BoundFunction, wanted: float) -> In
 
 
 def _fixed(family: NoiseFamily) -> list[Sentence | str]:
-    """The channels that do not change with the noise."""
+    """Return the channels that do not change with the noise."""
     most, less = (as_contribution(family(flip)) for flip in (MOST, MIDDLE))
     changing = {part for part, _ in most.parts} ^ {part for part, _ in less.parts}
     fixed = {
@@ -156,7 +157,7 @@ def _fixed(family: NoiseFamily) -> list[Sentence | str]:
 
 
 def smallest_local(family: NoiseFamily, epsilon: float) -> BitFlip:
-    """The smallest noise whose local epsilon is at most epsilon, exactly, by bisection."""
+    """Return the smallest noise whose local epsilon is at most epsilon, exactly, by bisection."""
 
     def local(numerator: int) -> float:
         return as_contribution(family(BitFlip(numerator))).local_epsilon
@@ -178,7 +179,7 @@ def smallest_local(family: NoiseFamily, epsilon: float) -> BitFlip:
 
 
 def first_epsilon(bound: Callable[[float], float], delta: float, highest: float) -> float:
-    """The epsilon at which a falling bound of delta reaches `delta`, rounded up.
+    """Return the epsilon at which a falling bound of delta reaches `delta`, rounded up.
 
     Raises PrivacyError if the bound is still larger at the highest epsilon.
     """
@@ -199,7 +200,8 @@ def first_epsilon(bound: Callable[[float], float], delta: float, highest: float)
 def first_below(
     height: Height, start: BitFlip, slope: float, close: float
 ) -> tuple[BitFlip | None, float]:
-    """The smallest noise at which `height` lies between -close and zero, and the slope there.
+    """Return the smallest noise at which `height` lies between -close and zero, and the slope
+    there.
 
     Secant steps in the logit of the noise, or bisection if a step leaves the bracket. slope: of the
     height per logit, approximately. The noise is None if the height is above zero everywhere.
@@ -223,7 +225,7 @@ def first_below(
 
 
 def _narrow(failing: int, holding: int, enough: float) -> bool:
-    """Whether nothing between the two numerators is worth trying.
+    """Return whether nothing between the two numerators is worth trying.
 
     enough: a distance in logits within which the height changes by no more than is close enough.
     """
@@ -236,7 +238,7 @@ def _narrow(failing: int, holding: int, enough: float) -> bool:
 
 
 def _next(channel: BitFlip, step: float, failing: int, holding: int) -> BitFlip:
-    """The noise `step` logits away, or the middle of the bracket if that lies outside it."""
+    """Return the noise `step` logits away, or the middle of the bracket if that lies outside it."""
     limited = max(-LONGEST, min(step, LONGEST))
     tried = BitFlip.from_logit(channel.logit + limited)
     if failing < tried.numerator < holding:

@@ -75,7 +75,8 @@ class PlaceKind(NamedTuple):
 
 @lru_cache(maxsize=256)
 def kinds(channel: Channel) -> tuple[PlaceKind, ...]:
-    """The kinds of places: three, six if the channel is not symmetric, or many for whole answers.
+    """Return the kinds of places: three, six if the channel is not symmetric, or many for whole
+    answers.
 
     Raises PrivacyError if the channel has too many answers.
     """
@@ -99,7 +100,7 @@ def _ratios(
 
 
 def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratios:
-    """The ratios of bit flips, given the number of bits of each kind.
+    """Return the ratios of bit flips, given the number of bits of each kind.
 
     If a, b, and c of these bits are reversed, ln A is a multiple of ln p/q, namely 2 (a + c) minus
     the number of bits in which x differs from z; for ln B, replace a by b. These are integers, so
@@ -122,7 +123,7 @@ def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratio
 
 
 def _of_answers(channel: AnswerChannel) -> Iterator[PlaceKind]:
-    """The kinds for whole answers: any three answers that are not all equal."""
+    """Yield the kinds for whole answers: any three answers that are not all equal."""
     for x, other, z in channel.threes:
         numerators, _, ways = channel.laws((x, other, z))
         logs = np.array([[math.log(n / channel.denominator) for n in row] for row in numerators])
@@ -133,7 +134,7 @@ def _of_answers(channel: AnswerChannel) -> Iterator[PlaceKind]:
 
 @lru_cache(maxsize=256)
 def of_question(domain: Domain, channel: Channel) -> np.ndarray:
-    """The classes of one question (x = x' allowed) that can be the worst, one per row."""
+    """Return the classes of one question (x = x' allowed) that can be the worst, one per row."""
     bits, fewest, most = domain
     if channel.of_answers or domain == FREE_BIT:
         return np.eye(len(kinds(channel)), dtype=int)
@@ -144,7 +145,7 @@ def of_question(domain: Domain, channel: Channel) -> np.ndarray:
 
 
 def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
-    """Every class of a question, by how many options lie in each part of the Venn diagram.
+    """Return every class of a question, by how many options lie in each part of the Venn diagram.
 
     Two arrays, one class per row: among the options that z lacks, and among those that z holds, in
     how many only x, only x', and both differ from z.
@@ -163,7 +164,7 @@ def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
 
 
 def of_questions(questions: tuple[tuple[Domain, int], ...], channel: Channel) -> np.ndarray:
-    """The classes of several questions with the same channel that can be the worst.
+    """Return the classes of several questions with the same channel that can be the worst.
 
     For a bit flip they do not depend on the noise.
     """
@@ -179,7 +180,7 @@ def _of_questions(questions: tuple[tuple[Domain, int], ...], channel: Channel) -
 
 
 def _of_equal_questions(domain: Domain, channel: Channel, count: int) -> np.ndarray:
-    """The classes of `count` equal questions, by repeated doubling."""
+    """Return the classes of `count` equal questions, by repeated doubling."""
     one = of_question(domain, channel)
     if count == 1:
         return one
@@ -194,7 +195,7 @@ def _sums(one: np.ndarray, other: np.ndarray, channel: Channel) -> np.ndarray:
 
 
 def largest(classes: np.ndarray) -> np.ndarray:
-    """Of classes of bits, those that no other class exceeds.
+    """Return those classes of bits that no other class exceeds.
 
     A class exceeds another if it has additional places at which some record differs from z, or if
     it has, instead of places at which both x and x' differ from z, twice as many at which one does:
@@ -209,7 +210,7 @@ def largest(classes: np.ndarray) -> np.ndarray:
 
 
 def _exceed(parts: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """Which of the classes `parts` exceed the class `one`."""
+    """Return which of the classes `parts` exceed the class `one`."""
     turned = np.maximum(one[:, 2] - parts[:, :, 2], 0)
     spare = (parts[:, :, :2] - one[:, :2]).min(axis=2)
     return np.asarray((spare >= turned).all(axis=1))
@@ -253,7 +254,7 @@ class Seats:
 def bound(
     schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: int = 0
 ) -> SeatBound:
-    """A certified bound of delta(epsilon) over all collections of a crowd of honest people.
+    """Return a certified bound of delta(epsilon) over all collections of a crowd of honest people.
 
     sharp: as in `least_bound`; if False, a few percent looser and several times as fast. most: use
     only so many classes, those that reveal the most in a large crowd; 0 means all. With fewer than
@@ -278,7 +279,7 @@ def bound(
 
 @lru_cache(maxsize=16)
 def seats(schema: Schema, most: int = 0) -> Seats:
-    """The common mass, the classes, and the pairs of a schema; most: as in `bound`."""
+    """Return the common mass, the classes, and the pairs of a schema; most: as in `bound`."""
     groups = _few_enough(schema)
     classes = list(product(*(_rows(channel, questions) for channel, questions in groups.items())))
     if 0 < most < len(classes):
@@ -291,7 +292,8 @@ def seats(schema: Schema, most: int = 0) -> Seats:
 
 
 def _few_enough(schema: Schema) -> ChannelGroups:
-    """The questions by channel; if there are too many classes, with channels that reveal more.
+    """Return the questions by channel; if there are too many classes, with channels that reveal
+    more.
 
     Each channel is a post-processing of its replacement, so the whole report reveals no more.
     """
@@ -305,7 +307,7 @@ def _few_enough(schema: Schema) -> ChannelGroups:
 
 
 def _plain(part: Part) -> Part:
-    """The part, or one that reveals at least as much if it has too many classes to list."""
+    """Return the part, or one that reveals at least as much if it has too many classes to list."""
     if part.domain.fewest:
         return part
     if part.domain.most > MOST_HELD[part.channel.alike]:
@@ -343,7 +345,8 @@ def _nearest_joined(groups: ChannelGroups) -> ChannelGroups:
 
 
 def _common(groups: ChannelGroups) -> float:
-    """gamma of the whole report, rounded down: the product over the independent questions."""
+    """Return gamma of the whole report, rounded down:
+    the product over the independent questions."""
     log_common = sum(
         count * math.log(_question_common(domain, channel))
         for channel, questions in groups.items()
@@ -358,12 +361,13 @@ def _question_common(domain: Domain, channel: Channel) -> float:
 
 
 def _rows(channel: Channel, questions: DomainCounts) -> list[KindCounts]:
-    """Every class of one channel that can be the worst."""
+    """Return every class of one channel that can be the worst."""
     return [tuple(map(int, row)) for row in of_questions(questions, channel)]
 
 
 def _signals(groups: ChannelGroups) -> np.ndarray:
-    """E[(A - B)^2] of every class, in the order of `product`: its signal in a large crowd."""
+    """Return E[(A - B)^2] of every class, in the order of `product`:
+    its signal in a large crowd."""
     logs = np.zeros((1, 3))
     for channel, questions in groups.items():
         moments = np.array([_log_moments(kind.ratios) for kind in kinds(channel)])
@@ -374,7 +378,7 @@ def _signals(groups: ChannelGroups) -> np.ndarray:
 
 
 def _log_moments(ratios: Ratios) -> tuple[float, float, float]:
-    """ln E[A^2], ln E[B^2] and ln E[AB]."""
+    """Return ln E[A^2], ln E[B^2] and ln E[AB]."""
     a, b = ratios.log_a, ratios.log_b
     first, second, both = (
         float(log_sum_exp(exponent + ratios.log_mass)) for exponent in (2 * a, 2 * b, a + b)
@@ -383,7 +387,7 @@ def _log_moments(ratios: Ratios) -> tuple[float, float, float]:
 
 
 def _of_class(groups: ChannelGroups, rows: PairClass) -> Ratios:
-    """The ratios of a class, from its counts for each channel."""
+    """Return the ratios of a class, from its counts for each channel."""
     ratios = ONE
     for channel, row in zip(groups, rows, strict=True):
         ratios = _both(ratios, _of_channel(channel, row))
@@ -392,7 +396,7 @@ def _of_class(groups: ChannelGroups, rows: PairClass) -> Ratios:
 
 @lru_cache(maxsize=1024)
 def _of_channel(channel: Channel, row: KindCounts) -> Ratios:
-    """The ratios of the given numbers of places of each kind."""
+    """Return the ratios of the given numbers of places of each kind."""
     if is_flip(channel) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
         return of_flips(channel, *row)
     return _of_kinds(channel, row)
@@ -400,7 +404,8 @@ def _of_channel(channel: Channel, row: KindCounts) -> Ratios:
 
 @lru_cache(maxsize=1024)
 def _of_kinds(channel: Channel, row: KindCounts) -> Ratios:
-    """As `_of_channel`, for the first kinds; common beginnings of rows are computed once."""
+    """Do the same as `_of_channel` for the first kinds; common beginnings of rows are computed
+    once."""
     if not row:
         return ONE
     if not row[-1] and channel.of_answers:  # most of many kinds
@@ -414,7 +419,7 @@ def _both(one: Ratios, other: Ratios) -> Ratios:
 
 @lru_cache(maxsize=1024)
 def _repeated(channel: Channel, place: int, count: int) -> Ratios:
-    """The ratios of `count` places of one kind."""
+    """Return the ratios of `count` places of one kind."""
     return independent([(kinds(channel)[place].ratios, count)])
 
 

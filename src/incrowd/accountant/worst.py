@@ -31,7 +31,8 @@ class LargestDelta:
 
 
 def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERANCE) -> DeltaBounds:
-    """Hockey-stick divergence of one pair in a crowd: E[max(0, G_1 + ... + G_M)] / (gamma N).
+    """Return Hockey-stick divergence of one pair in a crowd: E[max(0, G_1 + ... + G_M)] / (gamma
+    N).
 
     The masses contain the factor gamma of the blanket (Balle et al. 2019, theorem 5.1). Proof:
     docs/mathematics.md#the-engine. Bounds are at most 1, even if rounding is added.
@@ -47,7 +48,7 @@ def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERAN
 def worst_delta(
     candidates: Sequence[PairRatios], crowd: int, epsilon: float, tolerance: float = TOLERANCE
 ) -> LargestDelta:
-    """The largest delta over the candidates; its upper bound holds for every one of them.
+    """Return the largest delta over the candidates; its upper bound holds for every one of them.
 
     Candidates are skipped if a quicker bound of their delta is no larger than the one returned.
     """
@@ -69,7 +70,7 @@ def worst_delta(
 def largest_bound(
     candidates: Sequence[PairRatios], crowd: int, epsilon: float, sharp: bool = True
 ) -> tuple[float, PairRatios]:
-    """A quick certified bound of the largest delta, and its candidate: see `upper_bound`."""
+    """Return a quick certified bound of the largest delta, and its candidate: see `upper_bound`."""
     largest, whose = 0.0, candidates[0]
     for ceiling, law, candidate in _ranked(candidates, crowd, epsilon):
         if ceiling <= largest:
@@ -81,14 +82,14 @@ def largest_bound(
 
 
 def likely_worst(candidates: Sequence[PairRatios], crowd: int, epsilon: float) -> PairRatios:
-    """The candidate with the largest bound in closed form: the worst one, or nearly so."""
+    """Return the candidate with the largest bound in closed form: the worst one, or nearly so."""
     return max(candidates, key=lambda one: chernoff_bound(one.ratios.law(epsilon, side=1), crowd))
 
 
 def _ranked(
     candidates: Sequence[PairRatios], crowd: int, epsilon: float
 ) -> list[tuple[float, Law, PairRatios]]:
-    """Candidates with their bounds in closed form, the largest first.
+    """Return candidates with their bounds in closed form, the largest first.
 
     The candidate with the widest upward spread, which is likely to be the worst, comes before all
     others, so that it is always computed.

@@ -116,7 +116,7 @@ def card(
 
 
 def _proof(plan: incrowd.Plan, holds: Guarantee, tail: float) -> Enclosure | str:
-    """The enclosure of the delta of what holds, or why there is none."""
+    """Return the enclosure of the delta of what holds, or why there is none."""
     with needing("proved", UsageError, "--proved"):
         import flint  # noqa: F401
     from incrowd.verification import prove

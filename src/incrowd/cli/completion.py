@@ -48,7 +48,8 @@ def question_is(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _ids(context: typer.Context) -> list[str]:
-    """Ids of the questions in the plan; none if it cannot be read, as no error can be shown here.
+    """Return ids of the questions in the plan; none if it cannot be read, as no error can be shown
+    here.
 
     The file is not validated as a plan: that would be too slow for completion.
     """

@@ -101,7 +101,7 @@ BEYOND_FILES = frozenset(
 
 
 def wants_json() -> bool:
-    """Whether --json was given: then each line of standard error is an object."""
+    """Return whether --json was given: then each line of standard error is an object."""
     return "--json" in sys.argv[1:]
 
 
@@ -159,14 +159,14 @@ def _data(value: Any) -> Any:
 
 
 def other_error(text: str, kind: str, code: int, *problems: Problem) -> str:
-    """The line for an error that is not an IncrowdError."""
+    """Return the line for an error that is not an IncrowdError."""
     facts = [_facts(problem) for problem in problems]
     more = {"kind": kind, "exit_code": code, "problems": facts} if wants_json() else {}
     return line("error", text, **more)
 
 
 def interrupted(wrote: bool) -> str:
-    """The line for a command that was interrupted. wrote: whether it had written a file.
+    """Return the line for a command that was interrupted. wrote: whether it had written a file.
 
     Commands in BEYOND_FILES also send data or write to a database: for those no claim is made.
     """
@@ -176,12 +176,13 @@ def interrupted(wrote: bool) -> str:
 
 
 def shows_help(error: Any) -> bool:
-    """Whether an error of the parser is a request for help: a command without any argument."""
+    """Return whether an error of the parser is a request for help:
+    a command without any argument."""
     return type(error).__name__ == "NoArgsIsHelpError"  # a private class
 
 
 def usage_problem(error: Any) -> Problem | None:
-    """The option or argument that the parser rejected, and why; None if it does not say."""
+    """Return the option or argument that the parser rejected, and why; None if it does not say."""
     if option := getattr(error, "option_name", ""):
         if not hasattr(error, "possibilities"):
             return Problem(option, "cli.no-value")
@@ -222,7 +223,7 @@ def _console(name: str) -> Console:
 
 
 def __getattr__(name: str) -> Console:
-    """The consoles `out` and `err`, created when first used (PEP 562)."""
+    """Return the consoles `out` and `err`, created when first used (PEP 562)."""
     if name not in ("out", "err"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _console(name)
@@ -305,7 +306,7 @@ def _advancing(parts: Iterator[Collection], advance: Callable[[int], None]) -> I
 
 
 def all_parts(paths: Sequence[Path]) -> list[Collection]:
-    """The parts of all files and folders of reports."""
+    """Return the parts of all files and folders of reports."""
     collections: list[Collection] = []
     for path in paths:
         with counting(path) as parts:

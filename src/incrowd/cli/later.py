@@ -79,7 +79,7 @@ class Later(TyperCommand):
         super().__init__(name, help=line)
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
-        """The context of the command itself, which is loaded now."""
+        """Return the context of the command itself, which is loaded now."""
         return self.loaded().make_context(info_name, args, *rest, **more)
 
     def loaded(self) -> Any:

@@ -172,7 +172,8 @@ def live(
 
 
 def _in_node(answers: pa.Table) -> InNode | None:
-    """The last of the people, who send with the client in TypeScript if Node is installed."""
+    """Return the last of the people, who send with the client in TypeScript if Node is
+    installed."""
     if (program := node()) is None:
         say(f"Node {OLDEST} or newer is not installed: everybody sends with the client in Python")
         return None

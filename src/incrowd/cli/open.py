@@ -103,7 +103,7 @@ def open_sealed(
 def _engine(
     name: str, master: str, sealed: SealedRelease, advance: Advance
 ) -> Iterator[OnEngine | None]:
-    """The engine `spark`, or None for another."""
+    """Yield the engine `spark`, or None for another."""
     from incrowd.collection.collector import on_spark
     from incrowd.reports.spark import started
 

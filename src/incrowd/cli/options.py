@@ -28,7 +28,7 @@ STANDARD_OUTPUT = 1
 
 
 def choice(name: str, choices: Sequence[str], help: str) -> Any:
-    """An option with a few allowed words. Raises UsageError for any other."""
+    """Return an option with a few allowed words. Raises UsageError for any other."""
 
     def chosen(word: str) -> str:
         if word not in choices:
@@ -115,7 +115,8 @@ Outputs = Annotated[
 
 
 def share(name: str, help: str) -> Any:
-    """An option with a share of people: "2%" or "0.02". Raises UsageError for anything else."""
+    """Return an option with a share of people:
+    "2%" or "0.02". Raises UsageError for anything else."""
 
     def proportion(text: str) -> float:
         number, percent, rest = text.partition("%")
@@ -178,19 +179,19 @@ def check_answers(path: Path) -> None:
 
 
 def is_standard_input(path: Path) -> bool:
-    """Whether an argument means standard input."""
+    """Return whether an argument means standard input."""
     return str(path) == "-"
 
 
 def opened(path: Path) -> Path | IO[bytes]:
-    """The file of an argument, or standard input."""
+    """Return the file of an argument, or standard input."""
     return sys.stdin.buffer if is_standard_input(path) else path
 
 
 def source(
     path: Path, format: str | None, encoding: str | None, sheet: str | None
 ) -> AnswersSource:
-    """The answers named by an argument and its options. Raises as `source_of`."""
+    """Return the answers named by an argument and its options. Raises as `source_of`."""
     from incrowd.encoding.sources import source_of  # slow to load, and `plan` reads no answers
 
     return source_of(opened(path), format, encoding, sheet)

@@ -101,7 +101,7 @@ class Setting:
     def _value(
         name: str, value: float | None, source: Any, otherwise: float | None = None
     ) -> float:
-        """An option's value, or the survey's, or a default."""
+        """Return an option's value, or the survey's, or a default."""
         if value is None:
             value = getattr(source, name) if source else otherwise
         if value is None:
@@ -109,11 +109,12 @@ class Setting:
         return value
 
     def wanted(self, name: str, value: float | None) -> float:
-        """An option's value, or that of the survey's privacy."""
+        """Return an option's value, or that of the survey's privacy."""
         return self._value(name, value, self.survey and self.survey.privacy)
 
     def sent(self, channel: BitFlip) -> Contribution:
-        """What one person sends in all rounds of a survey and for all her rows, as in a plan."""
+        """Return what one person sends in all rounds of a survey and for all her rows, as in a
+        plan."""
         from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema, alternatives
         from incrowd.plans.sent import sent
 
@@ -123,7 +124,7 @@ class Setting:
         return only  # joint reports have no alternatives
 
     def assumptions(self, by: str, channel: BitFlip) -> tuple[Assumption, ...]:
-        """What the figures of an analysis assume."""
+        """Return what the figures of an analysis assume."""
         from incrowd.accountant.analyses import analysis
         from incrowd.guarantees.assumed import assumptions
         from incrowd.plans.ledger import rounds_planned
@@ -137,8 +138,8 @@ class Setting:
         return assumptions([rounds_planned(survey, self._messages(survey, channel))], code)
 
     def _messages(self, survey: Survey, channel: BitFlip) -> list[Message]:
-        """One report of all questions, and one of those with permanent responses, with this noise
-        wherever the survey fixes no other."""
+        """Return one report of all questions, and one of those with permanent responses, with this
+        noise wherever the survey fixes no other."""
         from incrowd.plans.message import JointReport
 
         fresh, permanent = (
@@ -349,7 +350,7 @@ def _show(
 def _row(
     analysis: str, requested: Assessment, sent: Contribution, epsilon_of: Any
 ) -> tuple[str, ...]:
-    """One analysis as a row of the table, or the reason why it gives no figure."""
+    """Return one analysis as a row of the table, or the reason why it gives no figure."""
     from incrowd import number_text
     from incrowd.accountant.analyses import analysis as registered
     from incrowd.accountant.certificates import assess
@@ -372,7 +373,7 @@ def _row(
 
 
 def facts(assessment: Assessment, channel: BitFlip) -> dict[str, Any]:
-    """An assessment as JSON-ready data."""
+    """Return an assessment as JSON-ready data."""
     figures = asdict(assessment)
     proved = figures.pop("proved")
     return figures | {

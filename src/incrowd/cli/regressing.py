@@ -170,7 +170,7 @@ def _read(
     predictor_scores: list[str] | None,
     merge: list[str] | None,
 ) -> dict[str, Any]:
-    """The arguments of the library for the options of a model."""
+    """Return the arguments of the library for the options of a model."""
     from incrowd.survey.merging import parsed_merges
 
     return {
@@ -206,7 +206,7 @@ def _check_files(
 
 
 def _predictors(plan: incrowd.Plan, on: list[str]) -> list[str]:
-    """The predictors that --on names, split at commas that are not part of an answer."""
+    """Return the predictors that --on names, split at commas that are not part of an answer."""
     from incrowd.survey.formulas import IS
 
     named = {f"{q.id}{IS}{answer}" for q in plan.survey.questions for answer in q.answers}

@@ -104,7 +104,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
 
 
 def _regressions(plan: Plan) -> Sequence[Regression]:
-    """Forecasts of the wanted regressions."""
+    """Return forecasts of the wanted regressions."""
     if not plan.survey.regressions:
         return ()
     from incrowd.planner.regression_forecast import forecast_regressions  # slow to load
@@ -113,7 +113,7 @@ def _regressions(plan: Plan) -> Sequence[Regression]:
 
 
 def _expectations(table: TableForecast) -> Expected:
-    """The figures of a table that are shown to people."""
+    """Return the figures of a table that are shown to people."""
     return (
         table.questions,
         table.standard_error_even,
@@ -168,7 +168,7 @@ def ledger(record: Ledger, json: bool) -> None:
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """The figures of a plan. For one message, its figures are repeated at the top level."""
+    """Return the figures of a plan. For one message, its figures are repeated at the top level."""
     messages = [
         message_facts(message)
         | {"distance": sum(question.distance for question in message.questions)}

@@ -154,7 +154,7 @@ def _whole_path(survey: incrowd.Survey, answers: pa.Table, output: Path) -> incr
 
 
 def _precision(plan: incrowd.Plan) -> str:
-    """A sentence on the precision of the wanted tables, and on that of one joint report."""
+    """Return a sentence on the precision of the wanted tables, and on that of one joint report."""
     joint = incrowd.plan(plan.survey.model_copy(update={"tables": "any"}))
     cells, report = (
         [table.effective_sample_size for table in incrowd.forecast(each)] for each in (plan, joint)
@@ -186,7 +186,7 @@ def _check_live(
 
 
 def _example(name: str) -> Path:
-    """The path of an example, beside the source or where the package installs it."""
+    """Return the path of an example, beside the source or where the package installs it."""
     places = (Path(__file__).parents[3] / "examples", Path(sys.prefix) / "share/incrowd/examples")
     for place in places:
         if (place / name).is_file():

@@ -73,18 +73,19 @@ def yes_and_no(answers: Collection[str]) -> dict[str, str] | None:
 
 
 def is_plain(answers: Iterable[str]) -> bool:
-    """Whether yes and no are written in a way that every survey reads without codes."""
+    """Return whether yes and no are written in a way that every survey reads without codes."""
     folded = {answer.casefold().removesuffix(".0") for answer in answers}
     return any(folded <= words for words in PLAIN)
 
 
 def looks_like_id(name: str) -> bool:
-    """Whether the name of a column suggests that it identifies the person."""
+    """Return whether the name of a column suggests that it identifies the person."""
     return bool(_ID.search(name))
 
 
 def looks_open(name: str) -> bool:
-    """Whether the name of a column suggests public knowledge, such as a country or a month."""
+    """Return whether the name of a column suggests public knowledge,
+    such as a country or a month."""
     return bool(_OPEN.search(name))
 
 
@@ -200,7 +201,7 @@ def question_of(column: DataColumn) -> ColumnDraft:
 
 
 def is_id(name: str) -> bool:
-    """Whether a question can have this name as its id."""
+    """Return whether a question can have this name as its id."""
     return bool(name) and TABLE_SEPARATOR not in name and name == name.strip()
 
 
@@ -237,7 +238,8 @@ def _typed(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
 
 
 def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> DraftQuestion:
-    """A question whose options are some values; values with hidden characters become codes."""
+    """Return a question whose options are some values;
+    values with hidden characters become codes."""
     words = {value: cleaned(value) if hidden(value) else value for value in values}
     codes = {"values": words} if any(map(hidden, values)) else {}
     return DraftQuestion(name, {**keys, "options": sorted({*words.values()})} | codes)
@@ -255,14 +257,15 @@ def _as_written(values: Sequence[str]) -> str:
 
 
 def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
-    """A yes/no question. meaning: the answer that each code stands for; empty without codes."""
+    """Return a yes/no question. meaning: the answer that each code stands for;
+    empty without codes."""
     return DraftQuestion(
         name, {"type": YesNo.type_name()} | ({"values": dict(meaning)} if meaning else {})
     )
 
 
 def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
-    """A question whose answers are the labels of its codes."""
+    """Return a question whose answers are the labels of its codes."""
     words = {code: cleaned(label or code) for code, label in labels.items()}
     options = list(dict.fromkeys(words.values()))
     if len(options) < 2:
@@ -275,7 +278,8 @@ def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
 
 
 def _is_id_column(column: DataColumn, counts: Mapping[str, int]) -> bool:
-    """Whether a column holds ids: by its name and many values, or because all values differ."""
+    """Return whether a column holds ids: by its name and many values,
+    or because all values differ."""
     rows, distinct = sum(counts.values()), len(counts)
     if looks_like_id(column.name) and 2 * distinct > rows:
         return True
@@ -286,7 +290,7 @@ def _is_id_column(column: DataColumn, counts: Mapping[str, int]) -> bool:
 
 
 def _numbers(column: DataColumn, counts: Mapping[float, int]) -> DraftQuestion:
-    """A question about a number; of a few whole numbers, a choice for the user to review."""
+    """Return a question about a number; of a few whole numbers, a choice for the user to review."""
     values, possible_codes = sorted(counts), spikes(counts)
     if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
         options = [str(int(value)) for value in values]
@@ -327,7 +331,7 @@ def _with_items(column: DataColumn) -> DataColumn:
 
 
 def _lists(values: Sequence[str], separator: str) -> bool:
-    """Whether some cells list several values that recur in other cells."""
+    """Return whether some cells list several values that recur in other cells."""
     several = [value for value in values if separator in value]
     items = {item.strip() for value in values for item in value.split(separator)}
     return bool(several) and len(items - {NONE}) < len(values) and "" not in items

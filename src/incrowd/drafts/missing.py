@@ -51,7 +51,8 @@ def _unlabeled_no_answers(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def spikes(rows: Mapping[float, int]) -> list[float]:
-    """The largest number, if many rows have it and it is far beyond the range of all others."""
+    """Return the largest number, if many rows have it and it is far beyond the range of
+    all others."""
     *others, last = sorted(rows)
     if len(others) < 2 or rows[last] < max(FEW, SPIKE * rows[others[-1]]):
         return []
@@ -68,7 +69,8 @@ def number(text: str) -> float | None:
 
 
 def _top_codes(rows: Mapping[float, int], codes: set[float]) -> set[float]:
-    """Nines at the upper end, and codes beside them, after a gap wider than between the answers.
+    """Return nines at the upper end, and codes beside them, after a gap wider than between the
+    answers.
 
     Examples are 9, or 8 and 9, after a scale of 1 to 5, and 99 after hours of 10 to 59. A value in
     a few rows does not count, unless it is among `codes`, which `is_code` recognized.
@@ -91,13 +93,13 @@ def _top_codes(rows: Mapping[float, int], codes: set[float]) -> set[float]:
 
 
 def _widest_gap(answers: Sequence[float]) -> float:
-    """The widest gap in the upper half of sorted answers."""
+    """Return the widest gap in the upper half of sorted answers."""
     upper = answers[len(answers) // 2 - 1 :]
     return max(after - before for before, after in pairwise(upper))
 
 
 def _heaped_nines(rows: Mapping[float, int]) -> set[float]:
-    """Nines among the answers that have far more rows than any other number."""
+    """Return nines among the answers that have far more rows than any other number."""
     most = sorted(rows.values())[-2:]
     return {
         n

@@ -56,7 +56,7 @@ DictionaryRow = Mapping[str, str]
 
 
 def is_dictionary(columns: Sequence[str]) -> bool:
-    """Whether a CSV file with these columns is a data dictionary."""
+    """Return whether a CSV file with these columns is a data dictionary."""
     return {"field_name", "field_type"} <= {_key(column) for column in columns}
 
 
@@ -109,7 +109,7 @@ def _choices(text: str) -> dict[str, str]:
 
 
 def _box(row: DictionaryRow, code: str, label: str) -> DraftQuestion:
-    """One box of a checkbox field, a column of 1 and 0 in REDCap's files."""
+    """Return one box of a checkbox field, a column of 1 and 0 in REDCap's files."""
     text = " ".join(filter(None, (_label(row), f"({label})")))
     id = f"{row['field_name']}___{code.lower()}"
     question = DraftQuestion(id, {"text": text, "type": YesNo.type_name()})
@@ -121,7 +121,7 @@ def _box(row: DictionaryRow, code: str, label: str) -> DraftQuestion:
 
 
 def _label(row: DictionaryRow) -> str:
-    """The wording of a field, without HTML tags."""
+    """Return the wording of a field, without HTML tags."""
     return " ".join(_TAG.sub("", row.get("field_label", "")).split())
 
 

@@ -65,7 +65,7 @@ def _regression(questions: Sequence[DraftQuestion]) -> Iterator[str]:
 
 
 def _predicts(question: DraftQuestion) -> bool:
-    """Whether a question has one answer per person, out of a few."""
+    """Return whether a question has one answer per person, out of a few."""
     kind = TYPES[question.keys["type"]]
     one_answer = kind.exclusive and not kind.rounded and not kind.not_explained
     return one_answer and len(question.keys.get("options", ())) <= MOST_LEVELS

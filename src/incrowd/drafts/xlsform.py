@@ -97,7 +97,8 @@ def languages_of(columns: Iterable[str], default: str) -> Languages:
 
 
 def _main(names: Sequence[str], tags: Mapping[str, str], default: str) -> str:
-    """The name of the main language; one without a tag only if no other has the assumed tag."""
+    """Return the name of the main language;
+    one without a tag only if no other has the assumed tag."""
     for name in (default, ""):
         if name in tags:
             return name
@@ -107,7 +108,7 @@ def _main(names: Sequence[str], tags: Mapping[str, str], default: str) -> str:
 
 
 def _tag(name: str) -> str | None:
-    """The tag in the name of a language, such as `en` in "English (en)" and in "en"."""
+    """Return the tag in the name of a language, such as `en` in "English (en)" and in "en"."""
     match = _TAG.fullmatch(name.strip())
     if not match:
         return None
@@ -127,7 +128,7 @@ FormRow = Mapping[str, str]
 
 
 def is_xlsform(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bool:
-    """Whether a workbook is an XLSForm: it has both sheets, and a column for the type."""
+    """Return whether a workbook is an XLSForm: it has both sheets, and a column for the type."""
     return {*sheets} >= SHEETS and "type" in {*map(str, (sheets["survey"] or [[]])[0])}
 
 
@@ -167,7 +168,7 @@ def _text(cell: Any) -> str:
 
 
 def _is_question(row: FormRow) -> bool:
-    """Whether people answer a row; notes and groups are not questions."""
+    """Return whether people answer a row; notes and groups are not questions."""
     return bool(row.get("name")) and not row.get("type", "").lower().startswith(QUIET)
 
 
@@ -256,7 +257,7 @@ def _bound(pattern: re.Pattern[str], constraint: str) -> float | None:
 
 
 def numbers(name: str, low: float | None, high: float | None) -> DraftQuestion:
-    """A question about a number between two bounds; None if there is no bound."""
+    """Return a question about a number between two bounds; None if there is no bound."""
     if low is not None and high is not None and high > low:
         question = DraftQuestion(name, {"type": Number.type_name(), "edges": even(low, high)})
         return question.noting("The edges are evenly spaced. Choose those that you will report.")

@@ -68,7 +68,7 @@ def outside(edges: Sequence[float], numbers: np.ndarray) -> Outside:
 
 
 def is_code(number: float, others: Collection[float]) -> bool:
-    """Whether one of CODES means no answer, given other answers or their edges.
+    """Return whether one of CODES means no answer, given other answers or their edges.
 
     A negative code does if no other number is negative; nines do if they are far above all others.
     """

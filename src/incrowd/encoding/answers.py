@@ -101,7 +101,7 @@ def _wanted(survey: Survey, id: str | None) -> list[str]:
 
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
-    """Whether an answer to a question, or a code for one, may contain a comma."""
+    """Return whether an answer to a question, or a code for one, may contain a comma."""
     codes = survey.codes_of(question.id)
     written = [*codes.values, *codes.missing, *question.choices]
     return not question.one_value or any("," in each for each in written)
@@ -165,7 +165,7 @@ def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.
 
 
 def check_rows(rows: int) -> None:
-    """Raises AnswersError if there are no rows."""
+    """Raise AnswersError if there are no rows."""
     if rows == 0:
         raise AnswersError.of("answers", InWords("no rows"), "at least one answered row is needed")
 

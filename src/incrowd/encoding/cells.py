@@ -63,7 +63,7 @@ def index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a whole number."""
+    """Return whether a text is a whole number."""
     return text.removeprefix("-").isdecimal()
 
 
@@ -87,7 +87,7 @@ def items(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether each cell of that type is a list."""
+    """Return whether each cell of that type is a list."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 

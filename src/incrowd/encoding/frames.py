@@ -19,7 +19,7 @@ WORKS = "name a file, or pass a data frame from pandas, polars, duckdb or Arrow"
 
 
 def is_frame(answers: object) -> bool:
-    """Whether the answers are in memory, and not a path or a file to read."""
+    """Return whether the answers are in memory, and not a path or a file to read."""
     return not (isinstance(answers, str | os.PathLike | AnswersSource) or hasattr(answers, "read"))
 
 

@@ -30,7 +30,8 @@ def with_labels(column: pa.Array, question: AnyQuestion, codes: Codes, labels: L
 
 
 def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str]) -> bool:
-    """Whether a question uses the code and not the label: numbers, and options that are codes."""
+    """Return whether a question uses the code and not the label: numbers, and options that are
+    codes."""
     if question.of_numbers:
         return label not in missing
     options = question.choices

@@ -497,7 +497,7 @@ def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
 
 
 def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: np.ndarray) -> None:
-    """Raises AnswersError unless every row equals the first row of its id."""
+    """Raise AnswersError unless every row equals the first row of its id."""
     again = np.flatnonzero(first != np.arange(len(first)))
     repeats, before = (answers.take(pa.array(rows)).to_pylist() for rows in (again, first[again]))
     wrong = [row for row, one, other in zip(again, repeats, before, strict=True) if one != other]

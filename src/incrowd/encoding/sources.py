@@ -115,7 +115,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def _check_text(name: str, head: bytes, encoding: str | None) -> None:
-    """Raises AnswersError for bytes that are not text, or whose encoding has to be named."""
+    """Raise AnswersError for bytes that are not text, or whose encoding has to be named."""
     if encoding is None and head.startswith((b"\xff\xfe", b"\xfe\xff")):
         allowed = "it is text in UTF-16; save it as UTF-8, or use encoding='utf-16'"
         raise AnswersError.of("answers", name, allowed)

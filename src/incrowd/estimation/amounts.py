@@ -146,7 +146,7 @@ class Amounts:
 
 
 def _between(low: float, high: float) -> str:
-    """ "5 to 10", "10 or more" where the last range has no end, "less than 5", "anything"."""
+    """Return "5 to 10", "10 or more" where the last range has no end, "less than 5", "anything"."""
     least, most = (f"{end:,.12g}" if math.isfinite(end) else "" for end in (low, high))
     if least and most:
         return f"{least} to {most}"
@@ -174,16 +174,17 @@ class AmountEvidence:
     swings: Sequence[np.ndarray] = ()
 
     def influence(self, weights: np.ndarray) -> float:
-        """How far one malicious sender can move a weighted sum of the values at most."""
+        """Return how far one malicious sender can move a weighted sum of the values at most."""
         return sum(float(np.abs(weights @ each).sum(axis=-1).max()) for each in self.swings)
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
-        """Of weighted sums of the values; never less than the variance by noise."""
+        """Return the variances of weighted sums of the values;
+        never less than those of the noise."""
         both = (((rows @ each) * rows).sum(axis=1) for each in (self.covariance, self.noise))
         return np.asarray(np.maximum(np.maximum(*both), 0.0))
 
     def variance(self, weights: np.ndarray) -> float:
-        """Of one weighted sum."""
+        """Return the variance of one weighted sum."""
         return float(self.variances(weights[None])[0])
 
     @property
@@ -204,7 +205,7 @@ class AmountEvidence:
 def evidence(
     plan: Outline, question: WithEdges, readings: Readings, places: ReportPlaces = ()
 ) -> AmountEvidence:
-    """The shares of a question's answers, weighted over messages like those of its table.
+    """Return the shares of a question's answers, weighted over messages like those of its table.
 
     places: that a malicious sender can fill, from `incrowd.estimation.readings.places_of`.
     """
@@ -222,7 +223,7 @@ def evidence(
 
 
 def _swing(question: WithEdges, reading: MessageReading) -> np.ndarray:
-    """How far one false report moves the values, as `AmountEvidence.swings`.
+    """Return how far one false report moves the values, as `AmountEvidence.swings`.
 
     Bits are set or not, and a k-ary response names one option in place of another.
     """
@@ -238,8 +239,8 @@ def _swing(question: WithEdges, reading: MessageReading) -> np.ndarray:
 def of_a_sample(
     question: WithEdges, values: np.ndarray, noise: np.ndarray, people: float
 ) -> AmountEvidence:
-    """The evidence if the people are a sample: the answers exclude each other, so the sampling of N
-    people adds (diag(pi) - pi pi^T) / N."""
+    """Return the evidence if the people are a sample: the answers exclude each other, so the
+    sampling of N people adds (diag(pi) - pi pi^T) / N."""
     shares = np.append(0.0, values[1:])
     covariance = noise + (np.diag(shares) - np.outer(shares, shares)) / people
     return AmountEvidence(question, values, noise, covariance, people)
@@ -248,8 +249,8 @@ def of_a_sample(
 def evidence_of(
     question: WithEdges, table: TableEstimate, swing: np.ndarray, people: float
 ) -> AmountEvidence:
-    """The evidence in a one-way table with its margin and errors of noise and sampling, such as a
-    weighted one. swing: of its cells, as in `AmountEvidence.swings`. people: as there."""
+    """Return the evidence in a one-way table with its margin and errors of noise and sampling, such
+    as a weighted one. swing: of its cells, as in `AmountEvidence.swings`. people: as there."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
         matrix[np.ix_(order, order)] for matrix in (table.error.joint_noise, table.error.joint)
@@ -288,7 +289,10 @@ def _read(
 def _read_cells(
     plan: Outline, question: WithEdges, reading: CellsReading, places: ReportPlaces
 ) -> _MessageAmounts:
-    """A false report adds to one answer what it subtracts from the others, in any message."""
+    """Return the values of the edges from cells.
+
+    A false report adds to one answer what it subtracts from the others, in any message.
+    """
     table = reading.combined((question.id,))
     size = table.shares.size
     deviations = np.eye(size) - 1 / size
@@ -302,7 +306,7 @@ def _read_cells(
 
 
 def noise_of_report(question: WithEdges, channel: Channel, rates: np.ndarray) -> np.ndarray:
-    """The covariance of the debiased answers of one report, by its noise alone.
+    """Return the covariance of the debiased answers of one report, by its noise alone.
 
     rates: 1, then how often each bit of a report is set. Different bits have independent noise; the
     single bit of two answers adds to one what it subtracts from the other; in a k-ary response one
@@ -319,7 +323,8 @@ def noise_of_report(question: WithEdges, channel: Channel, rates: np.ndarray) ->
 
 
 def amounts(data: AmountEvidence, shares: Sequence[float] = QUANTILES) -> Amounts:
-    """The figures of a question. shares: which quantiles; none for an amount with two edges."""
+    """Return the figures of a question. shares: which quantiles;
+    none for an amount with two edges."""
     quantiles: tuple[Quantile, ...] = ()
     if len(data.question.edges) > 2 or not data.question.rounded:
         quantiles = tuple(quantile(data, share) for share in shares)
@@ -329,7 +334,7 @@ def amounts(data: AmountEvidence, shares: Sequence[float] = QUANTILES) -> Amount
 
 
 def mean(data: AmountEvidence, level: float = LEVEL) -> Figure:
-    """The mean of those who answered: a ratio if some did not, with Fieller's interval.
+    """Return the mean of those who answered: a ratio if some did not, with Fieller's interval.
 
     If possibly nobody answered, the interval is the whole range of the edges.
     """
@@ -356,7 +361,7 @@ def mean(data: AmountEvidence, level: float = LEVEL) -> Figure:
 
 
 def total(data: AmountEvidence, level: float = LEVEL) -> Figure:
-    """The sum over `data.people`; a person who did not answer adds nothing."""
+    """Return the sum over `data.people`; a person who did not answer adds nothing."""
     weights = np.array(data.question.edges) @ data.shares * data.people
     estimate, error = float(weights @ data.values), math.sqrt(data.variance(weights))
     half = float(scipy.special.ndtri((1 + level) / 2)) * error
@@ -364,7 +369,7 @@ def total(data: AmountEvidence, level: float = LEVEL) -> Figure:
 
 
 def quantile(data: AmountEvidence, share: float, level: float = LEVEL) -> Quantile:
-    """The edges between which a quantile of grouped data lies, and those of its interval.
+    """Return the edges between which a quantile of grouped data lies, and those of its interval.
 
     The interval starts before the first edge, and ends after the last, at which a test does not
     reject that the quantile is there. All ends rise if all numbers do.
@@ -395,7 +400,7 @@ class _Knots(NamedTuple):
 
 
 def _distribution(data: AmountEvidence) -> _Knots:
-    """For bins, the shares of people below each edge.
+    """Return the shares of people below each edge, for bins.
 
     For the edges of amounts, the share up to one edge is the mean of the distribution function
     between it and the next edge, which lies between the values at the two edges.
@@ -409,10 +414,10 @@ def _distribution(data: AmountEvidence) -> _Knots:
 
 
 def _first(values: np.ndarray) -> int:
-    """The place of the first value that is not below 0; at most the last place."""
+    """Return the place of the first value that is not below 0; at most the last place."""
     return int(np.argmax(np.append(values[:-1], 0.0) >= 0))
 
 
 def _last(values: np.ndarray) -> int:
-    """The place of the last value that is below 0; at least the first place."""
+    """Return the place of the last value that is below 0; at least the first place."""
     return int(np.flatnonzero(np.append(-1.0, values[1:]) < 0)[-1])

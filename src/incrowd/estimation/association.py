@@ -72,8 +72,8 @@ class Length:
         return np.maximum(variances, EXACT**2), directions.T @ self.vector
 
     def nearest(self, length: float) -> np.ndarray:
-        """The vector of some length that is the fewest standard errors from the estimate, in the
-        axes of the covariance.
+        """Return the vector of some length that is the fewest standard errors from the estimate, in
+        the axes of the covariance.
 
         With Lagrange's multiplier t it is y / (1 + t variance), whose length falls with t.
         """
@@ -99,12 +99,12 @@ class Length:
         return values / (1 + t * variances)
 
     def below(self, length: float, square: float) -> float:
-        """The probability of a smaller squared estimate, if the length is this."""
+        """Return the probability of a smaller squared estimate, if the length is this."""
         variances, _ = self._axes
         return quadratic_form(square, variances, self.nearest(length) ** 2 / variances)
 
     def interval(self, level: float, largest: float) -> tuple[float, float]:
-        """The lengths, at most `largest`, that neither of two one-sided tests rejects.
+        """Return the lengths, at most `largest`, that neither of two one-sided tests rejects.
 
         For the upper end, a square below its mean at length zero counts as that mean, so that a
         lucky draw does not count as evidence.
@@ -116,7 +116,7 @@ class Length:
 
 
 def quadratic_form(value: float, weights: np.ndarray, noncentralities: np.ndarray) -> float:
-    """The probability that a sum of weighted noncentral chi-squares, each with one degree of
+    """Return the probability that a sum of weighted noncentral chi-squares, each with one degree of
     freedom, is at most `value`, by the saddlepoint approximation (Kuonen 1999)."""
 
     def slope(t: float) -> float:
@@ -146,7 +146,7 @@ def quadratic_form(value: float, weights: np.ndarray, noncentralities: np.ndarra
 
 
 def _crossing(reached: Callable[[float], bool], largest: float) -> float:
-    """The least length from which on a condition holds."""
+    """Return the least length from which on a condition holds."""
     if reached(0.0):
         return 0.0
     low, high = 0.0, largest
@@ -256,7 +256,7 @@ def _chance(degrees: int, statistic: float) -> float:
 
 
 def equal_shares(table: TableEstimate) -> float:
-    """The statistic of the test that both groups of a 2 x 2 table give the same answers."""
+    """Return the statistic of the test that both groups of a 2 x 2 table give the same answers."""
     (first, second), (groups, answers) = table.questions, table.answers
     given = [(first, group) for group in reversed(groups)]
     _, shares = groups_of(table, (second, answers[-1]), *given)
@@ -264,7 +264,8 @@ def equal_shares(table: TableEstimate) -> float:
 
 
 def _sampling_if_independent(table: TableEstimate) -> np.ndarray:
-    """The covariance that the sampling of people gives to the deviations, under independence."""
+    """Return the covariance that the sampling of people gives to the deviations, under
+    independence."""
     cells = math.prod(map(len, table.answers))
     if table.error.noise_only:
         return np.zeros((cells, cells))
@@ -284,7 +285,8 @@ def _sampling_if_independent(table: TableEstimate) -> np.ndarray:
 
 
 def cramers_v(table: TableEstimate) -> Comparison:
-    """Cramer's V: sqrt(phi2 / (min(I, J) - 1)), phi2 = sum (pi_ij - pi_i. pi_.j)^2 / pi_i. pi_.j.
+    """Return Cramer's V: sqrt(phi2 / (min(I, J) - 1)), phi2 = sum (pi_ij - pi_i. pi_.j)^2 / pi_i.
+    pi_.j.
 
     phi2 is the squared length of a vector whose estimate is nearly normal, and the interval holds
     the lengths that a test does not reject (see `Length`); near independence it reaches zero. The
@@ -352,7 +354,7 @@ class _QuestionShares(NamedTuple):
 
 
 def _margins(table: TableEstimate) -> list[_QuestionShares]:
-    """The margins of the rows and of the columns."""
+    """Return the margins of the rows and of the columns."""
     margins = []
     for question, answers in zip(table.questions, table.answers, strict=True):
         shares = pick(table, [{question: answer} for answer in answers])
@@ -365,7 +367,7 @@ def _margins(table: TableEstimate) -> list[_QuestionShares]:
 def _interval(
     length: Length, ends: Sequence[_QuestionShares], largest: float
 ) -> tuple[float, float]:
-    """An interval for the length of the whole vector, where some divisors may be too large.
+    """Return an interval for the length of the whole vector, where some divisors may be too large.
 
     Answer j adds pi_.j times the sum over i of (P(i | j) - pi_i.)^2 / pi_i. to the square, and that
     sum is at most 1 / min pi_i. - 1. With the divisor f instead of pi_.j it is pi_.j / f of that,
@@ -386,7 +388,7 @@ def _interval(
 
 
 def _too_rare(ends: Sequence[_QuestionShares]) -> str:
-    """The reason why V may be larger than what is estimated."""
+    """Return the reason why V may be larger than what is estimated."""
     names = [
         f"{each.question} = {answer} ({value:.2%}, standard error {error:.2%})"
         for each in ends
@@ -402,7 +404,7 @@ def _too_rare(ends: Sequence[_QuestionShares]) -> str:
 
 
 def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:
-    """(pi_ij - pi_i. pi_.j) / sqrt(pi_i. pi_.j) and its covariance.
+    """Return (pi_ij - pi_i. pi_.j) / sqrt(pi_i. pi_.j) and its covariance.
 
     Sums over i weighted by sqrt(pi_i.) are zero, and so are those over j. In these directions there
     is only noise, so contrasts orthogonal to them are used. (The errors of these directions have
@@ -427,7 +429,8 @@ def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _deviations(table: TableEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, TableShares]:
-    """pi_i. pi_.j, the Jacobian of the deviations, the deviations pi_ij - pi_i. pi_.j, the shares.
+    """Return pi_i. pi_.j, the Jacobian of the deviations, the deviations pi_ij - pi_i. pi_.j, the
+    shares.
 
     The shares are the cells in C order, then the margins of the rows and those of the columns.
     """

@@ -51,12 +51,12 @@ class CellErrors:
     def of_noise(
         cls, noise: np.ndarray, estimate: np.ndarray, people: float, **how: Any
     ) -> CellErrors:
-        """The errors of estimates to whose noise the sampling of some people adds
+        """Return the errors of estimates to whose noise the sampling of some people adds
         pi (1 - pi) / N. how: the other fields."""
         return cls(noise, _sampled(noise, estimate, people), 1 / people, **how)
 
     def with_noise(self, noise: np.ndarray, estimate: np.ndarray, people: float) -> CellErrors:
-        """The same as `of_noise`, with the other fields of these errors."""
+        """Return the same as `of_noise`, with the other fields of these errors."""
         whole = _sampled(noise, estimate, people)
         return replace(self, noise=noise, whole=whole, person=1 / people)
 
@@ -77,7 +77,7 @@ class CellErrors:
         return np.broadcast_to(self.report if self.noise_only else self.person, self.noise.shape)
 
     def intervals(self, estimate: np.ndarray, people: float) -> Ends:
-        """The ends of the interval of each cell. people: those drawn at random."""
+        """Return the ends of the interval of each cell. people: those drawn at random."""
         multiplier = float(scipy.special.ndtri((1 + self.level) / 2))
         if self.constant:
             return self.score_intervals(multiplier, estimate, people)
@@ -85,7 +85,7 @@ class CellErrors:
         return np.asarray(estimate - half), np.asarray(estimate + half)
 
     def score_intervals(self, multiplier: float, estimate: np.ndarray, people: float) -> Ends:
-        """`score_ends` of each cell, for constant noise."""
+        """Return `score_ends` of each cell, for constant noise."""
         drawn = None if self.noise_only else people
         return score_ends(multiplier, estimate, self.noise**2, self.report, drawn)
 
@@ -111,7 +111,7 @@ class CellErrors:
         drawn: np.ndarray,
         least: np.ndarray | None,
     ) -> CellErrors:
-        """The errors that follow from the covariance of the cells.
+        """Return the errors that follow from the covariance of the cells.
 
         noise: the covariance by noise; drawn: what the sampling of people adds to it. least: lower
         bounds on the variances by noise; both matrices are then also made positive semidefinite.
@@ -127,7 +127,7 @@ class CellErrors:
     def of_covariance(
         self, estimate: np.ndarray, people: float, covariance: np.ndarray, noise: np.ndarray
     ) -> CellErrors:
-        """The errors with a given covariance, and that of the noise alone."""
+        """Return the errors with a given covariance, and that of the noise alone."""
         alone, whole = (errors_of(each, estimate.shape) for each in (noise, covariance))
         if self.noise_only:
             whole = _sampled(alone, estimate, people)
@@ -136,11 +136,11 @@ class CellErrors:
         )
 
     def noise_alone(self) -> CellErrors:
-        """The errors of the noise alone."""
+        """Return the errors of the noise alone."""
         return replace(self, covariance=self.noise_covariance, noise_only=True)
 
     def of_cells(self, places: np.ndarray) -> CellErrors:
-        """The errors of some cells. places: in C order, in the shape of the new table."""
+        """Return the errors of some cells. places: in C order, in the shape of the new table."""
         square = np.ix_(places.ravel(), places.ravel())
         noise, whole, person, report = (
             each.ravel()[places] if isinstance(each, np.ndarray) else each
@@ -157,7 +157,7 @@ class CellErrors:
         )
 
     def linear(self, jacobian: np.ndarray, shape: tuple[int, ...]) -> CellErrors:
-        """The errors of functions of the cells, by the delta method.
+        """Return the errors of functions of the cells, by the delta method.
 
         jacobian: shape (new cells, old cells). shape: of the new table.
         """
@@ -183,18 +183,19 @@ class CellErrors:
 
 
 def _sampled(noise: np.ndarray, estimate: np.ndarray, people: float) -> np.ndarray:
-    """The standard errors sqrt(noise^2 + pi (1 - pi) / N). A raw estimate below zero or above one
-    has no sampling error."""
+    """Return the standard errors sqrt(noise^2 + pi (1 - pi) / N). A raw estimate below zero or
+    above one has no sampling error."""
     return np.asarray(np.sqrt(noise**2 + sampling_variance(estimate, people)))
 
 
 def errors_of(covariance: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Square roots of the variances of all cells of a table of that shape."""
+    """Return square roots of the variances of all cells of a table of that shape."""
     return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).reshape(shape))
 
 
 def at_least(covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """The nearest positive semidefinite matrix, with its variances raised to given lower bounds."""
+    """Return the nearest positive semidefinite matrix, with its variances raised to given lower
+    bounds."""
     allowance = ROUNDOFF * float(np.abs(np.diagonal(covariance)).max(initial=0.0))
     try:  # a factor takes a tenth of the time of all eigenvalues
         np.linalg.cholesky(covariance + allowance * np.eye(len(covariance)))

@@ -34,8 +34,8 @@ class CellCounts(NamedTuple):
     reports: np.ndarray
 
     def telling(self, ids: QuestionIds) -> list[Block]:
-        """The blocks of cells that are informative about a table: a single bit if the table has
-        all of its questions, other cells if it has any."""
+        """Return the blocks of cells that are informative about a table: a single bit if the table
+        has all of its questions, other cells if it has any."""
         wanted = set(ids)
 
         def informative(block: Block) -> bool:
@@ -45,8 +45,8 @@ class CellCounts(NamedTuple):
         return [block for block in self.message.crossing.blocks if informative(block)]
 
     def sources(self, ids: QuestionIds) -> Iterator[CellSource]:
-        """The tables that this message estimates by itself, before sums are known, if they are
-        informative about the table of some questions."""
+        """Yield the tables that this message estimates by itself, before sums are known, if they
+        are informative about the table of some questions."""
         low, high = self.message.noise.inverse[1]
         shares, report = low + (high - low) * self.reports / self.people, (high - low) / self.people
         weight = self.message.noise.excess  # p and q of a cell give the variance 1 / excess
@@ -87,12 +87,12 @@ class CellsReading(NamedTuple):
         return min(part.people for part in self.parts)
 
     def combined(self, ids: QuestionIds) -> CombinedTable:
-        """A table by generalized least squares, with the answers that the cells have."""
+        """Return a table by generalized least squares, with the answers that the cells have."""
         return combined([source for part in self.parts for source in part.sources(ids)], ids)
 
     def largest_shift(self, table: CombinedTable, false_reports: FalseReports) -> float:
-        """How far one sender can move a cell of a table: with all reports in the message in which
-        they have most effect if all messages share their places, else with those of every
+        """Return how far one sender can move a cell of a table: with all reports in the message in
+        which they have most effect if all messages share their places, else with those of every
         message."""
         telling = [part.message for part in self.parts for _ in part.telling(table.questions)]
         pairs = list(zip(telling, table.shifts, strict=True))
@@ -105,8 +105,8 @@ class CellsReading(NamedTuple):
         return max(shifts) if false_reports.shared else sum(shifts)
 
     def lost(self) -> float:
-        """The error variance, as a part of pi (1 - pi), from estimating the share of all people by
-        that of those whose reports arrived, if some messages lost reports."""
+        """Return the error variance, as a part of pi (1 - pi), from estimating the share of all
+        people by that of those whose reports arrived, if some messages lost reports."""
         most = max(part.people for part in self.parts)
         return (most - self.people) / (most * self.people)
 
@@ -119,7 +119,7 @@ class CellsReading(NamedTuple):
         covariance: bool = False,
         margin: bool = False,
     ) -> TableEstimate:
-        """A table of some questions.
+        """Return a table of some questions.
 
         false_reports: what one malicious sender can send. covariance: include that
         of all cells; margin: then also include "any answer" as the last entry of each axis. Raises
@@ -160,8 +160,8 @@ class CellsReading(NamedTuple):
 def expected_cells(
     message: CellsMessage, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellCounts:
-    """The average counts of a message, if the answers to different questions are independent.
-    shares_of: the share of each answer to a question."""
+    """Return the average counts of a message, if the answers to different questions are
+    independent. shares_of: the share of each answer to a question."""
     shares = {}
     for question in message.questions:
         of = np.asarray(shares_of(question))
@@ -173,7 +173,7 @@ def expected_cells(
 
 
 def _given(block: Block, shares: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The shares of people who are in the cells of a block."""
+    """Return the shares of people who are in the cells of a block."""
     if block.shape == (1,):
         even = math.prod(1 - 2 * float(shares[id][1]) for id in block.questions)
         return np.array([(1 - even) / 2])
@@ -181,19 +181,20 @@ def _given(block: Block, shares: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def planned_weight(messages: Sequence[CellsMessage], ids: QuestionIds) -> float:
-    """The inverse noise variance of a cell of a table by generalized least squares, for one person
-    and the noise of the plan."""
+    """Return the inverse noise variance of a cell of a table by generalized least squares, for one
+    person and the noise of the plan."""
     return 1 / planned_table(messages, ids).noise_variance
 
 
 def planned_noise(messages: Sequence[CellsMessage], questions: Sequence[AnyQuestion]) -> np.ndarray:
-    """The noise variance of each cell of a table, for one person and the noise of the plan."""
+    """Return the noise variance of each cell of a table,
+    for one person and the noise of the plan."""
     table = planned_table(messages, tuple(question.id for question in questions))
     return table.variances([answer_sums(question) for question in questions])
 
 
 def planned_table(messages: Sequence[CellsMessage], ids: QuestionIds) -> CombinedTable:
-    """A table of one person with the noise of the plan; no answers are used."""
+    """Return a table of one person with the noise of the plan; no answers are used."""
     nobody = [
         CellCounts(message, 1, np.zeros(message.record_bits))
         for message in messages
@@ -203,7 +204,8 @@ def planned_table(messages: Sequence[CellsMessage], ids: QuestionIds) -> Combine
 
 
 def answer_sums(question: AnyQuestion, margin: bool = False) -> DecoderMatrix:
-    """Shape (answers, answers of the cells): which answers of the cells make up which answer.
+    """Return shape (answers, answers of the cells): which answers of the cells make up which
+    answer.
 
     margin: the last row has all of them, "any answer"; it is zero if a person can give several.
     """
@@ -221,7 +223,8 @@ def cells_levels(
     noise_only: bool,
     levels: Sequence[tuple[str, tuple[str, ...], DecoderMatrix]],
 ) -> TableEstimate:
-    """A table of levels of some questions with exclusive answers, with the covariance of all cells.
+    """Return a table of levels of some questions with exclusive answers, with the covariance of all
+    cells.
 
     levels: for each question a name, the levels, exactly one per person, and the matrix that adds
     up answers of the cells to levels. Raises TableError for more than 2,000 cells.
@@ -242,7 +245,7 @@ def _table(
     answers: tuple[tuple[str, ...], ...],
     noise_only: bool,
 ) -> TableEstimate:
-    """Sums of the cells of a table."""
+    """Return sums of the cells of a table."""
     estimate = by_axis(sums, combined.shares)
     lost = sampling_variance(estimate, 1) * reading.lost()
     error = CellErrors.of_noise(
@@ -266,7 +269,10 @@ def _table(
 def _with_covariance(
     table: TableEstimate, reading: CellsReading, noise: np.ndarray, drawn: np.ndarray
 ) -> TableEstimate:
-    """noise: the covariance by noise. drawn: the covariance, over people, of being in each cell."""
+    """Return the table with the covariances of its cells.
+
+    noise: the covariance by noise. drawn: that over people, of being in each cell.
+    """
     if lost := reading.lost():
         noise = at_least(noise + lost * drawn, np.diagonal(noise))
     parts, ids = reading.parts, table.questions
@@ -278,8 +284,8 @@ def _with_covariance(
 def _p_values(
     reading: CellsReading, ids: QuestionIds, sums: Sequence[DecoderMatrix]
 ) -> np.ndarray | None:
-    """The p-values of "nobody gave these answers", if a message has cells for exactly this table:
-    their reports are then binomial. None for other tables."""
+    """Return the p-values of "nobody gave these answers", if a message has cells for exactly this
+    table: their reports are then binomial. None for other tables."""
     for part in reading.parts:
         for block in part.message.crossing.blocks:
             if set(block.questions) == set(ids) and block.shape != (1,):
@@ -295,7 +301,7 @@ def _p_values(
 def _with_noise(
     questions: Sequence[AnyQuestion], reading: CellsReading, shape: tuple[int, ...], margin: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cells of a table with its margins, if wanted, and the covariance of their noise.
+    """Return the cells of a table with its margins, if wanted, and the covariance of their noise.
 
     "Any answer" to a question that allows several answers is the table without the question.
     """
@@ -314,7 +320,7 @@ def _with_noise(
 
 
 def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: bool) -> np.ndarray:
-    """The share of people who are in both of two cells, a row and a column for each cell.
+    """Return the share of people who are in both of two cells, a row and a column for each cell.
 
     Nobody gives two exclusive answers; a person who gives an answer also gives "any answer". Two
     answers that a person can give together are assumed to be independent among those who give the
@@ -336,8 +342,8 @@ def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: boo
 def _in_both_cells(
     shares: np.ndarray, margins: Sequence[bool], several: Sequence[bool]
 ) -> np.ndarray:
-    """`_in_both` of a table with "any answer" as the last entry of some axes. several: for each
-    axis, whether a person can give several answers."""
+    """Return `_in_both` of a table with "any answer" as the last entry of some axes. several: for
+    each axis, whether a person can give several answers."""
     padded = np.pad(shares, [(0, 1)] * shares.ndim)  # the last entry of each axis is nobody
     first, second, whole, overlap = [], [], [], np.zeros((1,) * 2 * shares.ndim, bool)
     axes = zip(shares.shape, margins, several, strict=True)
@@ -360,7 +366,7 @@ def _in_both_cells(
 
 
 def _overlap(first: np.ndarray, second: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The share of people who are in both of two parts of a whole, if these are independent;
+    """Return the share of people who are in both of two parts of a whole, if these are independent;
     within Fréchet's bounds."""
     guess = np.divide(first * second, whole, out=np.zeros_like(first), where=whole > 0)
     most = np.maximum(np.minimum(first, second), 0.0)

@@ -146,7 +146,7 @@ class TwoWay(views.Result):
         return tuple(figure for _, figure in self.kinds())
 
     def kinds(self) -> Iterator[tuple[str, Comparison]]:
-        """Every figure with its kind."""
+        """Yield every figure with its kind."""
         if self.cramers_v:
             yield "cramers_v", self.cramers_v
         yield from (("share", figure) for figure in self.shares)
@@ -199,7 +199,7 @@ class TwoWay(views.Result):
         )
 
     def _shares_table(self, mark: Callable[[Comparison], str]) -> Numbers:
-        """The shares of answers within each group, with their intervals."""
+        """Return the shares of answers within each group, with their intervals."""
         (first, second), number = self.questions, len(self.answers)
         rows = zip(self.shares, (row(item, "share") for item in self.shares), strict=True)
         cells = [f"{estimate} ({interval}){mark(item)}" for item, (_, estimate, interval) in rows]
@@ -210,7 +210,7 @@ class TwoWay(views.Result):
         return Numbers(f"{second} among each {first}, 95% intervals", (first, *self.answers), lines)
 
     def _notes(self) -> Iterator[str]:
-        """The weights, if any, the methods, and the notes on the figures."""
+        """Yield the weights, if any, the methods, and the notes on the figures."""
         if weights := weights_words(self.weighted_to, self.error_ratio):
             yield weights
         yield methods_words(self.figures)
@@ -346,7 +346,7 @@ def joint_table(
     of_those_who_answered: bool = True,
     **options: Unpack[WeightedOptions],
 ) -> Joint:
-    """The table of two questions. Arguments and errors are those of `compare`."""
+    """Return the table of two questions. Arguments and errors are those of `compare`."""
     plan = with_merged(plan, options.get("merge"))
     noise_only, margins = options.get("noise_only", False), options.get("margins")
     ids = check_tables(plan, [questions])[0]
@@ -383,7 +383,7 @@ def joint_table(
 def two_way(
     table: TableEstimate, guarantee: Guarantee, seed: int | None, reference: str | None = None
 ) -> TwoWay:
-    """All figures of a table of two questions that was estimated with its margins.
+    """Return all figures of a table of two questions that was estimated with its margins.
 
     reference: the answer to the first question with which the others are compared, as in a
     regression; by default the first one. Raises TableError if there is no such answer.
@@ -426,7 +426,7 @@ def two_way(
 def conditional_share(
     table: TableEstimate, of: QuestionAnswer, given: QuestionAnswer
 ) -> Comparison:
-    """The share of those who answer `of` among those who answer `given`.
+    """Return the share of those who answer `of` among those who answer `given`.
 
     Raises TableError if the table has no such answer or lacks a margin.
     """
@@ -440,7 +440,7 @@ def conditional_share(
 def difference(
     table: TableEstimate, of: QuestionAnswer, first: QuestionAnswer, second: QuestionAnswer
 ) -> Comparison:
-    """The share of `of` among `first` minus the share among `second`, with little bias.
+    """Return the share of `of` among `first` minus the share among `second`, with little bias.
 
     Raises TableError if the table has no such answer or lacks a margin.
     """
@@ -455,7 +455,7 @@ def difference(
 def odds_ratio(
     table: TableEstimate, of: QuestionAnswer, first: QuestionAnswer, second: QuestionAnswer
 ) -> Comparison:
-    """The odds of `of` among `first` divided by the odds among `second`, with little bias.
+    """Return the odds of `of` among `first` divided by the odds among `second`, with little bias.
 
     Raises TableError if the table has no such answer or lacks a margin.
     """

@@ -184,7 +184,7 @@ def compare_shares(
 
 
 def _check_answers(survey: Survey, answers: SelectedAnswers) -> None:
-    """Raises TableError for an open question or a text question, and for an answer that a question
+    """Raise TableError for an open question or a text question, and for an answer that a question
     does not have."""
     for id, answer in answers.items():
         question = survey.question(id)
@@ -203,7 +203,7 @@ def _check_answers(survey: Survey, answers: SelectedAnswers) -> None:
 
 
 def joint_table(plan: Plan, first: SelectedAnswers, second: SelectedAnswers) -> QuestionIds | None:
-    """All questions of two shares, if one message holds them."""
+    """Return all questions of two shares, if one message holds them."""
     ids = tuple(dict.fromkeys((*first, *second)))
     return ids if any(message.holds(ids) for message in plan.messages) else None
 
@@ -248,8 +248,8 @@ class ShareLaw(NamedTuple):
 
 
 def least_covariance(first: ShareLaw, second: ShareLaw) -> float:
-    """The smallest possible mean of the product of two random numbers: the largest values of one
-    go with the smallest of the other (Hoeffding 1940; Fréchet's bound if both are shares)."""
+    """Return the smallest possible mean of the product of two random numbers: the largest values of
+    one go with the smallest of the other (Hoeffding 1940; Fréchet's bound if both are shares)."""
     up, down = np.argsort(first.values), np.argsort(-second.values)
     ends = np.cumsum(first.chances[up]), np.cumsum(second.chances[down])
     cuts = np.unique(np.clip(np.concatenate([[0.0], *ends]), 0, 1))
@@ -268,7 +268,8 @@ def estimated_shares(
     second: SelectedAnswers,
     of_those_who_answered: bool,
 ) -> tuple[ComparedShare, ComparedShare]:
-    """Both shares, from the table of all questions if a message holds it, else each from its own.
+    """Return both shares, from the table of all questions if a message holds it, else each from its
+    own.
 
     counted: counts of pairs for these tables. Raises TableError if the share of those who answered
     is not clearly above the noise.
@@ -288,14 +289,14 @@ def estimated_shares(
 
 
 def _optional(survey: Survey, answers: SelectedAnswers) -> list[str]:
-    """The questions of a share that some people did not answer, who are then left out."""
+    """Return the questions of a share that some people did not answer, who are then left out."""
     asked = {id: survey.question(id).answers for id in answers}
     return [id for id, answer in answers.items() if NO_ANSWER in asked[id] and answer != NO_ANSWER]
 
 
 def _of_all_people(plan: Plan, counted: Tally, answers: SelectedAnswers) -> ComparedShare:
-    """A share of all people, from a table of its questions without a covariance, which may have any
-    number of cells."""
+    """Return a share of all people, from a table of its questions without a covariance, which may
+    have any number of cells."""
     whole = table(plan, counted, tuple(answers), places=(1,))
     place = tuple(plan.survey.question(id).answers.index(answer) for id, answer in answers.items())
     step = float(np.broadcast_to(whole.error.report, whole.estimate.shape)[place])
@@ -308,7 +309,7 @@ def _of_all_people(plan: Plan, counted: Tally, answers: SelectedAnswers) -> Comp
 def _among(
     table: TableEstimate, answers: SelectedAnswers, optional: Sequence[str]
 ) -> ComparedShare:
-    """A share of those who answered the optional questions, from a table with margins."""
+    """Return a share of those who answered the optional questions, from a table with margins."""
     sets = [each for size in range(1, 1 + len(optional)) for each in combinations(optional, size)]
     selections = (answers, *(dict.fromkeys(each, NO_ANSWER) for each in sets))
     signs = np.array([-((-1.0) ** len(each)) for each in sets])
@@ -339,7 +340,7 @@ def shares_compared(
     noise_only: bool,
     positive: bool,
 ) -> Comparison:
-    """The first share minus the second. counted: as for `estimated_shares`.
+    """Return the first share minus the second. counted: as for `estimated_shares`.
 
     positive: whether people in one share are known to be in the other at least as often as people
     in general.
@@ -374,7 +375,7 @@ def shares_compared(
 
 
 def _covariance(first: ComparedShare, second: ComparedShare, table: TableEstimate) -> float:
-    """The covariance of two shares of one table, by its errors."""
+    """Return the covariance of two shares of one table, by its errors."""
     picked = pick(table, (*first.selections, *second.selections))
     across = picked.covariance[: len(first.weights), len(first.weights) :]
     return float(first.weights @ across @ second.weights)
@@ -383,7 +384,7 @@ def _covariance(first: ComparedShare, second: ComparedShare, table: TableEstimat
 def _noise_covariance(
     plan: Plan, counted: Tally, first: ComparedShare, second: ComparedShare
 ) -> float:
-    """The covariance by noise of two tables in different messages.
+    """Return the covariance by noise of two tables in different messages.
 
     Joint reports of different messages have independent noise. The tables that come from all
     messages of cells together do not; they count with the weight that each table gives them.
@@ -406,7 +407,7 @@ def _noise_covariance(
 def _in_cells(
     survey: Survey, reading: CellsReading, share: ComparedShare
 ) -> Iterator[tuple[CombinedTable, np.ndarray]]:
-    """A share as weighted sums of the cells of some tables.
+    """Yield a share as weighted sums of the cells of some tables.
 
     "Any answer" to a question that allows several answers is the table without the question.
     """

@@ -287,7 +287,7 @@ def correlate(
 
 
 def _numbers(survey: Survey, ids: Sequence[str] | None, scores: Scores) -> dict[str, np.ndarray]:
-    """The number of each answer to each question that is correlated; nan for "no answer"."""
+    """Return the number of each answer to each question that is correlated; nan for "no answer"."""
     questions = {question.id: question for question in survey.questions}
     for id in (*(ids or ()), *scores):
         if id not in questions:
@@ -323,12 +323,12 @@ def _scored(question: AnyQuestion, scores: Sequence[float] | None) -> np.ndarray
 
 
 def no_correlation(questions: tuple[str, str], reason: str) -> Correlation:
-    """A pair without an estimate; its interval holds every possible value."""
+    """Return a pair without an estimate; its interval holds every possible value."""
     return Correlation(questions, math.nan, math.nan, -1.0, 1.0, reason)
 
 
 def correlation(table: TableEstimate, first: np.ndarray, second: np.ndarray) -> Correlation:
-    """The correlation of the numbers of two questions.
+    """Return the correlation of the numbers of two questions.
 
     table: of both questions, without margins. first, second: the number of each answer; nan for "no
     answer", and people who gave it are left out.

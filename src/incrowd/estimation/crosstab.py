@@ -168,7 +168,7 @@ class Crosstab(views.Result):
 
 
 def _percentages(pairs: Sequence[tuple[float, float]]) -> list[str]:
-    """Proportions with their standard errors, as percentages."""
+    """Return proportions with their standard errors, as percentages."""
     places = places_of(error for _, error in pairs if math.isfinite(error))
     shown = (
         [percent(each, places) if math.isfinite(each) else ENDLESS for each in pair]

@@ -47,7 +47,7 @@ class Decoder:
     one_hot: bool = False
 
     def with_margin(self) -> Decoder:
-        """The same with the entry "any answer"."""
+        """Return the same with the entry "any answer"."""
         if self.one_hot:  # its products need no constant
             any_answer = np.append(0.0, np.ones((1, self.mean.shape[1] - 1)))[None]
         else:
@@ -98,7 +98,7 @@ class Decoder:
 
 
 def _fold(bits: int) -> scipy.sparse.csr_array:
-    """Products of two of (1, bits), ((1 + bits)^2 rows), as entries of the pair moments.
+    """Return products of two of (1, bits), ((1 + bits)^2 rows), as entries of the pair moments.
 
     A bit times itself is itself, and the order does not matter.
     """
@@ -112,7 +112,7 @@ def _fold(bits: int) -> scipy.sparse.csr_array:
 
 
 def _single_bits(bits: int) -> scipy.sparse.csr_array:
-    """The bits as entries of the pair moments."""
+    """Return the bits as entries of the pair moments."""
     return scipy.sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
 
 
@@ -125,7 +125,8 @@ def by_axis(matrices: Sequence[DecoderMatrix], tensor: np.ndarray) -> np.ndarray
 
 
 def question_decoder(question: AnyQuestion, channel: Channel, margin: bool = False) -> Decoder:
-    """The decoder of a question whose bits, or (k-ary) whose answers, went through the channel.
+    """Return the decoder of a question whose bits, or (k-ary) whose answers, went through the
+    channel.
 
     A k-ary response is sent as one set bit: g of answer i is inverse[i, report]. margin: add the
     entry "any answer", which has no noise, unlike a sum of the noisy cells of a choice.
@@ -143,7 +144,7 @@ def question_decoder(question: AnyQuestion, channel: Channel, margin: bool = Fal
 
 
 def squares_given(inverse: np.ndarray, merge: DecoderMatrix) -> np.ndarray:
-    """`Decoder.given` for a channel of whole answers. merge: as `merging` returns."""
+    """Return `Decoder.given` for a channel of whole answers. merge: as `merging` returns."""
     means = (merge @ inverse) ** 2 @ np.linalg.inv(inverse)  # over reports, by true answer
     same = dense(merge) > 0
     others = np.where(same, np.inf, means).min(axis=1)
@@ -151,7 +152,7 @@ def squares_given(inverse: np.ndarray, merge: DecoderMatrix) -> np.ndarray:
 
 
 def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
-    """The decoder of a question whose bits went through a channel with that 2 x 2 inverse.
+    """Return the decoder of a question whose bits went through a channel with that 2 x 2 inverse.
 
     A report bit s of an option debiases to inverse[1, s], which is (s - q) / (p - q) for the bit
     flip (Vinterbo, corollary 1 with n = 1). A plain yes/no shows both of its cells.
@@ -167,7 +168,8 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
 
 
 def bits_given(values: np.ndarray, merge: DecoderMatrix | None = None) -> np.ndarray:
-    """`Decoder.given` for a g that takes two values, a row of both for each answer of a record.
+    """Return `Decoder.given` for a g that takes two values, a row of both for each answer of a
+    record.
 
     (g - low)(g - high) = 0, so that g^2 = (low + high) g - low high, and the mean of g is 0 or 1.
     merge: as `merging` returns; mean squares of merged answers add up, as explained there.
@@ -182,7 +184,8 @@ def bits_given(values: np.ndarray, merge: DecoderMatrix | None = None) -> np.nda
 
 
 def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
-    """A lower bound, for each cell, on the variance by noise of the product of one g per question.
+    """Return a lower bound, for each cell, on the variance by noise of the product of one g per
+    question.
 
     given: as `Decoder.given`. The mean square of the product is the product of mean squares. Its
     mean is 1 if the sender gave all answers of the cell, and 0 otherwise.
@@ -193,8 +196,8 @@ def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def merging(question: AnyQuestion) -> DecoderMatrix:
-    """Shape (answers, answers of a record): 1 where an answer of a record is merged into an answer;
-    sparse if it is large.
+    """Return shape (answers, answers of a record): 1 where an answer of a record is merged into an
+    answer; sparse if it is large.
 
     g of a merged answer is the sum of the g's of its parts. A person gives at most one of them, and
     the noise of their bits is independent, so the mean of g^2 is the sum of those of the parts: the
@@ -211,12 +214,13 @@ def merging(question: AnyQuestion) -> DecoderMatrix:
 
 
 def dense(matrix: DecoderMatrix) -> np.ndarray:
-    """A matrix, sparse or not, as an array."""
+    """Return a matrix, sparse or not, as an array."""
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
 
 
 def _affine(values: np.ndarray, bits: int) -> np.ndarray:
-    """Rows (a, 0, .., b, .., 0) with a + b s = value at s, b at the place of the row's bit."""
+    """Return rows (a, 0, .., b, .., 0) with a + b s = value at s,
+    b at the place of the row's bit."""
     return np.hstack([values[:, :1], np.diff(values) * np.eye(bits)])
 
 
@@ -227,7 +231,7 @@ MOST_BITS = 16  # of one question: a channel of 65,536 rows
 
 
 def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
-    """P(report pattern | answer) of a question whose bits each go through a 2 x 2 channel.
+    """Return P(report pattern | answer) of a question whose bits each go through a 2 x 2 channel.
 
     matrix: column-stochastic, shape (2, 2). Returns shape (2^bits, answers); the first bit is the
     most significant digit of a pattern. Raises TableError for a `multi` question, whose options
@@ -240,13 +244,13 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
 
 
 def check_exclusive(question: AnyQuestion) -> None:
-    """Raises TableError for a `multi` question, whose options overlap."""
+    """Raise TableError for a `multi` question, whose options overlap."""
     if not question.exclusive:
         raise TableError.of("question", "estimation.overlapping-question", value=question.id)
 
 
 def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:
-    """The unbiased estimate of the shares as a linear function of the histogram.
+    """Return the unbiased estimate of the shares as a linear function of the histogram.
 
     inverse: of the 2 x 2 channel of a bit. Returns shape (answers, 2^bits), a left inverse of
     `channel_matrix`. Raises TableError above 16 bits.

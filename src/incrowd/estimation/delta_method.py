@@ -28,7 +28,7 @@ class TableShares:
     errors: str
 
     def combined(self, weights: np.ndarray) -> TableShares:
-        """Weighted sums of the shares, a row of weights for each."""
+        """Return weighted sums of the shares, a row of weights for each."""
         return replace(
             self,
             values=weights @ self.values,
@@ -38,7 +38,7 @@ class TableShares:
         )
 
     def with_few(self, multiplier: float = HALF_WIDTH) -> np.ndarray:
-        """The covariance, with larger variances if few people are counted: see
+        """Return the covariance, with larger variances if few people are counted: see
         `incrowd.estimation.intervals.reach`."""
         return np.asarray(self.covariance + np.diag((multiplier * self.step) ** 2))
 
@@ -55,12 +55,12 @@ class ShareTerm:
 
 
 def linear(shares: TableShares, weights: np.ndarray) -> ShareTerm:
-    """A weighted sum of shares."""
+    """Return a weighted sum of shares."""
     return ShareTerm(float(weights @ shares.values), weights)
 
 
 def product(shares: TableShares, left: np.ndarray, right: np.ndarray) -> ShareTerm:
-    """The product of two weighted sums of shares.
+    """Return the product of two weighted sums of shares.
 
     The mean of a product of estimates is the product of their means plus their covariance, which
     is subtracted.
@@ -71,7 +71,8 @@ def product(shares: TableShares, left: np.ndarray, right: np.ndarray) -> ShareTe
 
 
 def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> TableShares:
-    """The shares of people who give all answers of a selection, with any answers to the rest.
+    """Return the shares of people who give all answers of a selection, with any answers to the
+    rest.
 
     selections: each names an answer for some of the questions. Raises TableError if there is no
     such answer, or if an axis without a margin has no answer.
@@ -88,12 +89,12 @@ def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Table
 
 
 def named(selection: Mapping[str, str]) -> str:
-    """ "smokes = yes, sex = f"."""
+    """Return "smokes = yes, sex = f"."""
     return ", ".join(f"{question} = {answer}" for question, answer in selection.items())
 
 
 def _place(table: TableEstimate, selection: Mapping[str, str]) -> int:
-    """The cell of a selection, in C order."""
+    """Return the cell of a selection, in C order."""
     for question in selection:
         if question not in table.questions:
             raise TableError.of(

@@ -88,13 +88,13 @@ CLEAR = "counted in the clear, without noise"
 
 
 def weight_column(margins: Sequence[str]) -> dict[str, str]:
-    """The column `weighted_to` of files, where figures are weighted."""
+    """Return the column `weighted_to` of files, where figures are weighted."""
     return {"weighted_to": with_and(margins)} if margins else {}
 
 
 def changes(provenance: Provenance) -> dict[str, str]:
-    """The columns `weighted_to` and `shares_of` of files, where figures are weighted, are shares of
-    those who answered, or are shares of rounded amounts."""
+    """Return the columns `weighted_to` and `shares_of` of files, where figures are weighted, are
+    shares of those who answered, or are shares of rounded amounts."""
     whose, rounding = provenance.whose, provenance.rounding
     changed = provenance.answered or rounding
     shares = {"shares_of": whose + rounding} if changed else {}
@@ -139,18 +139,18 @@ def as_read(item: Shown, survey: Survey) -> Shown:
 
 
 def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
-    """The wordings, followed by the ids in parentheses unless they are the same."""
+    """Return the wordings, followed by the ids in parentheses unless they are the same."""
     text, names = " × ".join(questions), " × ".join(ids)
     return text if text == names else f"{text} ({names})"
 
 
 def answer_labels(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
-    """The labels of answers to a question."""
+    """Return the labels of answers to a question."""
     return tuple(survey.label_of(id, answer) for answer in answers)
 
 
 def visible(item: Shown) -> Shown:
-    """The answers that rise above the noise, the largest first."""
+    """Return the answers that rise above the noise, the largest first."""
     chosen = sum(bool(cell.above_noise) for cell in item.cells)
     level = chosen_level(item.table.error.level, chosen, len(item.cells))
     wide = item.table.with_errors(level=level)
@@ -166,7 +166,7 @@ def visible(item: Shown) -> Shown:
 
 
 def with_cells(table: TableEstimate, truth: np.ndarray | None = None, long: bool = False) -> Shown:
-    """A table with all its cells. long: whether most of them show only noise."""
+    """Return a table with all its cells. long: whether most of them show only noise."""
     unknown = np.full(table.estimate.shape, None)
     marks = table.above_noise() if long else unknown
     true = unknown if truth is None else truth

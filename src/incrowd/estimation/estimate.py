@@ -132,7 +132,7 @@ def count_on_spark(
 
 
 def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[QuestionIds, ...]:
-    """The tables to count: the randomized questions of each table, in every stratum."""
+    """Return the tables to count: the randomized questions of each table, in every stratum."""
     closed = map(plan.survey.closed, check_tables(plan, tables))
     return tuple(dict.fromkeys(ids for ids in closed if ids))
 
@@ -143,13 +143,13 @@ def to_count(
     margins: GivenMargins | None = None,
     of_those_who_answered: bool = False,
 ) -> Sequence[Sequence[str]] | None:
-    """The tables to count: those requested, and those that weights or restrictions need."""
+    """Return the tables to count: those requested, and those that weights or restrictions need."""
     change = _change(plan, margins, of_those_who_answered)
     return tables if change is None else _changeable(plan, check_tables(plan, tables), change)[1]
 
 
 def _change(plan: Plan, margins: GivenMargins | None, answered: bool) -> TableChange | None:
-    """How the tables are changed; None if they are not."""
+    """Return how the tables are changed; None if they are not."""
     if margins is None and not answered:
         return None
     return TableChange(() if margins is None else known_margins(plan.survey, margins), answered)
@@ -158,7 +158,8 @@ def _change(plan: Plan, margins: GivenMargins | None, answered: bool) -> TableCh
 def _changeable(
     plan: Plan, wanted: Sequence[QuestionIds], change: TableChange | None
 ) -> tuple[tuple[QuestionIds, ...], tuple[QuestionIds, ...], tuple[NotMade, ...]]:
-    """The tables that can be changed, the tables to count for them, and the remaining tables.
+    """Return the tables that can be changed, the tables to count for them, and the remaining
+    tables.
 
     Without a change, all tables are of the first kind. Raises TableError if none is.
     """
@@ -171,7 +172,7 @@ def _changeable(
 
 
 def _check_made(results: object, not_made: Sequence[NotMade]) -> None:
-    """Raises TableError, with each reason once, if none of the requested tables exists."""
+    """Raise TableError, with each reason once, if none of the requested tables exists."""
     if not_made and not results:
         problems = {str(each.problem): each.problem for each in not_made}
         raise TableError(*problems.values())
@@ -276,14 +277,14 @@ def estimate(
 
 
 def _held(plan: Plan, counted: Tally) -> tuple[QuestionIds, ...]:
-    """The tables that a tally holds: first those the survey requests, then the others."""
+    """Return the tables that a tally holds: first those the survey requests, then the others."""
     survey = plan.survey
     wanted = [ids for ids in survey.wanted if survey.closed(ids) in ((), *counted.tables)]
     return tuple(dict.fromkeys((*wanted, *counted.tables))) if survey.open else counted.tables
 
 
 def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:
-    """Raises UsageError for candidates of a question that is not a text question."""
+    """Raise UsageError for candidates of a question that is not a text question."""
     texts = plan.survey.texts
     for id in candidates:
         if id not in texts:
@@ -295,7 +296,7 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
 
 
 def _with_tables(plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], paired: bool) -> Tally:
-    """A tally with the tables that can be derived from those that it counts. paired: whether
+    """Return a tally with the tables that can be derived from those that it counts. paired: whether
     covariances are needed. Raises TableError if the tally lacks a table or its pairs."""
     counted = with_tables(plan, counted, wanted)
     if paired and not all(map(plan.by_cells_alone, wanted)) and counted.kind != "pairs":
@@ -349,8 +350,8 @@ class _Item(NamedTuple):
 def figures(
     plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], options: TableOptions
 ) -> EstimateFigures:
-    """The figures of all people of a tally. Tables that cannot be changed are listed with the
-    reason; without a change, an impossible table raises TableError."""
+    """Return the figures of all people of a tally. Tables that cannot be changed are listed with
+    the reason; without a change, an impossible table raises TableError."""
     tables = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     texts = [ids for ids in wanted if options.candidates.get(ids[0])]
     if options.change is None:
@@ -365,7 +366,7 @@ def figures(
 def _strata(
     plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], options: TableOptions
 ) -> Iterator[StratumEstimates]:
-    """The tables of the randomized questions, for each release.
+    """Yield the tables of the randomized questions, for each release.
 
     If answers to randomized questions have weights, people of one release have different ones, and
     its tables are weighted as well; otherwise all of them have the same weight.
@@ -423,7 +424,7 @@ def _figures(
 
 
 def _item(plan: Plan, counted: Tally, options: TableOptions, ids: QuestionIds) -> _Item:
-    """A table and its amounts, changed if that was requested."""
+    """Return a table and its amounts, changed if that was requested."""
     change, question = options.change, _number(plan.survey, ids)
     wide = wide_alone(plan.survey, ids)
     if change and change.margins and wide:
@@ -448,7 +449,7 @@ def _item(plan: Plan, counted: Tally, options: TableOptions, ids: QuestionIds) -
 
 
 def _weighted_item(plan: Plan, ids: QuestionIds, derived: Derived, people: float) -> _Item:
-    """A weighted table and its amounts. people: those of a total."""
+    """Return a weighted table and its amounts. people: those of a total."""
     question = _number(plan.survey, ids)
     if question is None:
         return _Item(derived.table, derived.table)
@@ -457,7 +458,7 @@ def _weighted_item(plan: Plan, ids: QuestionIds, derived: Derived, people: float
 
 
 def _number(survey: Survey, ids: QuestionIds) -> WithEdges | None:
-    """The question of a table of one question of numbers, if its bins are not merged."""
+    """Return the question of a table of one question of numbers, if its bins are not merged."""
     question = survey.question(ids[0])
     if len(ids) > 1 or question.merged:
         return None
@@ -465,7 +466,7 @@ def _number(survey: Survey, ids: QuestionIds) -> WithEdges | None:
 
 
 def _words(plan: Plan, counted: Tally, options: TableOptions, ids: QuestionIds) -> WordEstimates:
-    """The share of each candidate among the answers to a text question."""
+    """Return the share of each candidate among the answers to a text question."""
     (id,) = ids
     question = plan.survey.question(id)
     assert takes_words(question)
@@ -484,7 +485,7 @@ def _words(plan: Plan, counted: Tally, options: TableOptions, ids: QuestionIds) 
 def check_arrived(
     plan: Plan, counted: Tally, options: ReportOptions
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
-    """The reports of each message, and the guarantee that holds for them.
+    """Return the reports of each message, and the guarantee that holds for them.
 
     Raises ReportsError if a message is missing, or if a release has too few
     people: each release was mixed separately.

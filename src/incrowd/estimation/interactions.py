@@ -51,8 +51,8 @@ class CellSource:
 def single_bit(
     questions: QuestionIds, share: float, variance: float, weight: float, report: float = 0.0
 ) -> CellSource:
-    """A table of questions with two answers each, from a bit that says whether a person gave an odd
-    number of the second answers: only the effect of all these questions together.
+    """Return a table of questions with two answers each, from a bit that says whether a person gave
+    an odd number of the second answers: only the effect of all these questions together.
 
     share, variance, weight, report: of the bit. The 2^n cells are (1 +- (2 x - 1)) / 2^n. Their
     noise is that of independent cells with 4 / 2^n times the variance, projected on that effect,
@@ -119,16 +119,16 @@ class CombinedTable:
     def by_effect(
         self, cells: np.ndarray, function: Callable[[np.ndarray], np.ndarray]
     ) -> np.ndarray:
-        """A function of the noise covariance, applied to a table of this shape; effects without
-        noise become 0. function: of the eigenvalues."""
+        """Return a function of the noise covariance, applied to a table of this shape; effects
+        without noise become 0. function: of the eigenvalues."""
         exact = self.eigenvalues <= 0
         factors = np.where(exact, 0.0, function(np.where(exact, 1.0, self.eigenvalues)))
         effects = _effects(cells, self.exclusive)
         return _cells(_at_effects(factors, cells.shape, self.exclusive) * effects, self.exclusive)
 
     def variances(self, sums: Sequence[DecoderMatrix]) -> np.ndarray:
-        """The noise variances of sums of cells. sums: for each axis, a matrix with a row for each
-        sum of answers; the result has the same axes, with an entry for each row."""
+        """Return the noise variances of sums of cells. sums: for each axis, a matrix with a row for
+        each sum of answers; the result has the same axes, with an entry for each row."""
         variances = self.effect_variances
         for matrix, size, exclusive in zip(sums, self.shares.shape, self.exclusive, strict=True):
             whole = np.asarray(matrix.sum(axis=1)).ravel()
@@ -139,8 +139,8 @@ class CombinedTable:
         return np.asarray(np.maximum(variances, 0.0))  # rounding can leave less than zero
 
     def covariance(self, sums: Sequence[DecoderMatrix]) -> np.ndarray:
-        """The noise covariance of the sums of `variances`, in C order. Raises TableError for more
-        than 2,000 sums."""
+        """Return the noise covariance of the sums of `variances`, in C order. Raises TableError for
+        more than 2,000 sums."""
         check_cells(math.prod(matrix.shape[0] for matrix in sums))
         pairs = []
         for matrix, size, exclusive in zip(sums, self.shares.shape, self.exclusive, strict=True):
@@ -150,7 +150,8 @@ class CombinedTable:
         return _kronecker(self.effect_variances, pairs)
 
     def covariance_with(self, other: CombinedTable) -> np.ndarray:
-        """The noise covariance of all cells with those of another table from the same sources.
+        """Return the noise covariance of all cells with those of another table from the same
+        sources.
 
         Returns shape (cells, cells of the other), both in C order. Raises TableError where either
         has more than 2,000 cells.
@@ -175,13 +176,13 @@ class CombinedTable:
         return np.array(whole.reshape(self.shares.size, other.shares.size))
 
     def _effects_within(self, questions: Sequence[str]) -> bool:
-        """Whether the table has an effect of these questions only."""
+        """Return whether the table has an effect of these questions only."""
         pairs = zip(self.questions, self.exclusive, strict=True)
         return all(exclusive or id in questions for id, exclusive in pairs)
 
     def _agreements(self, questions: Sequence[str]) -> np.ndarray:
-        """Shape (2,) * questions: the noise covariance of two cells, from the effects of these
-        questions only; at 1 if the cells have the same answer to a question, else at 0.
+        """Return shape (2,) * questions: the noise covariance of two cells, from the effects of
+        these questions only; at 1 if the cells have the same answer to a question, else at 0.
 
         The projection on an effect is 1 - 1/c for the same answer and -1/c for different ones; if a
         question is not in S, the effect is divided evenly among the c cells.
@@ -199,8 +200,8 @@ class CombinedTable:
 
 
 def _kronecker(values: np.ndarray, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """The sum over all choices of one matrix from each pair: the value at the place of the choice,
-    times the Kronecker product of the matrices."""
+    """Return the sum over all choices of one matrix from each pair: the value at the place of the
+    choice, times the Kronecker product of the matrices."""
     if not pairs:
         return values.reshape(1, 1)
     size = math.prod(len(first) for first, _ in pairs)
@@ -212,7 +213,7 @@ def _kronecker(values: np.ndarray, pairs: Sequence[tuple[np.ndarray, np.ndarray]
 
 
 def combined(sources: Sequence[CellSource], questions: Sequence[str]) -> CombinedTable:
-    """The table of some questions by generalized least squares over all sources.
+    """Return the table of some questions by generalized least squares over all sources.
 
     The weight of a source for the effect of S is its weight divided by the number of cells that are
     summed for its margin on S. Raises TableError if some effect is in no source.
@@ -278,7 +279,7 @@ class _SharedEffects:
         shape: tuple[int, ...],
         exclusive: tuple[bool, ...],
     ) -> _SharedEffects:
-        """The margin of a source on the questions of a table."""
+        """Return the margin of a source on the questions of a table."""
         held = tuple(id in source.questions for id in ids)
         rest = [place for place, id in enumerate(source.questions) if id not in ids]
         axes_left = [id for id in source.questions if id in ids]
@@ -308,14 +309,15 @@ class _SharedEffects:
 
 
 def _projection(size: int, exclusive: bool) -> np.ndarray:
-    """The entries of the projection on an effect, for different answers and for the same one."""
+    """Return the entries of the projection on an effect, for different answers and for the same
+    one."""
     return np.array([0.0, 1.0]) - exclusive / size
 
 
 def _at_effects(
     values: np.ndarray, shape: tuple[int, ...], exclusive: Sequence[bool]
 ) -> np.ndarray:
-    """Values of effects, shape (2,) * questions, at each entry of a table of effects."""
+    """Return values of effects, shape (2,) * questions, at each entry of a table of effects."""
     places = [
         np.minimum(np.arange(size), 1) if each else np.ones(size, np.intp)
         for size, each in zip(shape, exclusive, strict=True)
@@ -324,7 +326,7 @@ def _at_effects(
 
 
 def _effects(table: np.ndarray, exclusive: Sequence[bool]) -> np.ndarray:
-    """The effects of a table, in place of its cells."""
+    """Return the effects of a table, in place of its cells."""
     for axis in np.flatnonzero(exclusive):
         mean = table.mean(axis, keepdims=True)
         _, others = np.split(table, [1], axis)
@@ -333,7 +335,7 @@ def _effects(table: np.ndarray, exclusive: Sequence[bool]) -> np.ndarray:
 
 
 def _cells(effects: np.ndarray, exclusive: Sequence[bool]) -> np.ndarray:
-    """The cells of a table with these effects."""
+    """Return the cells of a table with these effects."""
     for axis in np.flatnonzero(exclusive):
         mean, others = np.split(effects, [1], axis)
         first = -others.sum(axis, keepdims=True)

@@ -33,12 +33,12 @@ class Intervals(ABC):
 
 
 def sampling_variance(shares: np.ndarray, people: float) -> np.ndarray:
-    """pi (1 - pi) / N; an estimate below zero or above one counts as zero or one."""
+    """Return pi (1 - pi) / N; an estimate below zero or above one counts as zero or one."""
     return np.asarray(np.maximum(shares * (1 - shares), 0.0) / people)
 
 
 def reach(multiplier: float, errors: np.ndarray, step: np.ndarray | float) -> np.ndarray:
-    """The half length of intervals, from the number of standard errors.
+    """Return the half length of intervals, from the number of standard errors.
 
     The variance of a count is its mean, so its estimate is zero if nobody was counted; but even if
     z^2 people are expected, there is sometimes nobody (Wilson 1927). So z^2 counts are added to
@@ -49,7 +49,7 @@ def reach(multiplier: float, errors: np.ndarray, step: np.ndarray | float) -> np
 
 
 def chosen_level(level: float, chosen: int, of: int) -> float:
-    """The confidence level of each interval when only some of the figures are listed.
+    """Return the confidence level of each interval when only some of the figures are listed.
 
     Of many answers, only those that rise above the noise are listed. They are selected for being
     large, so their 95% intervals would miss far more often than one in twenty. With R of K listed,
@@ -67,7 +67,7 @@ def score_ends(
     report: np.ndarray | float,
     people: float | None,
 ) -> Ends:
-    """The ends of the intervals of all shares that a test does not reject.
+    """Return the ends of the intervals of all shares that a test does not reject.
 
     noise: the variance of the noise, which does not depend on the shares. people: the number drawn
     at random; None if they are fixed. The share pi is tested with its variance under the

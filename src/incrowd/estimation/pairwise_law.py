@@ -23,8 +23,9 @@ VariablePair = tuple[int, int]
 
 
 def contrasts(share: np.ndarray) -> np.ndarray:
-    """Uncorrelated functions of the answers to one question: 1, then functions with mean 0 and
-    variance 1. share: of each answer, positive. Shape (answers, answers), a row per function."""
+    """Return uncorrelated functions of the answers to one question: 1, then functions with mean 0
+    and variance 1. share: of each answer, positive. Shape (answers, answers), a row per function.
+    """
     root = np.sqrt(share)
     basis, _ = np.linalg.qr(np.column_stack([root, np.eye(len(root))[:, 1:]]))
     basis[:, 0] = root  # QR may return its negative
@@ -36,7 +37,7 @@ def pairwise_law(
     moments: Mapping[VariablePair, np.ndarray],
     variances: Mapping[VariablePair, np.ndarray],
 ) -> np.ndarray:
-    """The law with given shares of the answers to each question and given moments of pairs.
+    """Return the law with given shares of the answers to each question and given moments of pairs.
 
     shares: for each of two or more questions, positive, with sum 1. moments: for each pair of
     places, the means of products of their `contrasts`, without the first of each. variances: of the
@@ -51,7 +52,7 @@ def pairwise_law(
     laws = _Laws(_Half.of(shares[:at]), _Half.of(shares[at:]), places)
 
     def gap(factors: np.ndarray) -> tuple[float, np.ndarray]:
-        """The convex function whose minimum gives the law, and its gradient."""
+        """Return the convex function whose minimum gives the law, and its gradient."""
         law, total = laws.law(factors)
         value = total - factors @ target + ridge @ factors**2 / 2
         return value, laws.means(law) - target + ridge * factors
@@ -77,7 +78,7 @@ class _Half(NamedTuple):
 
     @classmethod
     def of(cls, shares: Sequence[np.ndarray]) -> _Half:
-        """The half with questions of these shares."""
+        """Return the half with questions of these shares."""
         bases = [contrasts(share) for share in shares]
         states = math.prod(map(len, bases))
         singles, places, after = [], [], states
@@ -95,11 +96,11 @@ class _Half(NamedTuple):
         return len(self.logs)
 
     def functions(self, factors: np.ndarray) -> np.ndarray:
-        """The sum of all products of contrasts, times their factors, at each state."""
+        """Return the sum of all products of contrasts, times their factors, at each state."""
         return _transformed(factors, [basis.T for basis in self.bases])
 
     def means(self, law: np.ndarray) -> np.ndarray:
-        """The means of all products of contrasts."""
+        """Return the means of all products of contrasts."""
         return _transformed(law, self.bases)
 
 
@@ -115,7 +116,7 @@ class _Laws(NamedTuple):
     places: np.ndarray
 
     def law(self, factors: np.ndarray) -> tuple[np.ndarray, float]:
-        """The law with these effects, shape (states of the first half, of the last), and the
+        """Return the law with these effects, shape (states of the first half, of the last), and the
         logarithm of its normalizing constant."""
         effects = np.zeros((self.first.size, self.last.size))
         np.put(effects, self.places, factors)
@@ -130,7 +131,7 @@ class _Laws(NamedTuple):
         return law, most + math.log(total)
 
     def means(self, law: np.ndarray) -> np.ndarray:
-        """The means of all these functions."""
+        """Return the means of all these functions."""
         means = np.zeros(law.shape)
         means[:, 0] = self.first.means(law.sum(axis=1))
         means[0] = self.last.means(law.sum(axis=0))
@@ -144,8 +145,8 @@ def _terms(
     moments: Mapping[VariablePair, np.ndarray],
     variances: Mapping[VariablePair, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The places of functions of one or two questions among all products, their means, and the
-    variances of the errors of the means."""
+    """Return the places of functions of one or two questions among all products, their means, and
+    the variances of the errors of the means."""
     places, target, ridge = [], [], []
     strides = np.cumprod([1, *shape[:0:-1]])[::-1]
     for axis, size in enumerate(shape):
@@ -160,7 +161,8 @@ def _terms(
 
 
 def _transformed(values: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
-    """A table in C order, a matrix applied along each axis; each step moves its axis to the end."""
+    """Return a table in C order, a matrix applied along each axis; each step moves its axis to the
+    end."""
     for matrix in matrices:
         values = (matrix @ values.reshape(matrix.shape[1], -1)).T.ravel()
     return values

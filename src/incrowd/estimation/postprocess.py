@@ -106,7 +106,7 @@ class PostprocessedTable:
         return Sheet.of_records(" x ".join(self.questions), records)
 
     def numbers(self, survey: Survey) -> Numbers:
-        """The table for people, with its bias if that was estimated."""
+        """Return the table for people, with its bias if that was estimated."""
         heading = titled([survey.text_of(id) for id in self.questions], self.questions)
         lines = []
         for cell, row in zip(product(*self.answers), self.records, strict=True):
@@ -162,11 +162,11 @@ class Postprocessed(views.Result):
         return f"Postprocessed({self.tables[0].method}, {tables}{views.simulated(self.seed)})"
 
     def __iter__(self) -> Iterator[PostprocessedTable]:
-        """The tables."""
+        """Return the tables."""
         return iter(self.tables)
 
     def __getitem__(self, place: int) -> PostprocessedTable:
-        """A table by its place."""
+        """Return a table by its place."""
         return self.tables[place]
 
     @property
@@ -322,7 +322,7 @@ def _of_patterns(
     method: PostprocessingMethod,
     draws: int,
 ) -> _Fitting:
-    """The fit to the patterns of joint reports: "simplex" or "likelihood".
+    """Return the fit to the patterns of joint reports: "simplex" or "likelihood".
 
     Of a k-ary response the patterns are the options: those with one bit set, the first bit being
     the most significant digit.
@@ -367,7 +367,8 @@ def _of_patterns(
 
 
 def _of_cells(questions: Sequence[AnyQuestion], reading: CellsReading, draws: int) -> _Fitting:
-    """The fit to a table that comes from cells, whose noise is known: constrained least squares."""
+    """Return the fit to a table that comes from cells, whose noise is known: constrained least
+    squares."""
     for question in questions:
         check_exclusive(question)
     cells = reading.combined(tuple(question.id for question in questions))
@@ -411,7 +412,8 @@ class AdjustedShares:
 
 
 def project_to_simplex(estimate: np.ndarray) -> AdjustedShares:
-    """The nearest point, in Euclidean distance, whose entries are nonnegative and sum to one.
+    """Return the nearest point, in Euclidean distance, whose entries are nonnegative and sum to
+    one.
 
     estimate: the unbiased shares of a table whose cells exclude each other (no `multi` question,
     no margins), any shape. One number is subtracted from every cell, and what falls below zero
@@ -433,8 +435,8 @@ def project_to_simplex(estimate: np.ndarray) -> AdjustedShares:
 
 
 def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> AdjustedShares:
-    """The nearest nonnegative shares that sum to one, where distance is measured by the noise of
-    the table; under normal noise with that covariance they are the likeliest ones.
+    """Return the nearest nonnegative shares that sum to one, where distance is measured by the
+    noise of the table; under normal noise with that covariance they are the likeliest ones.
 
     table: of exclusive answers, whose noise is known. raw: the unbiased shares. Projected gradients
     (Goldstein 1964) with steps of the smallest noise; if all effects have the same noise, as in
@@ -462,7 +464,7 @@ def maximize_likelihood(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
 ) -> AdjustedShares:
-    """The shares of answers under which a histogram of reports is likeliest, by EM.
+    """Return the shares of answers under which a histogram of reports is likeliest, by EM.
 
     histogram: how many reports show each joint pattern, one axis for each question. channels: for
     each question P(report pattern | answer), shape (patterns, answers), as `channel_matrix`.
@@ -509,8 +511,10 @@ def maximize_likelihood(
 def _improve(
     histogram: np.ndarray, channels: Sequence[np.ndarray], shares: np.ndarray, score: np.ndarray
 ) -> np.ndarray:
-    """One EM step is shares x score. Two of them give a direction, which the extrapolation follows
-    along the parabola through the three points, at least to the last; positive cells stay positive.
+    """Return the shares after two steps of EM and an extrapolation.
+
+    A step is shares x score. Two of them give a direction, which the extrapolation follows along
+    the parabola through the three points, at least to the last; positive cells stay positive.
     """
     once = shares * score
     reached, score_once = _score(histogram, channels, once)
@@ -527,7 +531,8 @@ def _improve(
 def _score(
     histogram: np.ndarray, channels: Sequence[np.ndarray], shares: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """The log-likelihood, and for each answer the mean of P(r|x) / P(r): 1 at an inner maximum."""
+    """Return the log-likelihood, and for each answer the mean of P(r|x) / P(r): 1 at an inner
+    maximum."""
     predicted = along_axes(channels, shares)
     seen = histogram > 0
     if np.any(predicted[seen] <= 0):
@@ -565,7 +570,7 @@ def bootstrap_bias(
     seed: int = 0,
     shown: ArrayFunction = np.asarray,
 ) -> BootstrapBias:
-    """The bias of a fit, from simulated collections in which `shares` are the truth.
+    """Return the bias of a fit, from simulated collections in which `shares` are the truth.
 
     fit: from a histogram of report patterns (int64, an axis for each question) to shares of the
     shape of `shares`. shares: the post-processed estimate, >= 0 with sum one. channels: for each
@@ -595,7 +600,7 @@ def bootstrap_bias_of_cells(
     seed: int = 0,
     shown: ArrayFunction = np.asarray,
 ) -> BootstrapBias:
-    """`bootstrap_bias` for a table from cells, whose noise is known and nearly normal.
+    """Return `bootstrap_bias` for a table from cells, whose noise is known and nearly normal.
 
     fit: from unbiased shares to shares. In each draw, independent normal noise is scaled effect by
     effect to the noise of the table and added to the shares of people drawn at random.
@@ -638,7 +643,7 @@ def _draw(
     people: int,
     copies: int,
 ) -> np.ndarray:
-    """The histogram of the reports of people drawn at random.
+    """Return the histogram of the reports of people drawn at random.
 
     With one copy the reports are independent draws; with more, those of a person share a cell.
     """
@@ -706,7 +711,8 @@ def make_consistent(tables: Sequence[TableEstimate]) -> ConsistentTables:
 
 
 def _constraints(tables: Sequence[TableEstimate]) -> tuple[np.ndarray, np.ndarray]:
-    """A and b of A z = b: totals of one, then equal shared margins for each pair of tables."""
+    """Return a and b of A z = b: totals of one,
+    then equal shared margins for each pair of tables."""
     blocks = [_row(tables, {i: _margin(table, [])}) for i, table in enumerate(tables)]
     for (i, one), (j, other) in combinations(enumerate(tables), 2):
         if shared := sorted(set(one.questions) & set(other.questions)):
@@ -716,7 +722,7 @@ def _constraints(tables: Sequence[TableEstimate]) -> tuple[np.ndarray, np.ndarra
 
 
 def _row(tables: Sequence[TableEstimate], parts: dict[int, np.ndarray]) -> np.ndarray:
-    """Blocks side by side; zero for tables without a block."""
+    """Return blocks side by side; zero for tables without a block."""
     height = len(next(iter(parts.values())))
     return np.hstack(
         [parts.get(n, np.zeros((height, t.estimate.size))) for n, t in enumerate(tables)]
@@ -724,7 +730,7 @@ def _row(tables: Sequence[TableEstimate], parts: dict[int, np.ndarray]) -> np.nd
 
 
 def _margin(table: TableEstimate, shared: Sequence[str]) -> np.ndarray:
-    """The matrix that sums a table's cells to its margin on these questions."""
+    """Return the matrix that sums a table's cells to its margin on these questions."""
     axes = [table.questions.index(question) for question in shared]
     sizes = [table.estimate.shape[axis] for axis in axes]
     places = np.indices(table.estimate.shape).reshape(table.estimate.ndim, -1)[axes]

@@ -39,7 +39,8 @@ RARE_WORD = 0.05  # the share of a word
 
 
 def mean_squares(question: AnyQuestion, channel: Channel, given: np.ndarray) -> np.ndarray:
-    """E[g^2] of each answer of a report. given: E[(1, the record's bits)], or columns of them."""
+    """Return E[g^2] of each answer of a report. given: E[(1, the record's bits)], or columns of
+    them."""
     return np.asarray(
         question_decoder(question, channel).square
         @ (channel.reported(question.domain.bits) @ given)
@@ -63,12 +64,12 @@ class CellAxis:
     scale: float = 1.0
 
     def at(self, v: np.ndarray | float) -> np.ndarray | float:
-        """E[g^2] with the noise v."""
+        """Return E[g^2] with the noise v."""
         return self.share + self.scale * v if self.second is None else self.second
 
 
 def axis(question: AnyQuestion, channel: Channel | None = None) -> CellAxis:
-    """What to expect of a question; of a text question, of a word that hardly anybody has.
+    """Return what to expect of a question; of a text question, of a word that hardly anybody has.
 
     channel: a randomizer of the question's own; None for a bit flip.
     """
@@ -89,30 +90,30 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> CellAxis:
 
 
 def text_scale(question: Text) -> float:
-    """The variance by noise of a word's share, times the number of people, for v = 1."""
+    """Return the variance by noise of a word's share, times the number of people, for v = 1."""
     unlike = (1 - 1 / question.block) ** 2  # another word sets the bit with chance 1 / block
     return 1 / (question.hashes * unlike)
 
 
 def noise_variance(axes: Sequence[CellAxis], v: np.ndarray | float) -> np.ndarray | float:
-    """Variance by the noise of the largest cell, times the number of reports."""
+    """Return variance by the noise of the largest cell, times the number of reports."""
     return math.prod(a.at(v) for a in axes) - math.prod(a.share for a in axes)
 
 
 def relative_noise(axes: Sequence[CellAxis], v: np.ndarray | float) -> np.ndarray | float:
-    """How much the inflation of one report's table is above 1: the noise variance of its largest
-    expected cell over that by sampling. Of words: by sampling of one that is rare."""
+    """Return how much the inflation of one report's table is above 1: the noise variance of its
+    largest expected cell over that by sampling. Of words: by sampling of one that is rare."""
     share = math.prod(a.share for a in axes) or RARE_WORD
     return noise_variance(axes, v) / (share * (1 - share))
 
 
 def table_axes(survey: Survey, ids: Iterable[str]) -> list[CellAxis]:
-    """The axes of a table, with their expected shares."""
+    """Return the axes of a table, with their expected shares."""
     return [axis(question, fixed_channel(question)) for question in map(survey.question, ids)]
 
 
 def cells_axis(survey: Survey, sent: Sequence[AnyQuestion], ids: Iterable[str]) -> CellAxis:
-    """What to expect of a table that is read from the cells of some questions, as one axis.
+    """Return what to expect of a table that is read from the cells of some questions, as one axis.
 
     A cell of the table is a sum of cells, each of which has the noise v, whatever was answered.
     """
@@ -126,7 +127,8 @@ def cells_axis(survey: Survey, sent: Sequence[AnyQuestion], ids: Iterable[str]) 
 
 
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
-    """The inverse noise variance of a table's largest expected cell, of one person's reports."""
+    """Return the inverse noise variance of a table's largest expected cell, of one person's
+    reports."""
     v = 0.0 if message.noise is None else 1 / message.noise.excess
     axes = table_axes(survey, ids)
     if message.cells:
@@ -140,7 +142,7 @@ def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
 
 
 def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
-    """The assumed share of each answer: the stated ones; else all alike, or uneven.
+    """Return the assumed share of each answer: the stated ones; else all alike, or uneven.
 
     Uneven is one yes in ten, and of other questions each answer half as common as the one before.
     Even options of a `multi` question are half of what is allowed. A text question has one word
@@ -198,7 +200,8 @@ class Assumptions(NamedTuple):
 
 
 def table_variances(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> Assumptions:
-    """Of a table that is combined from all messages that hold it, with the plan's weights."""
+    """Return the variances of a table that is combined from all messages that hold it, with the
+    plan's weights."""
     parts = parts_of(survey, messages, ids)
     return Assumptions(*(_table_variances(survey, parts, ids, even) for even in (True, False)))
 
@@ -231,7 +234,7 @@ def _table_variances(
 def cell_variances(
     survey: Survey, parts: Sequence[TablePart], ids: Sequence[str], even: bool
 ) -> CellVariances:
-    """Of each cell of a table. parts: of `parts_of`.
+    """Return the variances of each cell of a table. parts: of `parts_of`.
 
     Of a very large table, of those cells that differ from the most common one in one answer at
     most: among these is the one with the largest variance, if all is bit flips.
@@ -260,7 +263,7 @@ def cell_variances(
 
 
 def _places(shares: Sequence[np.ndarray]) -> np.ndarray:
-    """The cells that are looked at, shape (questions, cells): the place of each answer."""
+    """Return the cells that are looked at, shape (questions, cells): the place of each answer."""
     sizes = [len(each) for each in shares]
     if math.prod(sizes) <= MOST_CELLS:
         return np.indices(sizes).reshape(len(sizes), -1)
@@ -272,9 +275,9 @@ def _places(shares: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def parts_of(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> list[TablePart]:
-    """The joint reports that hold a table, each with the factor of one report's variance; and for
-    all messages of cells together, if one of these holds it, the variance by noise of each cell by
-    least squares over them, times the people."""
+    """Return the joint reports that hold a table, each with the factor of one report's variance;
+    and for all messages of cells together, if one of these holds it, the variance by noise of each
+    cell by least squares over them, times the people."""
     holding = [each for each in messages if not each.cells and each.holds(ids)]
     weights = [weight(survey, message, ids) for message in holding]
     copies = [message.independent_copies for message in holding]
@@ -296,13 +299,14 @@ class _Squares(NamedTuple):
     other: np.ndarray
 
     def second(self, shares: np.ndarray) -> np.ndarray:
-        """E[g^2] of each answer if people give it with these shares."""
+        """Return E[g^2] of each answer if people give it with these shares."""
         return np.asarray(shares * self.given + (1 - shares) * self.other)
 
 
 @lru_cache(maxsize=4096)
 def _squares(question: AnyQuestion, channel: Channel) -> _Squares:
-    """g of an answer depends on whether it was given, and (k-ary: by symmetry) on nothing else."""
+    """Return g of an answer depends on whether it was given, and (k-ary: by symmetry) on nothing
+    else."""
     if takes_words(question):
         assert is_flip(channel)
         noise = np.array([text_scale(question) / channel.excess])
@@ -326,7 +330,7 @@ def theoretical_error(
     noise_only: bool,
     people: int,
 ) -> np.ndarray:
-    """The standard error that every cell of a table should have: Vinterbo, section 3.2.
+    """Return the standard error that every cell of a table should have: Vinterbo, section 3.2.
 
     messages: those that hold the table, with their weights. shares: the true joint shares of set
     bits; cells: the true table. noise_only: leave out the sampling of `people`. A table that
@@ -351,7 +355,7 @@ def theoretical_error(
 def _second_moment(
     message: JointReport, questions: Sequence[AnyQuestion], shares: np.ndarray
 ) -> np.ndarray:
-    """E[g^2] of every cell, g the debiased report of one message."""
+    """Return E[g^2] of every cell, g the debiased report of one message."""
     pairs = [(question, message.channels[question.id]) for question in questions]
     noisy = along_axes([c.reported(q.domain.bits) for q, c in pairs], shares)
     return along_axes([question_decoder(*pair).square for pair in pairs], noisy)

@@ -107,7 +107,7 @@ def quality(
     trials: Sequence[TableEstimate],
     at_once: Sequence[SimultaneousIntervals] = (),
 ) -> TableQuality:
-    """The quality of one table. theoretical: the theoretical standard errors of its cells.
+    """Return the quality of one table. theoretical: the theoretical standard errors of its cells.
     at_once: the simultaneous intervals of every trial, if there are any."""
     estimates = np.array([table.estimate for table in trials])
     errors = np.array([table.standard_error for table in trials])
@@ -129,6 +129,6 @@ def quality(
 
 
 def _holds(low: np.ndarray, truth: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Whether intervals contain the truth, up to roundoff: a table that is weighted to its own
-    known shares has no error at all."""
+    """Return whether intervals contain the truth, up to roundoff: a table that is weighted to its
+    own known shares has no error at all."""
     return np.asarray((low - ROUNDOFF <= truth) & (truth <= high + ROUNDOFF))

@@ -88,7 +88,7 @@ class Quotient:
         return math.sqrt(max(variance, 0.0))
 
     def interval(self, level: float) -> tuple[float, float]:
-        """All possible r with (A - r B)^2 <= c Var(A - r B), c the chi-square quantile.
+        """Return all possible r with (A - r B)^2 <= c Var(A - r B), c the chi-square quantile.
 
         An A or B below zero is impossible; its square in standard errors (the likelihood ratio
         against the possible values) is added to c, so that no noise makes an interval empty or too
@@ -111,14 +111,15 @@ def _below_zero(value: float, variance: float) -> float:
 
 
 def _between_roots(a: float, b: float, d: float) -> tuple[float, float]:
-    """Where a r^2 - 2 b r + d <= 0, for a > 0; both roots are computed without cancellation."""
+    """Return where a r^2 - 2 b r + d <= 0, for a > 0;
+    both roots are computed without cancellation."""
     far = b + math.copysign(math.sqrt(max(b * b - a * d, 0.0)), b)
     roots = (far / a, d / far if far else 0.0)
     return min(roots), max(roots)
 
 
 def _beyond_root(a: float, b: float, d: float, over: float) -> tuple[float, float]:
-    """The same where B may be zero, a <= 0: all r, or those beyond a root, on the side of A.
+    """Return the same where B may be zero, a <= 0: all r, or those beyond a root, on the side of A.
 
     If A is not zero (d > 0), neither is r, and it has the sign of A.
     """
@@ -160,7 +161,7 @@ class Contrast(NamedTuple):
 
 
 def _bent(parameters: np.ndarray) -> np.ndarray:
-    """Shares from 0 to 1, closer together at the ends."""
+    """Return shares from 0 to 1, closer together at the ends."""
     return np.asarray(np.sin(parameters * (math.pi / 2)) ** 2)
 
 
@@ -169,13 +170,14 @@ def _one_share(value: float, parameters: np.ndarray) -> np.ndarray:
 
 
 def _shares_apart(value: float, parameters: np.ndarray) -> np.ndarray:
-    """Two shares whose difference has a value."""
+    """Return two shares whose difference has a value."""
     first = max(value, 0.0) + (1 - abs(value)) * _bent(parameters)
     return np.stack([first, first - value], axis=1)
 
 
 def _odds_apart(value: float, parameters: np.ndarray) -> np.ndarray:
-    """Two shares whose odds ratio has a value; zero and infinity are limits of such curves."""
+    """Return two shares whose odds ratio has a value;
+    zero and infinity are limits of such curves."""
     if value == 0 or math.isinf(value):
         sides = [_bent(np.clip(2 * parameters - start, 0.0, 1.0)) for start in (0, 1)]
         return np.stack(sides if value else sides[::-1], axis=1)
@@ -210,7 +212,7 @@ class GroupShares:
     sampling: np.ndarray
 
     def distances(self, shares: np.ndarray) -> np.ndarray:
-        """How far the estimates are from given shares within the groups, in squared errors.
+        """Return how far the estimates are from given shares within the groups, in squared errors.
 
         shares: shape (n, groups). For a group with the estimates a and a', (1 - p) a - p a' has the
         mean zero if p is its share. Its variance is that under this hypothesis.
@@ -247,8 +249,8 @@ class GroupShares:
         return _bent(mesh[best]), float(distances[best])
 
     def excess(self, contrast: Contrast, value: float) -> float:
-        """How much farther than the nearest possible shares those are at which a figure has a
-        value: chi-square with one degree of freedom if it has this value."""
+        """Return how much farther than the nearest possible shares those are at which a figure has
+        a value: chi-square with one degree of freedom if it has this value."""
         grid, least = GRID, math.inf
         for _ in range(ROUNDS):
             distances = self.distances(contrast.curve(value, grid))
@@ -260,7 +262,7 @@ class GroupShares:
         return max(least - self.nearest[1], 0.0)
 
     def interval(self, contrast: Contrast, level: float) -> tuple[float, float]:
-        """All values of a figure that the test does not reject.
+        """Return all values of a figure that the test does not reject.
 
         It holds the value without effect if and only if the test does not reject that.
         """
@@ -298,7 +300,7 @@ class GroupShares:
 def groups_of(
     table: TableEstimate, of: QuestionAnswer, *given: QuestionAnswer
 ) -> tuple[TableShares, GroupShares]:
-    """The shares of those who gave an answer and those who did not, for one or two groups.
+    """Return the shares of those who gave an answer and those who did not, for one or two groups.
 
     of: the answer; given: for each group the answer that defines it. The readings of two exclusive
     answers do not add up exactly to that of "any answer"; in a comparison, what is missing is
@@ -340,7 +342,8 @@ def groups_of(
 
 
 def weighting_effect(table: TableEstimate, group: QuestionAnswer, of: str) -> float:
-    """How much weights enlarge the sampling variance of the answers to a question in a group.
+    """Return how much weights enlarge the sampling variance of the answers to a question in a
+    group.
 
     The sum of the variances of all shares within the group, divided by that of a simple random
     sample (Kish 1965); 1 without weights.
@@ -369,7 +372,7 @@ class WithinGroup(NamedTuple):
 
     @classmethod
     def of(cls, table: TableEstimate, group: QuestionAnswer, question: str) -> WithinGroup:
-        """Of a table of two questions with margins."""
+        """Return the shares within the groups of a table of two questions with margins."""
         answers = table.answers[table.questions.index(question)]
         shares = pick(
             table, [*({question: each} | dict([group]) for each in answers), dict([group])]
@@ -404,7 +407,7 @@ class GroupPrecision:
 def precision_of(
     table: TableEstimate, unweighted: TableEstimate | None = None
 ) -> tuple[GroupPrecision, ...]:
-    """The precision in each group of the first question; none if the people are fixed.
+    """Return the precision in each group of the first question; none if the people are fixed.
 
     unweighted: the same table without weights, if `table` is weighted. It shows how many people
     took part, and that is the size of the simple random sample to compare with.
@@ -424,7 +427,7 @@ def precision_of(
 
 
 def _nearer(grid: np.ndarray, best: float) -> np.ndarray:
-    """A grid between the neighbors of the best point of another."""
+    """Return a grid between the neighbors of the best point of another."""
     step = (grid[-1] - grid[0]) / (len(grid) - 1)
     low, high = max(best - step, grid[0]), min(best + step, grid[-1])
     return np.linspace(low, high, len(grid))
@@ -439,7 +442,7 @@ def compared(
     groups: GroupShares,
     contrast: Contrast,
 ) -> Comparison:
-    """over / under as a figure, with the interval of a contrast of groups.
+    """Return over / under as a figure, with the interval of a contrast of groups.
 
     shares: of people who are in one of these groups only. factors: sums of shares, with names; if
     one of them is zero, so is `under`.
@@ -476,7 +479,7 @@ def compared(
 
 
 def _nearest_to_zero(shares: TableShares, factors: Mapping[str, np.ndarray]) -> str:
-    """The factor that is the fewest standard errors above zero, as a reason."""
+    """Return the factor that is the fewest standard errors above zero, as a reason."""
     sums = shares.combined(np.array(list(factors.values())))
     errors = np.sqrt(np.maximum(np.diagonal(sums.covariance), TINY))
     place = int(np.argmin(sums.values / errors))

@@ -66,7 +66,7 @@ class MessageReading(NamedTuple):
         covariance: bool = False,
         margin: bool = False,
     ) -> TableEstimate:
-        """A table of some questions, as `CellsReading.table`."""
+        """Return a table of some questions, as `CellsReading.table`."""
         channels, copies = self.message.channels, self.message.copies
         table = estimate_table(
             [question.id for question in questions],
@@ -96,7 +96,8 @@ class MessageSource(NamedTuple):
 
 
 def sources(plan: Outline, ids: QuestionIds) -> tuple[MessageSource, ...]:
-    """The messages that hold all questions of a table. Raises TableError if there are none."""
+    """Return the messages that hold all questions of a table. Raises TableError if there
+    are none."""
     holding = tuple(
         MessageSource(number, message, weight(plan.survey, message, ids))
         for number, message in enumerate(plan.messages)
@@ -116,20 +117,21 @@ def sources(plan: Outline, ids: QuestionIds) -> tuple[MessageSource, ...]:
 
 
 def joint_sources(plan: Outline, ids: QuestionIds) -> tuple[MessageSource, ...]:
-    """The messages of joint reports among `sources`. Raises TableError as `sources` does."""
+    """Return the messages of joint reports among `sources`. Raises TableError as `sources` does."""
     return tuple(source for source in sources(plan, ids) if not source.message.cells)
 
 
 def pair_weight(survey: Survey, message: Message, ids: QuestionIds) -> float:
-    """The weight of a message for the pairs of the first question with each of the others."""
+    """Return the weight of a message for the pairs of the first question with each of
+    the others."""
     first, *others = ids
     tables: list[QuestionIds] = [(first, id) for id in others] or [(first,)]
     return 1 / sum(1 / weight(survey, message, pair) for pair in tables)
 
 
 def readings(plan: Plan, counted: Tally, ids: QuestionIds) -> Readings:
-    """The counts of a table in every message of joint reports that holds it, and those of all
-    messages of cells together, if one of these does."""
+    """Return the counts of a table in every message of joint reports that holds it, and those of
+    all messages of cells together, if one of these does."""
     reports = joint_readings(plan, counted, ids)
     return _with_cells(plan, ids, reports, lambda: cells_reading(plan, counted))
 
@@ -141,7 +143,7 @@ def expected_readings(
     counts_of: Callable[[JointReport], np.ndarray],
     shares_of: Callable[[AnyQuestion], ArrayLike],
 ) -> Readings:
-    """The average of `readings`, if the answers to different questions are independent.
+    """Return the average of `readings`, if the answers to different questions are independent.
 
     counts_of: the counts of a message of joint reports. shares_of: the shares of the answers to a
     question.
@@ -160,7 +162,7 @@ def _with_cells(
     reports: Sequence[MessageReading],
     cells: Callable[[], CellsReading],
 ) -> Readings:
-    """The joint reports, and the cells if one of their messages holds the table."""
+    """Return the joint reports, and the cells if one of their messages holds the table."""
     if not any(source.message.cells for source in sources(plan, ids)):
         return reports
     reading = cells()
@@ -169,7 +171,7 @@ def _with_cells(
 
 
 def joint_readings(plan: Plan, counted: Tally, ids: QuestionIds) -> tuple[MessageReading, ...]:
-    """The counts of a table in every message of joint reports that holds it.
+    """Return the counts of a table in every message of joint reports that holds it.
 
     The copies of a permanent response share their noise, so they are read as one report: the
     variance of their mean is at most that of one.
@@ -187,7 +189,7 @@ def joint_readings(plan: Plan, counted: Tally, ids: QuestionIds) -> tuple[Messag
 
 
 def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
-    """The counts of all messages of cells. weight: 1."""
+    """Return the counts of all messages of cells. weight: 1."""
     counts = [
         (message, counted.messages[number].tables[message.ids])
         for number, message in enumerate(plan.messages)
@@ -200,18 +202,20 @@ def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
 def expected_cells_reading(
     plan: Outline, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellsReading:
-    """The average of `cells_reading`, if the answers to different questions are independent."""
+    """Return the average of `cells_reading`,
+    if the answers to different questions are independent."""
     cells = [message for message in plan.messages if message.cells]
     return CellsReading(tuple(expected_cells(each, people, shares_of) for each in cells), 1.0)
 
 
 def sharpest(plan: Plan, counted: Tally, ids: QuestionIds) -> MessageReading:
-    """The counts of a table in the joint reports that measure it best, according to the plan."""
+    """Return the counts of a table in the joint reports that measure it best, according to the
+    plan."""
     return max(joint_readings(plan, counted, ids), key=lambda reading: reading.weight)
 
 
 def check_tables(plan: Outline, tables: Sequence[Sequence[str]] | None) -> tuple[QuestionIds, ...]:
-    """The requested tables, by default those that the survey requests.
+    """Return the requested tables, by default those that the survey requests.
 
     Raises TableError if one names no question or names one twice, if its questions do not travel
     together, or if it is too large for memory.
@@ -255,7 +259,7 @@ def table(
     covariance: bool = False,
     margin: bool = False,
 ) -> TableEstimate:
-    """One table of the released people, combined from all messages that hold it.
+    """Return one table of the released people, combined from all messages that hold it.
 
     An open question is an axis without noise; several open questions are one axis, such as
     "faculty / year". places: that a malicious
@@ -292,7 +296,7 @@ def table(
 
 
 def false_reports(plan: Outline, places: ReportPlaces) -> FalseReports:
-    """What one malicious sender can send at most.
+    """Return what one malicious sender can send at most.
 
     Without places, as many copies as an honest person, or as many cells as an upload has slots, for
     each row.
@@ -323,14 +327,14 @@ def places_of(plan: Plan, releases: Iterable[ClaimedRelease]) -> ReportPlaces:
 
 
 def open_of(survey: Survey, ids: QuestionIds) -> QuestionIds:
-    """The open ones among some questions, in the order of the survey."""
+    """Return the open ones among some questions, in the order of the survey."""
     return tuple(question.id for question in survey.open if question.id in ids)
 
 
 def open_axis(
     survey: Survey, ids: QuestionIds, answers: tuple[str, ...], people: tuple[int, ...]
 ) -> OpenAxis:
-    """The open axis of a table, in the place of the first open question."""
+    """Return the open axis of a table, in the place of the first open question."""
     clear = open_of(survey, ids)
     place = min(map(ids.index, clear))
     return OpenAxis(SEPARATOR.join(clear), answers, place, people)

@@ -87,7 +87,7 @@ class Received:
 
 
 def receipt_sentences(receipt: Received) -> Iterator[str]:
-    """The receipt of one release, then anything unusual about it."""
+    """Yield the receipt of one release, then anything unusual about it."""
     yield _received(receipt)
     if receipt.contradicted:
         yield cheating_sentence(receipt.mixers)
@@ -103,12 +103,13 @@ def receipt_sentences(receipt: Received) -> Iterator[str]:
 
 
 def cheating_sentence(mixers: int) -> str:
-    """What contradicting signatures prove. mixers: 1 for a shuffler, 2 for two mixers."""
+    """Return what contradicting signatures prove. mixers: 1 for a shuffler, 2 for two mixers."""
     return f"{_CHEATED if mixers == 1 else _MIXER_CHEATED}."
 
 
 def unaccounted(received: Iterable[Received]) -> Iterator[str]:
-    """A sentence for each bundle in which more invitations were used than people were released."""
+    """Yield a sentence for each bundle in which more invitations were used than people were
+    released."""
     people: dict[str, int] = {}
     used: dict[str, int] = {}
     for receipt in received:
@@ -134,7 +135,7 @@ _FEWER = "The inviter's or the first mixer's numbers are wrong."
 def without_receipt(
     releases: Iterable[ClaimedRelease], received: Iterable[Received]
 ) -> Iterator[str]:
-    """A sentence for each release without a receipt."""
+    """Yield a sentence for each release without a receipt."""
     receipts = {receipt.release for receipt in received}
     for release in sorted(releases, key=lambda release: (release.claims.bundle, release.strata)):
         if release.id not in receipts:
@@ -161,7 +162,7 @@ def _received(receipt: Received) -> str:
 
 
 def _mixed(receipt: Received, opened: int) -> str:
-    """What the two mixers and the inviter signed."""
+    """Return what the two mixers and the inviter signed."""
     people = f"the first mixer signed that {quantity(receipt.people, 'people')} sent an upload"
     if not receipt.tokens:
         return (

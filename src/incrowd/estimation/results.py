@@ -101,11 +101,11 @@ class _SomePeople:
     truth: tuple[np.ndarray, ...] | None = None
 
     def amounts_of(self, ids: Sequence[str]) -> Amounts | None:
-        """The figures that belong to a table, if it is of one question with numbers."""
+        """Return the figures that belong to a table, if it is of one question with numbers."""
         return self.amounts.get(ids[0]) if len(ids) == 1 else None
 
     def complete(self, plan: Plan) -> Iterator[Shown]:
-        """Every table with all its cells."""
+        """Yield every table with all its cells."""
         randomized = {question.id for question in plan.survey.randomized}
         truths = self.truth or (None,) * len(self.tables)
         for table, truth in zip(self.tables, truths, strict=True):
@@ -114,7 +114,7 @@ class _SomePeople:
             yield with_cells(table, truth, long=alone and table.estimate.size > MOST_LISTED)
 
     def displayed(self, plan: Plan) -> Iterator[Shown]:
-        """Every table with the cells to display, in the wording of the survey."""
+        """Yield every table with the cells to display, in the wording of the survey."""
         together = self.simultaneous or (None,) * len(self.tables)
         for item, intervals in zip(self.complete(plan), together, strict=True):
             chosen = visible(item) if item.cells[0].above_noise is not None else item
@@ -122,7 +122,7 @@ class _SomePeople:
             yield as_read(shown, plan.survey)
 
     def table_facts(self, plan: Plan) -> dict[str, Any]:
-        """Tables and words as JSON-ready data, and the tables that could not be made."""
+        """Return tables and words as JSON-ready data, and the tables that could not be made."""
         missing = [{"questions": each.questions, "reason": each.reason} for each in self.not_made]
         together = self.simultaneous or (None,) * len(self.tables)
         return {
@@ -168,7 +168,7 @@ class _SomePeople:
         return facts
 
     def records(self, plan: Plan) -> Iterator[dict[str, Any]]:
-        """A record for each cell of each table, and for each word."""
+        """Yield a record for each cell of each table, and for each word."""
         for item in self.complete(plan):
             questions, more = JOINT.join(item.table.questions), changes(item.table.provenance)
             for cell in item.cells:
@@ -311,11 +311,11 @@ class Estimates(_SomePeople, views.Result):
         )
 
     def __getitem__(self, questions: str | tuple[str, ...]) -> TableEstimate:
-        """`estimates["smokes"]` or `estimates["smokes", "stress"]`: see `table`."""
+        """Return `estimates["smokes"]` or `estimates["smokes", "stress"]`: see `table`."""
         return self.table(*([questions] if isinstance(questions, str) else questions))
 
     def __iter__(self) -> Iterator[TableEstimate]:
-        """The tables."""
+        """Return the tables."""
         return iter(self.tables)
 
     @property
@@ -484,7 +484,7 @@ class Estimates(_SomePeople, views.Result):
         yield Fact("People", (UPLOADS if self.releases else persons,))
 
     def _strata_lines(self, where: str) -> Iterator[str]:
-        """The released strata with their people, and those left out; none without strata."""
+        """Yield the released strata with their people, and those left out; none without strata."""
         if not self.strata:
             return
         for stratum in self.strata:
@@ -516,7 +516,8 @@ IN_R = f"""{_TABLE_IN_R}# The difference of the first two cells, with its standa
 
 
 def _table_sheet(item: Shown) -> Sheet:
-    """A row for each cell: an answer to each question, and its figures; the truth if known."""
+    """Return a row for each cell: an answer to each question, and its figures;
+    the truth if known."""
     sheet = item.table.long_table()
     if not item.has_truth:
         return sheet
@@ -527,6 +528,6 @@ def _table_sheet(item: Shown) -> Sheet:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names of strata; if there are many, the first ones."""
+    """Return names of strata; if there are many, the first ones."""
     shown = ", ".join(names[:MOST_NAMES])
     return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"

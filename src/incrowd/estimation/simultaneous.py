@@ -50,7 +50,7 @@ def check_method(method: str | None) -> None:
 def simultaneous_intervals(
     table: TableEstimate, *, method: SimultaneousMethod = "max-t"
 ) -> SimultaneousIntervals:
-    """Simultaneous intervals of all cells: estimate -+ multiplier x standard error.
+    """Return simultaneous intervals of all cells: estimate -+ multiplier x standard error.
 
     "bonferroni": the multiplier of a level 1 - (1 - level) / cells, whatever the correlations.
     "max-t": the `level` quantile of the largest |z| of a normal vector with the correlations of
@@ -81,7 +81,7 @@ def simultaneous_intervals(
 
 
 def _ends(table: TableEstimate, multiplier: float) -> Ends:
-    """The ends of the interval of each cell."""
+    """Return the ends of the interval of each cell."""
     if not table.error.constant:
         errors = errors_of(table.error.joint, table.estimate.shape)
         half = reach(multiplier, errors, table.error.step)
@@ -90,7 +90,7 @@ def _ends(table: TableEstimate, multiplier: float) -> Ends:
 
 
 def _largest(covariance: np.ndarray) -> float:
-    """The quantile of the largest |z| of the cells that have an error."""
+    """Return the quantile of the largest |z| of the cells that have an error."""
     noisy = np.diagonal(covariance) > 0
     factor = _factor(covariance[noisy][:, noisy]).astype(np.float32)  # ample, twice as fast
     if not factor.size:
@@ -107,7 +107,7 @@ def _largest(covariance: np.ndarray) -> float:
 
 
 def _factor(covariance: np.ndarray) -> np.ndarray:
-    """A matrix F with F F^T = the correlations; the rows are scaled to unit length.
+    """Return a matrix F with F F^T = the correlations; the rows are scaled to unit length.
 
     The covariance can be singular (cells that sum to one): eigenvalues within roundoff of zero are
     dropped.

@@ -136,11 +136,11 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         return self.error.intervals(self.estimate, self.people)
 
     def of_people(self, people: float) -> TableEstimate:
-        """The same table of another number of people, with the same errors."""
+        """Return the same table of another number of people, with the same errors."""
         return replace(self, provenance=replace(self.provenance, people=people))
 
     def with_errors(self, **fields: Any) -> TableEstimate:
-        """The same table with other errors. fields: of `CellErrors`."""
+        """Return the same table with other errors. fields: of `CellErrors`."""
         return replace(self, error=replace(self.error, **fields))
 
     @property
@@ -159,7 +159,8 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         return float(np.clip(open_variance.sum() / variance.sum(), 0.0, most))
 
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
-        """Which cells are not empty, with probability at most `family_wise` of any false positive.
+        """Return which cells are not empty, with probability at most `family_wise` of any false
+        positive.
 
         Bonferroni over the cells. Exact for a table from cells; otherwise by the normal quantile of
         the noise, which is the only error of an empty cell.
@@ -178,18 +179,19 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         return np.asarray(drawn * self.people + np.outer(cells, cells))
 
     def noise_alone(self) -> TableEstimate:
-        """The same table with the errors of the noise alone."""
+        """Return the same table with the errors of the noise alone."""
         return replace(self, error=self.error.noise_alone())
 
     def with_covariance(
         self, noise: np.ndarray, drawn: np.ndarray, least: np.ndarray | None
     ) -> TableEstimate:
-        """The same table with the covariance of its cells: see `CellErrors.with_covariance`."""
+        """Return the same table with the covariance of its cells:
+        see `CellErrors.with_covariance`."""
         error = self.error.with_covariance(self.estimate, self.people, noise, drawn, least)
         return replace(self, error=error)
 
     def without_margins(self) -> TableEstimate:
-        """The table without the entries "any answer"."""
+        """Return the table without the entries "any answer"."""
         places = np.arange(self.estimate.size).reshape(self.estimate.shape)
         cells = places[tuple(slice(len(answers)) for answers in self.answers)]
         return replace(
@@ -200,7 +202,7 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         )
 
     def linear(self, cells: np.ndarray, jacobian: np.ndarray, **axes: Any) -> TableEstimate:
-        """Functions of the cells: their values and, by the delta method, their covariance.
+        """Return functions of the cells: their values and, by the delta method, their covariance.
 
         cells: in the shape of the new table; jacobian: shape (new cells, old cells). axes: the
         fields of the new table that have an entry for each axis.
@@ -266,14 +268,14 @@ def estimate_table(
 
 
 def check_cells(cells: int) -> None:
-    """Raises TableError if there are too many cells for a covariance."""
+    """Raise TableError if there are too many cells for a covariance."""
     if cells > MOST_CELLS:
         raise TableError.of("table", "estimation.too-many-cells", cells=cells, most=MOST_CELLS)
 
 
 def _width(decoders: Sequence[Decoder]) -> float:
-    """The range of products of one g per question, where low <= g <= high, low <= 0 < high and
-    -low <= high."""
+    """Return the range of products of one g per question, where low <= g <= high, low <= 0 < high
+    and -low <= high."""
     highest = math.prod(d.high for d in decoders)
     return highest - min(d.low * highest / d.high for d in decoders)
 
@@ -291,7 +293,7 @@ def _square(pairs: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 def combined(
     tables: Sequence[TableEstimate], weights: Sequence[float], *, unbiased: bool = False
 ) -> TableEstimate:
-    """One table from independent reports of the same people: the weighted mean.
+    """Return one table from independent reports of the same people: the weighted mean.
 
     weights: any positive numbers that do not depend on the reports, so that the mean is unbiased;
     the best are the inverses of the planned noise variances. The noise of different messages is
@@ -342,14 +344,14 @@ class OpenAxis(NamedTuple):
         return np.array(self.people) / sum(self.people)
 
     def among(self, others: Sequence[object], entry: object) -> tuple:  # type: ignore[type-arg]
-        """The entries of the other axes, with that of this axis in its place."""
+        """Return the entries of the other axes, with that of this axis in its place."""
         return (*others[: self.place], entry, *others[self.place :])
 
 
 def everybody(
     people: int, noise_only: bool, rows: int = 1, *, covariance: bool = False
 ) -> TableEstimate:
-    """The table of no question: all people are in its one cell.
+    """Return the table of no question: all people are in its one cell.
 
     rows: the most that one person can have, and can have put into a wrong stratum.
     """
@@ -361,7 +363,7 @@ def everybody(
 
 
 def across(tables: Sequence[TableEstimate], axis: OpenAxis, margin: bool = False) -> TableEstimate:
-    """One table with an open axis, from the table of the other questions for each answer.
+    """Return one table with an open axis, from the table of the other questions for each answer.
 
     Open answers have no noise. The share of all people who are in stratum s and in a cell is
     w_s pi_s, w_s the stratum's share of the people. Strata are disjoint people with independent
@@ -417,7 +419,7 @@ def across(tables: Sequence[TableEstimate], axis: OpenAxis, margin: bool = False
 def averaged(
     tables: Sequence[TableEstimate], weights: np.ndarray, drift: np.ndarray, before: TableEstimate
 ) -> TableEstimate:
-    """The weighted mean of tables of different people, whose errors are independent.
+    """Return the weighted mean of tables of different people, whose errors are independent.
 
     drift: the covariance of the weights; zero if they are known. before: the table of all people
     without weights.
@@ -454,8 +456,8 @@ def changed(
     answered: bool,
     influence: float,
 ) -> TableEstimate:
-    """A table that was weighted or restricted to those who answered, with the ratio of its errors
-    to those of the table `before`."""
+    """Return a table that was weighted or restricted to those who answered, with the ratio of its
+    errors to those of the table `before`."""
     errors = np.linalg.norm(before.error.whole)
     provenance = replace(
         table.provenance,

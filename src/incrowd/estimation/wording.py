@@ -40,13 +40,13 @@ def people_words(answers: Iterable[str], answered: float | None) -> Line:
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:
-    """The name, the estimate and the interval of a figure. kind: as in `TwoWay.kinds`."""
+    """Return the name, the estimate and the interval of a figure. kind: as in `TwoWay.kinds`."""
     estimate = say(item, kind)(item.estimate) if item.estimable else "none"
     return item.name, estimate, interval_words(item, say(item, kind)) + mark
 
 
 def say(item: Comparison, kind: str) -> Callable[[float], str]:
-    """The function that formats the values of a kind of figure."""
+    """Return the function that formats the values of a kind of figure."""
     if kind not in UNITS:
         return times
     return partial(_percent, places=digits([item]), unit=UNITS[kind])
@@ -57,7 +57,7 @@ def _percent(value: float, places: int, unit: str) -> str:
 
 
 def interval_words(item: Comparison, say: Callable[[float], str] = times) -> str:
-    """ "0.2 to 0.3", "above 0.8", "below 0.3" or "anything"."""
+    """Return "0.2 to 0.3", "above 0.8", "below 0.3" or "anything"."""
     if item.unbounded == "everywhere":
         return "anything"
     ends = {"above": item.low, "below": item.high}
@@ -71,20 +71,21 @@ def _reasons(items: Sequence[Comparison]) -> list[str]:
 
 
 def marks(items: Sequence[Comparison]) -> Callable[[Comparison], str]:
-    """The function that refers a figure to its note, as " (1)"."""
+    """Return the function that refers a figure to its note, as " (1)"."""
     numbers = {reason: f" ({number})" for number, reason in enumerate(_reasons(items), 1)}
     return lambda item: numbers.get(item.reason, "")
 
 
 def notes(items: Sequence[Comparison]) -> list[str]:
-    """The notes below the figures: first the reasons for missing limits or estimates."""
+    """Return the notes below the figures: first the reasons for missing limits or estimates."""
     misses = f"each interval is for one figure alone: of {len(items)}, about one in twenty misses"
     misses += f"; {POINTS}"
     return [*(f"({n}) {reason}" for n, reason in enumerate(_reasons(items), 1)), misses]
 
 
 def methods_words(items: Iterable[Comparison]) -> str:
-    """The methods of the intervals; one that is not that of the most is named with its figures."""
+    """Return the methods of the intervals; one that is not that of the most is named with its
+    figures."""
     by_method: dict[str, list[str]] = {}
     for item in items:
         by_method.setdefault(item.method, []).append(item.name)
@@ -99,8 +100,8 @@ def methods_words(items: Iterable[Comparison]) -> str:
 
 
 def precision_tables(first: str, groups: Sequence[GroupPrecision]) -> Iterator[Numbers]:
-    """The effective number of people and the design effect of each group of a question, if there
-    are any."""
+    """Yield the effective number of people and the design effect of each group of a question, if
+    there are any."""
     if groups:
         lines = tuple(
             (
@@ -120,14 +121,15 @@ def _count(people: float) -> str:
 
 
 def comparison_sheet(figures: Iterable[tuple[str, Comparison]]) -> Sheet:
-    """A row for each figure: its kind, and the fields of `Comparison`."""
+    """Return a row for each figure: its kind, and the fields of `Comparison`."""
     return Sheet.of_records("figures", [{"kind": kind, **asdict(each)} for kind, each in figures])
 
 
 def percent_lines(
     groups: Sequence[str], answers: Sequence[str], figures: Sequence[Comparison]
 ) -> list[tuple[str, list[LabeledInterval]]]:
-    """The lines of a picture, in percent, a group for each of `groups`. figures: group by group."""
+    """Return the lines of a picture, in percent, a group for each of `groups`. figures: group by
+    group."""
     width = len(answers)
     return [
         (

@@ -48,7 +48,7 @@ TINY = 1e-300
 
 
 def tail_of_placements(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """P[the sum of one value from each block, each of its bits drawn alike, is >= total].
+    """Return P[the sum of one value from each block, each of its bits drawn alike, is >= total].
 
     values: shape (words, blocks, bits), of mean zero in each block. totals: shape (words,), above
     zero. The saddlepoint approximation (Barndorff-Nielsen 1990), but never above Chernoff's bound.
@@ -69,7 +69,7 @@ def tail_of_placements(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def _tilt(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Where the slope of the cumulant function is the total, up to MOST_TILT.
+    """Return where the slope of the cumulant function is the total, up to MOST_TILT.
 
     Newton's steps for the logarithm of the slope, which bends little, within a bracket.
     """
@@ -84,7 +84,8 @@ def _tilt(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def _cumulants(values: np.ndarray, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The cumulant function of the sum and two derivatives at the tilt, shape (words,) each."""
+    """Return the cumulant function of the sum and two derivatives at the tilt,
+    shape (words,) each."""
     top = values.max(axis=2, keepdims=True)
     weight = np.exp(tilt[:, None, None] * (values - top))  # from the top: no overflow
     total = weight.sum(axis=2)
@@ -259,7 +260,7 @@ def estimate_weighted_words(
     inverse: np.ndarray,
     copies: int = 1,
 ) -> WordEstimates:
-    """`estimate_words` of the weighted mean of several parts of the people.
+    """Return `estimate_words` of the weighted mean of several parts of the people.
 
     drift: the covariance of the weights, zero where they are known. The mean is taken of the cells,
     not of estimates: words that are no candidates collide alike in all parts, and the residuals of
@@ -315,7 +316,8 @@ class _Fit(NamedTuple):
 
 
 def _regress(parts: Sequence[WeightedCounts], places: np.ndarray, inverse: np.ndarray) -> _Fit:
-    """X_w - 1/b is X_w less its mean in each block, as the shares are: that is the background.
+    """Return X_w - 1/b is X_w less its mean in each block, as the shares are: that is the
+    background.
 
     Nonnegative least squares works on Cholesky's factor F: F F^T estimate = score.
     """
@@ -348,8 +350,8 @@ def _regress(parts: Sequence[WeightedCounts], places: np.ndarray, inverse: np.nd
 def _cells(
     parts: Sequence[WeightedCounts], inverse: np.ndarray, hashes: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each part debiased shares less each block's mean; of the weighted mean of all parts the
-    variance of their noise, and the weights of blocks.
+    """Return debiased shares minus each block's mean for each part, the variance of the noise of
+    the weighted mean of all parts, and the weights of blocks.
 
     The value of a report bit s is inverse[1, s]; its mean square less its mean is the noise. A
     block weighs as the reports that would tell as much without weights.
@@ -371,7 +373,7 @@ def _centered(cells: np.ndarray) -> np.ndarray:
 
 
 def _design(places: np.ndarray, bits: int) -> scipy.sparse.csr_array:
-    """A one at each cell that a word sets: shape (words, blocks x bits)."""
+    """Return a one at each cell that a word sets: shape (words, blocks x bits)."""
     words, blocks = places.shape
     cells = places + bits * np.arange(blocks)
     starts = np.arange(words + 1) * blocks
@@ -381,7 +383,8 @@ def _design(places: np.ndarray, bits: int) -> scipy.sparse.csr_array:
 
 
 def _factor(normal: np.ndarray) -> np.ndarray:
-    """Cholesky's factor. Raises TableError if some words are mixtures of others in every cell."""
+    """Return Cholesky's factor. Raises TableError if some words are mixtures of others in every
+    cell."""
     spectrum = np.linalg.eigvalsh(normal)
     if spectrum[0] <= spectrum[-1] * DEPENDENT:
         raise TableError.of("candidates", "estimation.dependent-words", value=len(normal))
@@ -389,7 +392,7 @@ def _factor(normal: np.ndarray) -> np.ndarray:
 
 
 def _errors_and_p_values(fit: _Fit) -> tuple[np.ndarray, np.ndarray]:
-    """For each candidate the error of noise and collisions, and the p-value."""
+    """Return, for each candidate, the error of noise and collisions, and the p-value."""
     size = max(1, CHUNK_NUMBERS // fit.residual.size)
     chunks = [slice(i, i + size) for i in range(0, len(fit.estimate), size)]
     errors, p_values = zip(*(_judge(fit, chunk) for chunk in chunks), strict=True)
@@ -397,7 +400,7 @@ def _errors_and_p_values(fit: _Fit) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _judge(fit: _Fit, words: slice) -> tuple[np.ndarray, np.ndarray]:
-    """What the fit without a word leaves: the residual and what the word alone explains.
+    """Return what the fit without a word leaves: the residual and what the word alone explains.
 
     The latter is its score, estimate / inverse_ww, times its influence; the sum of all that over
     the word's bits is the score again.
@@ -412,19 +415,21 @@ def _judge(fit: _Fit, words: slice) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _influence(fit: _Fit, rows: np.ndarray) -> np.ndarray:
-    """How an estimate moves with each value: shape (rows, blocks, bits); rows of the inverse."""
+    """Return how an estimate moves with each value: shape (rows, blocks, bits); rows of the
+    inverse."""
     slopes = (fit.design.T @ rows.T).T.reshape(len(rows), *fit.residual.shape)
     return np.asarray(fit.weight * _centered(slopes))
 
 
 def _error(fit: _Fit, influence: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """The standard error of noise and collisions. squares: the sum of influence^2 / weight."""
+    """Return the standard error of noise and collisions. squares:
+    the sum of influence^2 / weight."""
     noise = np.einsum("kij,kij,ij->k", influence, influence, fit.noise)
     return np.asarray(np.sqrt(noise + fit.excess * squares))
 
 
 def _error_of_sum(fit: _Fit) -> float:
-    """The same for the sum of all estimates."""
+    """Return the same for the sum of all estimates."""
     rows = fit.inverse.sum(axis=0, keepdims=True)
     return float(_error(fit, _influence(fit, rows), rows.sum(axis=1))[0])
 
@@ -432,14 +437,16 @@ def _error_of_sum(fit: _Fit) -> float:
 def _sampling_error(
     each: np.ndarray, weights: np.ndarray, people: np.ndarray, drift: np.ndarray
 ) -> np.ndarray:
-    """Of the weighted mean of the shares of all parts of the people, the first axis."""
+    """Return the sampling error of the weighted mean of the shares of all parts of the people, the
+    first axis."""
     within = np.tensordot(weights**2 / people, np.maximum(each * (1 - each), 0), 1)
     between = np.einsum("s...,st,t...->...", each, drift, each)
     return np.asarray(np.sqrt(within + np.maximum(between, 0)))
 
 
 def _holm(p_values: np.ndarray) -> np.ndarray:
-    """Holm's step-down rule: the k-th smallest of K is compared with FAMILY_ERROR / (K - k + 1)."""
+    """Return Holm's step-down rule: the k-th smallest of K is compared with FAMILY_ERROR / (K - k +
+    1)."""
     order = np.argsort(p_values)
     limits = FAMILY_ERROR / np.arange(len(p_values), 0, -1)
     rejected = np.empty(len(p_values), bool)
@@ -463,7 +470,7 @@ def _check_shapes(candidates: Sequence[str], places: np.ndarray, counts: np.ndar
 
 
 def _check_room(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
-    """Raises TableError if the cohorts that sent reports cannot tell the candidates apart."""
+    """Raise TableError if the cohorts that sent reports cannot tell the candidates apart."""
     words, cohorts, hashes = places.shape
     room = cohorts * (counts.shape[1] - 1 - hashes) - 1
     if words > room:

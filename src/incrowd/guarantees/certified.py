@@ -69,7 +69,7 @@ def recertify(plan: Plan) -> Certificate:
 
 
 def keeps(plan: Plan, certificate: Certificate) -> bool:
-    """Whether a recomputed certificate supports a plan's figures and the assumptions that it
+    """Return whether a recomputed certificate supports a plan's figures and the assumptions that it
     names."""
     promise = plan.guarantee
     return (

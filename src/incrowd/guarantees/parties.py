@@ -112,8 +112,8 @@ def against_two_mixers(guarantee: Guarantee, *, cells: bool, planned: bool) -> d
 
 
 def is_undone(services: Services, *, cells: bool, planned: bool) -> bool:
-    """Whether the parties that run some services can undo the mixing, and only the local guarantee
-    is left against them. Everybody knows the results, which may contain all reports.
+    """Return whether the parties that run some services can undo the mixing, and only the local
+    guarantee is left against them. Everybody knows the results, which may contain all reports.
 
     Both mixers know which sealed report came from where, and the collector opens it. An inviter can
     invent the people that hide a person, and then subtracts their reports from the results. A first

@@ -44,7 +44,7 @@ def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
 
 
 def check_left(ledger: Ledger, plan: Plan) -> None:
-    """Raises PlanError if the people of a ledger cannot be asked another round of a plan."""
+    """Raise PlanError if the people of a ledger cannot be asked another round of a plan."""
     ledger.check_next(plan)
     rounds = spent(ledger, plan.digest)
     if rounds and not rounds.left:

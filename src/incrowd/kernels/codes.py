@@ -92,7 +92,8 @@ def _count(packed: Packed, columns: Integers) -> Integers:
 
 @compiled("void(Array(uint8, 2, 'A', readonly=True), int64[::1], uint32[:, ::1], int64[::1])")
 def _count_loops(packed: Packed, places: Integers, tables: PatternCodes, counts: Integers) -> None:
-    """Block by block, byte by byte: a short inner loop over the bytes of a report is much slower.
+    """Count block by block, byte by byte: a short inner loop over the bytes of a report is much
+    slower.
 
     Indices are unsigned, since the check for negative indices would take as long as the rest.
     """

@@ -92,7 +92,7 @@ def _count_loops(words: Words, planes: Words, carry: Words) -> None:
     four_lines = two_lines + two_lines
 
     def add(a: Word, b: Word, c: Word) -> tuple[Word, Word]:
-        """a + b + c = sum + 2 carry, in each of 64 bits."""
+        """Return a + b + c = sum + 2 carry, in each of 64 bits."""
         half = a ^ b
         return half ^ c, a & b | half & c
 

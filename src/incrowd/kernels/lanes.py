@@ -128,7 +128,8 @@ def _bits(words: Words) -> npt.NDArray[np.uint8]:
 
 @compiled(f"void(uint64[::1], {WORDS}, uint64[::1], uint64[::1])")
 def _compare_loops(flips: Words, random: Words, ones: Words, undecided: Words) -> None:
-    """As `_compare`, for 1024 words at a time, which stay in the nearest cache for all digits."""
+    """Do the same as `_compare` for 1024 words at a time, which stay in the nearest cache for all
+    digits."""
     count, piece, start = np.uint64(ones.size), np.uint64(1024), np.uint64(0)
     while start < count:
         end = min(count, start + piece)
@@ -146,7 +147,7 @@ def _gather_loops(undecided: Words, lanes: Indices) -> None:
     filled, none, one = np.uint64(0), np.uint64(0), np.uint64(1)
 
     def lane(word: int, left: Word) -> np.int64:
-        """The lowest of the remaining lanes of a word."""
+        """Return the lowest of the remaining lanes of a word."""
         place: np.int64 = PLACES[(left & (~left + one)) * DE_BRUIJN >> np.uint64(58)]
         return 64 * word + place
 

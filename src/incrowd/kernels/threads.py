@@ -52,7 +52,7 @@ def in_order(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
 
 
 def _cores() -> int:
-    """The cores this process may use."""
+    """Return the cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

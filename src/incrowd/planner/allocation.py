@@ -88,7 +88,8 @@ class CellsLoad(NamedTuple):
         return np.vstack([parities, *singles, np.eye(units)[len(self.cliques) :]])
 
     def cost(self, costs: Vector) -> float:
-        """The largest cost of the bits that change together. costs: of one bit of each message."""
+        """Return the largest cost of the bits that change together. costs: of one bit of each
+        message."""
         total, start = 0.0, len(self.cliques)
         for clique, parity in zip(self.cliques, costs.tolist(), strict=False):
             total += clique.worst(parity, float(costs[start]) if clique.ratio else 0.0)
@@ -96,11 +97,13 @@ class CellsLoad(NamedTuple):
         return total + float(self.times[start:] @ costs[start:])
 
     def local_prices(self, leaks: Vector) -> Vector:
-        """The increase of the local epsilon per unit of leak: the derivative of ln(p / q)."""
+        """Return the increase of the local epsilon per unit of leak:
+        the derivative of ln(p / q)."""
         return np.asarray(self.times / np.sqrt(leaks * (leaks + 4)))
 
     def scaled(self, leaks: Vector, limits: PlanLimits) -> float:
-        """The factor by which leaks can grow until the leak or local epsilon reaches its limit."""
+        """Return the factor by which leaks can grow until the leak or local epsilon reaches its
+        limit."""
         most = limits.leak / self.cost(leaks)
 
         def beyond(scale: float) -> float:
@@ -109,7 +112,7 @@ class CellsLoad(NamedTuple):
         return most if beyond(most) <= 0 else root(beyond, 0.0, most, relative=1e-12)
 
     def use(self, leaks: Vector, tail: float) -> LimitsUse:
-        """What is used of the limits. leaks: of each bit that can change, per message."""
+        """Return what is used of the limits. leaks: of each bit that can change, per message."""
         odds = log_odds(leaks)
         flips = 1 / (1 + np.exp(odds))
         reports = float(np.sum(self.ones + self.bits * flips))
@@ -128,13 +131,15 @@ class LimitsUse(NamedTuple):
     slots: float
 
     def volume(self, limits: PlanLimits) -> float:
-        """The larger of reports and slots, relative to their limits: at most 1 if they fit."""
+        """Return the larger of reports and slots, relative to their limits:
+        at most 1 if they fit."""
         reports, slots = (max(most, TINY) for most in (limits.reports, limits.slots))
         return max(self.reports / reports, self.slots / slots)
 
 
 def log_odds(leaks: Vector) -> Vector:
-    """ln(p / q) of bits with the leak 1 / v = (p - q)^2 / (p q) = 4 sinh(ln(p / q) / 2)^2."""
+    """Return ln(p / q) of bits with the leak 1 / v = (p - q)^2 / (p q) = 4 sinh(ln(p /
+    q) / 2)^2."""
     return np.asarray(2 * np.arcsinh(np.sqrt(leaks) / 2))
 
 
@@ -148,7 +153,7 @@ def smallest_excess(
     steps: int = STEPS,
     useful: float = math.inf,
 ) -> tuple[Vector, float]:
-    """The leaks with the smallest inflation of the tables, and by how much it exceeds 1.
+    """Return the leaks with the smallest inflation of the tables, and by how much it exceeds 1.
 
     precisions: of each term by each message at leak 1, shape (terms, messages). weights: of each
     term in each table, shape (tables, terms). prices: of a unit of leak, shape (messages,); all
@@ -185,7 +190,7 @@ def smallest_excess(
 
 
 def _most_flips(mean: float, tail: float) -> float:
-    """An integer that a sum of independent bits exceeds with probability at most `tail`.
+    """Return an integer that a sum of independent bits exceeds with probability at most `tail`.
 
     Chernoff: P[X >= k] <= exp(k - m - k ln(k / m)) for k above the mean m. With k = m exp(t) that
     is the tail where 1 + (t - 1) exp(t) = -ln(tail) / m. The left side is convex and at least
@@ -249,7 +254,7 @@ def allocate(
     effort: Effort = FULL,
     useful: float = math.inf,
 ) -> Allocation | None:
-    """The best copies and noise, or None if these messages leak too much or are too many.
+    """Return the best copies and noise, or None if these messages leak too much or are too many.
 
     mean: whether to minimize the mean of the tables' inflations rather than the largest. useful:
     the largest has no result either if its excess is above this.
@@ -312,7 +317,7 @@ class Choices(NamedTuple):
         )
 
     def best(self, price: float) -> tuple[np.ndarray, np.ndarray]:
-        """The cheapest choices of copies and of v within the budget, one for each kind.
+        """Return the cheapest choices of copies and of v within the budget, one for each kind.
 
         The cost of a choice for the mean is the sum of its excesses plus the price times its leak;
         for the largest, its leak, if its excess is at most the price.
@@ -327,7 +332,8 @@ class Choices(NamedTuple):
         return number, noise[np.arange(len(noise)), number]
 
     def _within_budget(self, cost: np.ndarray) -> np.ndarray:
-        """The cheapest copies of each kind: the least toll on each copy that keeps the budget."""
+        """Return the cheapest copies of each kind: the least toll on each copy that keeps the
+        budget."""
         places = np.arange(len(cost))
 
         def at(toll: float) -> tuple[np.ndarray, int]:
@@ -347,7 +353,7 @@ class Choices(NamedTuple):
         return at(high)[0]
 
     def shares(self, loads: Sequence[Load], price: float) -> tuple[MessageAllocation, ...]:
-        """The share of each message at a price. loads: the messages of these kinds."""
+        """Return the share of each message at a price. loads: the messages of these kinds."""
         number, noise = self.best(price)
         copies = self.copies[np.arange(len(number)), number]
         shares = map(MessageAllocation, copies.tolist(), grid(self.effort.points)[noise].tolist())
@@ -355,20 +361,20 @@ class Choices(NamedTuple):
         return tuple(each[load] for load in loads)
 
     def leak_at(self, price: float) -> float:
-        """The sum of all leaks at a price."""
+        """Return the sum of all leaks at a price."""
         number, noise = self.best(price)
         return float(self.counts @ self.leak[np.arange(len(number)), number, noise])
 
 
 @lru_cache(maxsize=4)
 def grid(points: int) -> np.ndarray:
-    """The values of v = p q / (p - q)^2 that are tried."""
+    """Return the values of v = p q / (p - q)^2 that are tried."""
     return np.geomspace(LEAST_V, MOST_V, points)
 
 
 @lru_cache(maxsize=512)
 def leaks(load: Load, points: int) -> np.ndarray:
-    """mu^2 N = k (phi^d - 1), phi = 1 + 1 / v: shape (copies, v).
+    """Return mu^2 N = k (phi^d - 1), phi = 1 + 1 / v: shape (copies, v).
 
     Infinite beyond precision, and where v is too large.
     """
@@ -380,7 +386,7 @@ def leaks(load: Load, points: int) -> np.ndarray:
 
 @lru_cache(maxsize=512)
 def excesses(load: Load, points: int, mean: bool) -> np.ndarray:
-    """How much the inflations of a load's tables are above 1: shape (copies, v).
+    """Return how much the inflations of a load's tables are above 1: shape (copies, v).
 
     The largest, or the sum, whose mean over all loads is wanted.
     """

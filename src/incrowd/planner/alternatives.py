@@ -104,18 +104,19 @@ def _ways(survey: Survey, local_epsilon: float) -> Iterator[_AlternativeWay]:
 
 
 def _unmixed(survey: Survey, joint: Sequence[VariableSet]) -> _AlternativeWay:
-    """The way without a shuffler, in joint reports of these questions."""
+    """Return the way without a shuffler, in joint reports of these questions."""
     alone = with_privacy(survey, analysis=LOCAL.name, local_epsilon=None)
     return _AlternativeWay("local", alone, best_joint_way(task_of(alone), joint, (1,)))
 
 
 def with_privacy(survey: Survey, **changed: object) -> Survey:
-    """The survey with some keys of [privacy] changed."""
+    """Return the survey with some keys of [privacy] changed."""
     return survey.model_copy(update={"privacy": survey.privacy.model_copy(update=changed)})
 
 
 def _enough(survey: Survey) -> int:
-    """The number of reports per person beyond which more hardly help, in the large-N limit."""
+    """Return the number of reports per person beyond which more hardly help,
+    in the large-N limit."""
 
     def error(budget: int) -> float:
         return limit_error(with_budget(survey, budget))

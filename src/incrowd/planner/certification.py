@@ -30,7 +30,7 @@ def certified_messages(
     earlier: Sequence[EarlierPlan] = (),
     progress: SearchProgress | None = None,
 ) -> tuple[Message, ...]:
-    """The messages of a way, with the smallest noise that meets the survey's guarantee.
+    """Return the messages of a way, with the smallest noise that meets the survey's guarantee.
 
     Raises PrivacyError if no noise meets it.
     """
@@ -56,7 +56,10 @@ def _with_smallest_noise(
     earlier: Sequence[EarlierPlan],
     permanent: BitFlip | None,
 ) -> tuple[Message, ...]:
-    """permanent: the noise of permanent responses, if it is fixed."""
+    """Return the messages with the smallest noise that meets the guarantee.
+
+    permanent: the noise of permanent responses, if it is fixed.
+    """
 
     messages = _messages(survey, way)
 
@@ -78,7 +81,7 @@ def _with_smallest_noise(
 def _least_local(
     everything: Callable[[BitFlip], AnyContribution], cap: float, redraws: float
 ) -> BitFlip:
-    """The smallest noise whose local epsilon is at most `cap`.
+    """Return the smallest noise whose local epsilon is at most `cap`.
 
     redraws: what noise that is drawn again adds to the local epsilon. Raises PrivacyError if no
     noise is large enough.
@@ -101,7 +104,7 @@ def _least_local(
 
 
 def _permanent_noises(survey: Survey, way: PlanCandidate) -> list[BitFlip | None]:
-    """Noises to try for permanent responses that no crowd hides.
+    """Return noises to try for permanent responses that no crowd hides.
 
     They need much more noise than responses that are drawn anew and hide in a crowd, for which a
     small share of epsilon can be enough. Several shares are tried. `None` stands for noise that is
@@ -128,8 +131,8 @@ def _permanent_noises(survey: Survey, way: PlanCandidate) -> list[BitFlip | None
 def limit_messages(
     survey: Survey, way: PlanCandidate, cap: float | None = None
 ) -> tuple[Message, ...]:
-    """The messages with the noise of the large-N limit, which is not certified; with more noise if
-    their local epsilon would exceed `cap`."""
+    """Return the messages with the noise of the large-N limit, which is not certified; with more
+    noise if their local epsilon would exceed `cap`."""
     messages, redraws = _messages(survey, way), survey.rounds * TAIL
     if cap is None or sent(survey, messages, ()).local_epsilon + redraws <= cap:
         return messages
@@ -141,7 +144,7 @@ def limit_messages(
 
 
 def _messages(survey: Survey, way: PlanCandidate) -> tuple[Message, ...]:
-    """The messages with the noise of the large-N limit."""
+    """Return the messages with the noise of the large-N limit."""
     messages: list[Message] = []
     for order, kind, copies, distance, v in way.messages:
         questions = tuple(survey.randomized[i] for i in order)
@@ -162,7 +165,7 @@ def _with_noise(
     reference: BitFlip,
     permanent: BitFlip | None = None,
 ) -> tuple[Message, ...]:
-    """The messages if the first one whose noise can be chosen has the noise `reference`.
+    """Return the messages if the first one whose noise can be chosen has the noise `reference`.
 
     The leaks phi^d - 1 of all messages keep their proportions, except for permanent responses with
     the fixed noise `permanent`.
@@ -188,5 +191,5 @@ def _with_noise(
 
 
 def _leak(distance: int, excess: float) -> float:
-    """phi^d - 1, from phi - 1."""
+    """Return phi^d - 1, from phi - 1."""
     return math.expm1(min(distance * math.log1p(excess), 600.0))

@@ -35,7 +35,7 @@ class _Cover(NamedTuple):
 
 
 def without_contained(sets: Sequence[VariableSet]) -> tuple[VariableSet, ...]:
-    """The sets that are not contained in another one, each once."""
+    """Return the sets that are not contained in another one, each once."""
     ordered = sorted(set(sets), key=sorted)
     members = indicators(ordered, max((max(ids) for ids in ordered), default=-1) + 1)
     contained = members @ members.T >= members.sum(axis=1)[:, None]
@@ -46,7 +46,7 @@ def without_contained(sets: Sequence[VariableSet]) -> tuple[VariableSet, ...]:
 def cheapest_cover(
     tables: Sequence[VariableSet], cost: Cost, *, disjoint: bool
 ) -> tuple[VariableSet, ...]:
-    """Unions of tables that together hold all tables at the least cost.
+    """Return unions of tables that together hold all tables at the least cost.
 
     Dynamic programming over the tables that are held; each step adds the first table that is
     missing. If there are too many states, only those with the smallest bound are continued, so that
@@ -86,7 +86,8 @@ def _first_missing(done: int) -> int:
 
 
 def _unions(tables: Sequence[VariableSet], cost: Cost, disjoint: bool) -> list[Union]:
-    """The tables, and unions that cost no more than the tables in them, smaller ones first."""
+    """Return the tables, and unions that cost no more than the tables in them,
+    smaller ones first."""
     alone = list(map(cost, tables))
     unions = {
         ids: Union(ids, price, _inside(ids, tables))

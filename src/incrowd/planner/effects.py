@@ -17,7 +17,7 @@ from incrowd.planner.loads import SearchVariable, VariableSet, cells
 
 
 def relative_variance(variables: Sequence[SearchVariable]) -> float:
-    """The factor from the noise variance of all cells to a share of their sampling variance.
+    """Return the factor from the noise variance of all cells to a share of their sampling variance.
 
     It is 1 over the sampling variance of the cells, per person, if all cells are equally common.
     With several answers at once, only the cells of one option count.
@@ -49,7 +49,7 @@ class Effects:
 
     @classmethod
     def of(cls, variables: Sequence[SearchVariable], tables: Sequence[VariableSet]) -> Effects:
-        """The terms of some tables, if all answers are equally common."""
+        """Return the terms of some tables, if all answers are equally common."""
         sizes = np.array([1.0 if v.most is not None else v.answers for v in variables])
         several = frozenset(i for i, v in enumerate(variables) if v.most is not None)
         terms = {term: None for table in tables for term in _terms(table, several)}
@@ -63,7 +63,8 @@ class Effects:
         return cls(tuple(variables), indicators(terms, len(variables)), sizes, weights)
 
     def precisions(self, messages: Sequence[VariableSet], parities: int = 0) -> np.ndarray:
-        """The inverse noise variance per person of every term in every message with leak 1 per bit.
+        """Return the inverse noise variance per person of every term in every message with leak 1
+        per bit.
 
         Shape (terms, messages); 0 if the message does not estimate the term. parities: the number
         of messages, the first ones, that are parities of all pairs; a parity estimates the term of
@@ -87,7 +88,7 @@ class Effects:
 
 
 def indicators(sets: Iterable[VariableSet], variables: int) -> np.ndarray:
-    """The variables of each set as 0 and 1, shape (sets, variables)."""
+    """Return the variables of each set as 0 and 1, shape (sets, variables)."""
     rows = list(sets)
     members = np.zeros((len(rows), variables))
     places = [(i, each) for i, row in enumerate(rows) for each in row]
@@ -97,7 +98,8 @@ def indicators(sets: Iterable[VariableSet], variables: int) -> np.ndarray:
 
 
 def _terms(table: VariableSet, several: VariableSet) -> list[VariableSet]:
-    """All sets of a table's variables that contain its variable with several answers, if any.
+    """Return all sets of a table's variables that contain its variable with several answers, if
+    any.
 
     The empty set is left out: its term is the number of people, which is known.
     """
@@ -108,8 +110,8 @@ def _terms(table: VariableSet, several: VariableSet) -> list[VariableSet]:
 
 
 def excess_alone(variables: Sequence[SearchVariable]) -> float:
-    """By how much the inflation of a message's table exceeds 1, times the leak per bit, if no other
-    message is sent. For exclusive answers, every margin has the same excess."""
+    """Return by how much the inflation of a message's table exceeds 1, times the leak per bit, if
+    no other message is sent. For exclusive answers, every margin has the same excess."""
     joint = cells(variables)
     if all(v.most is None for v in variables):
         return joint / _unit(variables)
@@ -117,6 +119,6 @@ def excess_alone(variables: Sequence[SearchVariable]) -> float:
 
 
 def _unit(variables: Sequence[SearchVariable]) -> float:
-    """1 / 2 for a single yes/no question, whose one bit has the noise variance of one of two cells,
-    while half their difference has half of it; otherwise 1."""
+    """Return 1 / 2 for a single yes/no question, whose one bit has the noise variance of one of two
+    cells, while half their difference has half of it; otherwise 1."""
     return 0.5 if cells(variables) == 2 and len(variables) == 1 else 1.0

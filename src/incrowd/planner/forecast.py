@@ -21,7 +21,8 @@ from incrowd.survey.question import QuestionIds
 
 
 def expected(plan: Outline, question: WithEdges, even: bool) -> AmountEvidence:
-    """The expected evidence about an amount from a plan's crowd. even: as in `assumed_shares`."""
+    """Return the expected evidence about an amount from a plan's crowd. even: as in
+    `assumed_shares`."""
     crowd, bits = plan.survey.crowd, question.domain.bits
     record = np.append(1.0, assumed_shares(question, even)[-bits:])
 

@@ -90,7 +90,7 @@ def without_shuffler(
 
 
 def certified_error(survey: Survey, earlier: Sequence[EarlierPlan]) -> float:
-    """The error of a survey's plan; infinite if no plan is possible."""
+    """Return the error of a survey's plan; infinite if no plan is possible."""
     try:
         return plan_error(make_plan(survey, earlier))
     except PrivacyError:

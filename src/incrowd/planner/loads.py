@@ -80,7 +80,7 @@ class Load(NamedTuple):
         return bool(sizes) and min(sizes) > LARGE
 
     def v_of(self, leak: float) -> float:
-        """The noise with which one copy has a given leak, at most `most_v`.
+        """Return the noise with which one copy has a given leak, at most `most_v`.
 
         If fixed randomizers alone leak more than that, their leak is added once more.
         """
@@ -90,12 +90,12 @@ class Load(NamedTuple):
         return min(1 / math.expm1(exponent) if exponent else math.inf, self.most_v)
 
     def with_leak(self, leak: float) -> Load:
-        """This message without tables, with one copy that has a given leak."""
+        """Return this message without tables, with one copy that has a given leak."""
         return self._replace(copies=self.copies[:1], tables=(), most_v=self.v_of(leak))
 
 
 def joint_load(variables: Sequence[SearchVariable], copies: tuple[int, ...] = (1,)) -> Load:
-    """The load of a joint report.
+    """Return the load of a joint report.
 
     copies: the numbers to choose from; of responses that are drawn once, more copies add nothing.
     """
@@ -106,7 +106,7 @@ def joint_load(variables: Sequence[SearchVariable], copies: tuple[int, ...] = (1
 
 
 def cells_load(variables: Sequence[SearchVariable]) -> Load:
-    """The load of a message of cells of crossable variables.
+    """Return the load of a message of cells of crossable variables.
 
     Each option of a variable with several answers at once has a bit for every combination of the
     other answers, and each combination has one more bit, "any".
@@ -124,7 +124,7 @@ def cells_load(variables: Sequence[SearchVariable]) -> Load:
 
 
 def parities_load(variables: Sequence[SearchVariable]) -> Load:
-    """The load of the parities of all pairs of K variables with two answers each."""
+    """Return the load of the parities of all pairs of K variables with two answers each."""
     count, times = len(variables), max(v.times for v in variables)
     most = count**2 // 4
     return Load(most * times, bits=count * (count - 1) // 2, ones=most)
@@ -143,7 +143,7 @@ class Clique(NamedTuple):
 
     @classmethod
     def of(cls, ids: VariableSet, times: int = 1) -> Clique:
-        """The clique of some variables with the best ratio.
+        """Return the clique of some variables with the best ratio.
 
         The cells of a pair have the noise variance (2 v / ratio + v) / 4, where v is that of a
         parity. D of K variables that change leak D (K - D + ratio), at most at D = (K + ratio) / 2
@@ -152,13 +152,14 @@ class Clique(NamedTuple):
         return cls(ids, (math.sqrt(1 + 4 * len(ids)) - 1) / 2, times)
 
     def worst(self, parity: float, single: float) -> float:
-        """The largest cost of the bits that change, given those of a parity and a single bit."""
+        """Return the largest cost of the bits that change, given those of a parity and a single
+        bit."""
         size = len(self.ids)
         costs = (d * (size - d) * parity + d * single for d in range(1, size + 1))
         return self.times * max(costs)
 
     def estimates(self, table: VariableSet) -> bool:
-        """Whether a table has only one or two of these variables."""
+        """Return whether a table has only one or two of these variables."""
         return table <= self.ids and len(table) <= 2
 
     @property
@@ -168,15 +169,16 @@ class Clique(NamedTuple):
 
 
 def crossable(variables: Sequence[SearchVariable]) -> bool:
-    """Whether one message of cells can hold them: at most one allows several answers at once."""
+    """Return whether one message of cells can hold them: at most one allows several answers at
+    once."""
     return sum(v.most is not None for v in variables) <= 1
 
 
 def cells(variables: Sequence[SearchVariable]) -> int:
-    """The number of combinations of answers of the variables with exactly one answer."""
+    """Return the number of combinations of answers of the variables with exactly one answer."""
     return math.prod(v.answers for v in variables if v.most is None)
 
 
 def size(variables: Sequence[SearchVariable]) -> int:
-    """The number of combinations of all answers, including options of several at once."""
+    """Return the number of combinations of all answers, including options of several at once."""
     return math.prod(v.answers for v in variables)

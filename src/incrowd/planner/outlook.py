@@ -100,7 +100,7 @@ class Outlook:
 
 
 def estimate(survey: Survey) -> Outlook:
-    """The expected precision of a survey in the large-crowd limit, which is not certified.
+    """Return the expected precision of a survey in the large-crowd limit, which is not certified.
 
     Raises PrivacyError if no messages meet the guarantee in that limit.
     """
@@ -108,8 +108,8 @@ def estimate(survey: Survey) -> Outlook:
 
 
 def outlook(outline: Outline) -> Outlook:
-    """The expected precision of a plan, or of messages that are not certified, for exactly the
-    survey's crowd. If questions are open, it is that of the smallest stratum."""
+    """Return the expected precision of a plan, or of messages that are not certified, for exactly
+    the survey's crowd. If questions are open, it is that of the smallest stratum."""
     survey, messages = outline.survey, outline.messages
     counted = {frozenset(ids) for ids in survey.counted}
     tables = (each for each in forecast(outline) if frozenset(each.questions) in counted)
@@ -144,7 +144,7 @@ def _cells(outline: Outline, table: TableForecast) -> Iterator[CellOutlook]:
 
 
 def _answers(question: AnyQuestion) -> tuple[str, ...]:
-    """The answers to a question; of a text question, one word in place of all."""
+    """Return the answers to a question; of a text question, one word in place of all."""
     shares = assumed_shares(question, even=True)
     return question.recorded if len(question.recorded) == len(shares) else ("",) * len(shares)
 
@@ -165,7 +165,7 @@ def _regression(outline: Outline, formula: Formula) -> RegressionOutlook:
 
 
 def _noise_errors(outline: Outline, formula: Formula) -> tuple[float, ...]:
-    """The standard errors from the noise alone; none if they cannot be computed."""
+    """Return the standard errors from the noise alone; none if they cannot be computed."""
     try:
         fit = expected_fit(outline, formula, noise_only=True)
     except IncrowdError:
@@ -174,7 +174,7 @@ def _noise_errors(outline: Outline, formula: Formula) -> tuple[float, ...]:
 
 
 def _rest(error: float, noise: tuple[float, ...], place: int) -> float | None:
-    """The error that is left without the noise: variances of noise and sampling add up."""
+    """Return the error that is left without the noise: variances of noise and sampling add up."""
     if place >= len(noise):
         return None
     return math.sqrt(max(error**2 - noise[place] ** 2, 0.0))

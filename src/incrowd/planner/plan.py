@@ -100,8 +100,8 @@ def make_plan(
 
 
 def _checked_analysis(survey: Survey) -> Analysis:
-    """The analysis of a survey. Raises PrivacyError if it, or its local epsilon, cannot be planned
-    with."""
+    """Return the analysis of a survey. Raises PrivacyError if it, or its local epsilon, cannot be
+    planned with."""
     by = plannable(survey.privacy.analysis)
     if (cap := survey.privacy.local_epsilon) is not None and not by.shuffled:
         allowed = f"the analysis {by.name} guarantees epsilon without a shuffler; leave it out"
@@ -139,8 +139,8 @@ def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> 
 
 
 def _people(earlier: EarlierPlan, now: Survey) -> str:
-    """How many people took part in an earlier round, and how many were planned; also how many hide
-    each other, if more people collude now."""
+    """Return how many people took part in an earlier round, and how many were planned; also how
+    many hide each other, if more people collude now."""
     survey, counted = earlier.survey, earlier.collected.people
     people = survey.hidden(min(counted)) if counted else earlier.crowd
     text = f"{people:,}, {survey.honest:,} planned"
@@ -151,7 +151,7 @@ def _people(earlier: EarlierPlan, now: Survey) -> str:
 
 
 def _spent(by: str, before: AnyContribution, crowd: int, delta: float) -> str:
-    """The epsilon that earlier rounds have spent in a crowd."""
+    """Return the epsilon that earlier rounds have spent in a crowd."""
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)
     except PrivacyError:  # no epsilon reaches that delta: only the local guarantee is left
@@ -162,7 +162,7 @@ def _spent(by: str, before: AnyContribution, crowd: int, delta: float) -> str:
 def _ways(
     survey: Survey, task: SearchTask, progress: SearchProgress | None = None
 ) -> list[PlanCandidate]:
-    """The ways worth certifying. Raises PrivacyError if there are none."""
+    """Return the ways worth certifying. Raises PrivacyError if there are none."""
     if possible := ways(task, progress):
         return possible
     budget, least = survey.reports_per_person or 1, len(task.default)
@@ -182,7 +182,8 @@ def _request(survey: Survey) -> InWords:
 
 
 def limit_outline(survey: Survey) -> Outline:
-    """The messages of a survey with the noise of the large-N limit, as they would be planned.
+    """Return the messages of a survey with the noise of the large-N limit, as they would be
+    planned.
 
     They are not certified: a plan for a small crowd can need more noise. A local epsilon is kept.
     Raises PrivacyError if no messages meet the guarantee in the limit.
@@ -202,7 +203,7 @@ def limit_outline(survey: Survey) -> Outline:
 
 
 def limit_plan(survey: Survey) -> Plan:
-    """A plan with the noise of the large-N limit, which is not certified: for previews.
+    """Return a plan with the noise of the large-N limit, which is not certified: for previews.
 
     Without a shuffler there is no crowd and no limit, and the plan is the certified one. Raises
     PrivacyError if no messages meet the guarantee even in the limit.
@@ -214,7 +215,8 @@ def limit_plan(survey: Survey) -> Plan:
 
 
 def limit_error(survey: Survey) -> float:
-    """The error of the wanted tables in the large-N limit; infinite if no plan is possible."""
+    """Return the error of the wanted tables in the large-N limit;
+    infinite if no plan is possible."""
     possible = ways(task_of(survey))
     if not possible or possible[0].excess == math.inf:
         return math.inf

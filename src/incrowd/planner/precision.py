@@ -17,7 +17,8 @@ from incrowd.survey import Survey
 
 
 def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
-    """The objective of the planner: by how much the inflation of the wanted tables exceeds 1.
+    """Return the objective of the planner: by how much the inflation of the wanted tables exceeds
+    1.
 
     The largest over all tables or their mean, depending on the survey's objective, if all answers
     are equally common. Joint reports are combined by inverse variance, messages of cells by least
@@ -27,7 +28,7 @@ def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
 
 
 def excess_of(task: SearchTask, messages: Sequence[Message]) -> float:
-    """The objective of the planner, as `guessed_excess`, for a survey as a task."""
+    """Return the objective of the planner, as `guessed_excess`, for a survey as a task."""
     precision = np.zeros(len(task.wanted))
     cells = sorted((message for message in messages if message.cells), key=lambda m: not m.parities)
     groups = [(task.names(ids), i) for i, ids in enumerate(task.wanted)]
@@ -49,7 +50,7 @@ def excess_of(task: SearchTask, messages: Sequence[Message]) -> float:
 
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
-    """The standard error of the wanted tables: their largest or mean, as the objective says.
+    """Return the standard error of the wanted tables: their largest or mean, as the objective says.
 
     That of a table is the standard error of its largest cell, under the less favorable assumption.
     """
@@ -59,7 +60,8 @@ def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
 
 
 def least_effective_sample(survey: Survey, messages: Sequence[Message]) -> float:
-    """The smallest effective sample size of the wanted tables, if all answers are equally common.
+    """Return the smallest effective sample size of the wanted tables, if all answers are equally
+    common.
 
     It is the crowd divided by the largest inflation, or by the mean inflation, depending on the
     survey's objective: the number of people who, surveyed without noise, would give the same error.
@@ -68,5 +70,5 @@ def least_effective_sample(survey: Survey, messages: Sequence[Message]) -> float
 
 
 def plan_error(plan: Plan) -> float:
-    """The standard error of a plan's wanted tables, as `expected_error`."""
+    """Return the standard error of a plan's wanted tables, as `expected_error`."""
     return expected_error(plan.survey, plan.messages)

@@ -224,8 +224,8 @@ def _expecting(
     method: RegressionMethod,
     noise_only: bool,
 ) -> _Expected:
-    """What to expect in the less favorable case: that the answers to questions without shares are
-    equally common, or that they are uneven."""
+    """Return what to expect in the less favorable case: that the answers to questions without
+    shares are equally common, or that they are uneven."""
     model, merged = model_of(plan.survey, formula), with_merged(plan, formula.merge)
     cases = [shares]
     if uneven := _uneven_shares(model, shares):
@@ -239,7 +239,7 @@ def _expecting(
 
 
 def _uneven_shares(model: Model, shares: GuessedShares) -> GuessedShares:
-    """Uneven shares of the answers to a model's questions whose shares are not stated."""
+    """Return uneven shares of the answers to a model's questions whose shares are not stated."""
     questions = (each.question for each in (model.outcome, *model.predictors))
     return {
         q.id: tuple(assumed_shares(q.with_merged(()), even=False).tolist())
@@ -249,8 +249,8 @@ def _uneven_shares(model: Model, shares: GuessedShares) -> GuessedShares:
 
 
 def _less_favorable(fits: Sequence[ModelFit]) -> ModelFit:
-    """A refusal if one of the fits is one; else that with the largest errors on the whole, and for
-    each coefficient the larger error."""
+    """Return a refusal if one of the fits is one; else that with the largest errors on the whole,
+    and for each coefficient the larger error."""
     if refused := [fit for fit in fits if not fit.coefficients]:
         return refused[-1]
     worst = max(fits, key=lambda fit: float(np.trace(fit.covariance)))
@@ -264,21 +264,22 @@ def _less_favorable(fits: Sequence[ModelFit]) -> ModelFit:
 
 
 def _with_error(each: Coefficient, error: float) -> Coefficient:
-    """A coefficient with a normal interval of another standard error; an open end stays open."""
+    """Return a coefficient with a normal interval of another standard error; an open end stays
+    open."""
     low = each.low if math.isinf(each.low) else each.estimate - HALF_WIDTH * error
     high = each.high if math.isinf(each.high) else each.estimate + HALF_WIDTH * error
     return replace(each, standard_error=error, low=low, high=high)
 
 
 def _shares_of(plan: Outline, model: Model, stated: GuessedShares) -> GuessedShares:
-    """The stated shares of the answers to a model's questions."""
+    """Return the stated shares of the answers to a model's questions."""
     shares = {**plan.survey.shares, **stated}
     ids = [each.question.id for each in (model.outcome, *model.predictors)]
     return {id: shares[id] for id in ids if id in shares}
 
 
 def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> ModelFit:
-    """The coefficients of a regression with their expected errors, as `forecast_regression`.
+    """Return the coefficients of a regression with their expected errors, as `forecast_regression`.
 
     `refusal` is the chance that the model cannot be fitted to the reports; without coefficients,
     `reason` says why. Raises TableError if the table is too large or does not travel together.
@@ -292,7 +293,7 @@ def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> M
 
 
 def _if_even(expected: _Expected) -> EvenForecast:
-    """The forecast in the favorable case."""
+    """Return the forecast in the favorable case."""
     errors = [each.standard_error for each in expected.fit(1.0).coefficients[1:]]
     return EvenForecast(expected.risk(1.0).chance, max(errors, default=None))
 
@@ -300,10 +301,10 @@ def _if_even(expected: _Expected) -> EvenForecast:
 def _ways_out(
     plan: Plan, formula: Formula, expecting: Callable[[Formula], _Expected]
 ) -> Iterator[str]:
-    """Changes of the model with which it is rarely refused."""
+    """Return changes of the model with which it is rarely refused."""
 
     def refused(formula: Formula) -> ModelFit:
-        """A failed fit; without a reason if the model is rarely refused."""
+        """Return a failed fit; without a reason if the model is rarely refused."""
         try:
             chance, levels, _ = expecting(formula).risk(1.0)
         except IncrowdError as error:
@@ -314,7 +315,7 @@ def _ways_out(
 
 
 def _regression(plan: Plan, formula: Formula, fit: ModelFit, shares: GuessedShares) -> Regression:
-    """The forecast of a fit, from a table with errors of noise and sampling."""
+    """Return the forecast of a fit, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
     untested = tuple(replace(each, p_value=None) for each in fit.coefficients)
     return of_fit(plan, model, replace(fit, coefficients=untested))(
@@ -395,15 +396,16 @@ _READS = {"table": _from_table, "pairs": _from_pairs}
 
 
 def _people(plan: Outline, model: Model) -> int:
-    """The number of people with the same answers to the open predictors: the crowd of each stratum,
-    times the number of strata that differ only in other open questions."""
+    """Return the number of people with the same answers to the open predictors: the crowd of each
+    stratum, times the number of strata that differ only in other open questions."""
     if not plan.survey.open:
         return plan.survey.crowd
     return plan.survey.crowd * len(strata(plan.survey)) // len(_strata(model))
 
 
 def _strata(model: Model) -> list[Levels]:
-    """The combinations of answers to the open predictors; one empty one if there are none."""
+    """Return the combinations of answers to the open predictors;
+    one empty one if there are none."""
     clear = [each.question for each in model.predictors if each.question.id in model.open]
     ids = [question.id for question in clear]
     combinations = product(*(question.recorded for question in clear))
@@ -411,8 +413,8 @@ def _strata(model: Model) -> list[Levels]:
 
 
 def _enough(plan: Plan, expected: _Expected) -> int | None:
-    """The crowd, to within a quarter, with which the model is rarely refused; None if no crowd is
-    large enough."""
+    """Return the crowd, to within a quarter, with which the model is rarely refused; None if no
+    crowd is large enough."""
 
     def rare(step: int) -> bool:
         times = STEP**step

@@ -144,7 +144,7 @@ def note(
 def _collected(
     plan: Plan, counted: Tally | None, local_only: bool, received: Sequence[Received]
 ) -> Collected:
-    """How some reports were collected. Raises ReportsError if they belong to two rounds."""
+    """Return how some reports were collected. Raises ReportsError if they belong to two rounds."""
     states: Sequence[Claims | Received] = received  # reports contain the same claims
     if counted and counted.releases:
         states = [release.claims for release in counted.releases]

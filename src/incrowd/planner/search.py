@@ -64,7 +64,7 @@ QUICK = FULL._replace(work=2e4, steps=15)  # for errors that are shown with two 
 
 
 def ways(task: SearchTask, progress: SearchProgress | None = None) -> list[PlanCandidate]:
-    """The ways worth certifying: the given messages, or cells, or joint reports.
+    """Return the ways worth certifying: the given messages, or cells, or joint reports.
 
     If only the guarantee limits what is sent, no joint report is as precise as the cells of its
     tables. Joint reports are tried as well if the reports of a person, their size, or the local
@@ -117,7 +117,7 @@ RANK = attrgetter("rank")
 def inflations(
     task: SearchTask, messages: Sequence[VariableSet], leaks: Sequence[float], parities: int = 0
 ) -> list[float]:
-    """The inflation of every wanted table, by least squares over all messages of cells.
+    """Return the inflation of every wanted table, by least squares over all messages of cells.
 
     For a table with more than 1,000 cells, by its own message alone. parities: as in a
     `CellsCandidate`.
@@ -141,7 +141,8 @@ def evaluate(
     useful: float = math.inf,
     cliques: Sequence[Clique] = (),
 ) -> CellsCandidate:
-    """The best leaks of messages that hold all small tables, together with those of the large ones.
+    """Return the best leaks of messages that hold all small tables, together with those of the
+    large ones.
 
     steps: the largest number of steps. useful: an excess above this need not be minimized. cliques:
     their parities and single bits are sent as well.
@@ -156,7 +157,7 @@ def evaluate(
     equal, shared = 1 / (prices * len(prices)), len(prices) - len(task.large)
 
     def candidate(leaks: Vector, excess: float) -> CellsCandidate:
-        """The largest leaks in these proportions that the limits allow."""
+        """Return the largest leaks in these proportions that the limits allow."""
         leaks = sent.columns @ leaks if cliques else leaks
         scale = sent.scaled(leaks, task.limits)
         use = sent.use(scale * leaks, task.limits.tail)
@@ -202,7 +203,7 @@ def _locally_capped(task: SearchTask, candidate: CellsCandidate) -> bool:
 
 
 def _capped(task: SearchTask, candidate: CellsCandidate) -> bool:
-    """Whether not only the leak limits some messages, so that crossing more may help."""
+    """Return whether not only the leak limits some messages, so that crossing more may help."""
     return _locally_capped(task, candidate) or not candidate.fits
 
 
@@ -210,8 +211,8 @@ def _capped(task: SearchTask, candidate: CellsCandidate) -> bool:
 
 
 def search(task: SearchTask) -> CellsCandidate | None:
-    """The messages of cells worth certifying: of those close to the best, the ones with the fewest
-    reports.
+    """Return the messages of cells worth certifying: of those close to the best, the ones with the
+    fewest reports.
 
     They keep the limits in the large-N limit; None if nothing that was tried does. The search
     starts from one message per table and from the cheapest cover without least squares; then it
@@ -232,8 +233,8 @@ def search(task: SearchTask) -> CellsCandidate | None:
 
 
 def _fewest_reports(candidates: Iterable[CellsCandidate]) -> CellsCandidate | None:
-    """Of the candidates close to the best one, that with the fewest reports; None if there is
-    none."""
+    """Return the candidate with the fewest reports among those close to the best one; None if there
+    is no such candidate."""
     ranked = sorted(candidates, key=RANK)
     near = [c for c in ranked if 1 + c.excess <= CLOSE_ENOUGH * (1 + ranked[0].excess)]
     return min(near, key=lambda candidate: candidate.use.reports, default=None)
@@ -263,7 +264,7 @@ class _Move(NamedTuple):
     cost: float
 
     def on(self, messages: Sequence[VariableSet]) -> tuple[VariableSet, ...]:
-        """All messages after the move."""
+        """Return all messages after the move."""
         return (*(m for m in messages if m not in self.removed), *self.added)
 
 
@@ -296,7 +297,7 @@ def _better(rank: tuple[float, float], current: CellsCandidate) -> bool:
 
 
 def _moves(task: SearchTask, candidate: CellsCandidate) -> Iterator[_Move]:
-    """All moves from some messages, with their costs without least squares."""
+    """Yield all moves from some messages, with their costs without least squares."""
     capped = _capped(task, candidate)
     cost = _cost(task, candidate if capped else None)
     messages = _small(task, candidate)
@@ -326,7 +327,7 @@ def _mergers(
 def _divisions(
     task: SearchTask, message: VariableSet, others: Sequence[VariableSet]
 ) -> Iterator[tuple[VariableSet, ...]]:
-    """Replacements for a message: its tables one by one, or one of them, alone or in another
+    """Yield replacements for a message: its tables one by one, or one of them, alone or in another
     message, and the union of the rest."""
     tables = [t for t in task.small if t <= message and not any(t <= m for m in others)]
     if frozenset(tables) == {message}:
@@ -342,7 +343,7 @@ def _divisions(
 
 
 def _cost(task: SearchTask, candidate: CellsCandidate | None) -> Cost:
-    """The cost of a message if all tables have the same inflation, without least squares.
+    """Return the cost of a message if all tables have the same inflation, without least squares.
 
     It is the leak times the excess of the inflation; or, given a candidate, the sum of the used
     shares of all limits at the candidate's inflation.
@@ -363,7 +364,7 @@ def _cost(task: SearchTask, candidate: CellsCandidate | None) -> Cost:
 
 
 def _cover(task: SearchTask, candidate: CellsCandidate | None) -> tuple[VariableSet, ...]:
-    """The messages that hold all small tables and cost least."""
+    """Return the messages that hold all small tables and cost least."""
     cost = _cost(task, candidate)
     return cheapest_cover(task.small, cost, disjoint=candidate is not None)
 
@@ -376,8 +377,8 @@ SHARPER = 1.15  # the search for cells reaches a factor of 1.16 for 5 variables,
 
 
 def with_parities(task: SearchTask) -> CellsCandidate | None:
-    """The messages worth certifying, cells alone or with parities: of those close to the best, the
-    one with the fewest reports. None if nothing that was tried keeps the limits.
+    """Return the messages worth certifying, cells alone or with parities: of those close to the
+    best, the one with the fewest reports. None if nothing that was tried keeps the limits.
 
     Of K yes/no questions of which D change, D (K - D) parities and D single bits change, so that
     all K (K - 1) / 2 tables leak far less than separate tables.
@@ -390,15 +391,15 @@ def with_parities(task: SearchTask) -> CellsCandidate | None:
 
 
 def _cells_may_suffice(task: SearchTask, parities: CellsCandidate) -> bool:
-    """Whether cells can be close to parities of all pairs, or better if more than the leak limits
-    both."""
+    """Return whether cells can be close to parities of all pairs, or better if more than the leak
+    limits both."""
     few = min(map(len, parities.messages[: parities.parities])) < CERTAIN
     close = 1 + SHARPER * parities.excess <= CLOSE_ENOUGH * (1 + parities.excess)
     return _locally_capped(task, parities) or few or close
 
 
 def _cliques(task: SearchTask) -> list[Clique]:
-    """The variables with two answers, grouped by the wanted pairs that connect them."""
+    """Return the variables with two answers, grouped by the wanted pairs that connect them."""
     binary = {i for i, each in enumerate(task.variables) if each.two_answers}
     groups: list[VariableSet] = []
     for pair in (table for table in task.small if len(table) == 2 and table <= binary):
@@ -412,14 +413,14 @@ def _cliques(task: SearchTask) -> list[Clique]:
 
 
 def _all_pairs(task: SearchTask, cliques: Sequence[Clique]) -> bool:
-    """Whether the wanted tables are exactly all pairs of these variables."""
+    """Return whether the wanted tables are exactly all pairs of these variables."""
     pairs = {frozenset(pair) for clique in cliques for pair in combinations(clique.ids, 2)}
     return pairs == {*task.small, *task.large}
 
 
 def _beside_cliques(task: SearchTask, cliques: Sequence[Clique]) -> CellsCandidate | None:
-    """Parities of all pairs of some variables, a bit for each variable, and the best cells for the
-    other tables. None if nothing fits."""
+    """Return parities of all pairs of some variables, a bit for each variable, and the best cells
+    for the other tables. None if nothing fits."""
     others = [t for t in task.tables if not any(each.estimates(t) for each in cliques)]
     rest, small = replace(task, tables=tuple(others)), tuple[VariableSet, ...]()
     if rest.small or rest.large:
@@ -432,7 +433,8 @@ def _beside_cliques(task: SearchTask, cliques: Sequence[Clique]) -> CellsCandida
 
 @lru_cache(maxsize=8)
 def cells_way(task: SearchTask) -> PlanCandidate | None:
-    """The best candidate of cells, beside the other messages, which get their parts of the leak.
+    """Return the best candidate of cells, beside the other messages, which get their parts of the
+    leak.
 
     None if no table can be cells, or if nothing keeps the limits.
     """
@@ -473,7 +475,7 @@ GroupCopies = tuple[int, ...]
 
 
 def given_way(task: SearchTask, groups: MessageGroups) -> PlanCandidate:
-    """The best noise for given messages if only the leak is limited.
+    """Return the best noise for given messages if only the leak is limited.
 
     If the large-N limit permits none (it is rough for fixed randomizers), all messages get the same
     noise, and the accountant decides.
@@ -511,7 +513,7 @@ def _load(
     copies: GroupCopies = (1,),
     tables: Iterable[VariableSet] = (),
 ) -> Load:
-    """A message with the tables that are estimated from it alone.
+    """Return a message with the tables that are estimated from it alone.
 
     From parities, as if each question had a message of its own.
     """
@@ -530,7 +532,7 @@ def _load(
 
 
 def _summed_axis(task: SearchTask, table: VariableSet, scale: float) -> CellAxis:
-    """What to expect of a table of cells, as one axis. scale: of a bit's noise in a cell."""
+    """Return what to expect of a table of cells, as one axis. scale: of a bit's noise in a cell."""
     axes = [each.axis for each in task.among(table)]
     share: float = math.prod(each.share for each in axes)
     cells: int = math.prod(each.cells for each in axes)
@@ -538,7 +540,8 @@ def _summed_axis(task: SearchTask, table: VariableSet, scale: float) -> CellAxis
 
 
 def _most_v(task: SearchTask, load: Load) -> float:
-    """The largest noise of a wide variable's cells with which it keeps its share of the reports."""
+    """Return the largest noise of a wide variable's cells with which it keeps its share of the
+    reports."""
     if task.wide_reports == math.inf:
         return math.inf
     flips = (task.wide_reports - load.ones) / load.bits
@@ -546,7 +549,7 @@ def _most_v(task: SearchTask, load: Load) -> float:
 
 
 def _sharing(task: SearchTask, loads: Sequence[Load]) -> list[Load]:
-    """The loads, where messages with too many cells get an equal part of what may leak.
+    """Return the loads, where messages with too many cells get an equal part of what may leak.
 
     Their tables do not count in the inflation; they would take nearly all of the leak.
     """
@@ -557,7 +560,7 @@ def _sharing(task: SearchTask, loads: Sequence[Load]) -> list[Load]:
 
 
 def _with_equal_noise(task: SearchTask, groups: MessageGroups) -> PlanCandidate:
-    """The way of messages for which the large-N limit permits no noise."""
+    """Return the way of messages for which the large-N limit permits no noise."""
     return PlanCandidate(tuple(_limit_message(task, *group, 1.0) for group in groups), math.inf)
 
 
@@ -588,7 +591,7 @@ class _JointTrials(NamedTuple):
         copies: GroupCopies | None = None,
         useful: float = math.inf,
     ) -> PlanCandidate:
-        """The best copies and noise of some messages.
+        """Return the best copies and noise of some messages.
 
         copies: the numbers to choose from; by default all that one message may have if each of the
         others has one. The excess is infinite if these messages leak too much or are too many, or
@@ -633,12 +636,13 @@ class _JointTrials(NamedTuple):
     def equivalent(
         self, one: VariableSet, other: VariableSet
     ) -> tuple[frozenset[tuple[str, ...]], int]:
-        """A key under which equivalent pairs of blocks are equal."""
+        """Return a key under which equivalent pairs of blocks are equal."""
         both = sum(bool(one & table) and bool(other & table) for table in self.task.held)
         return frozenset({self._kinds(one), self._kinds(other)}), both
 
     def _kinds(self, block: VariableSet) -> tuple[str, ...]:
-        """The kinds of questions in a block, and of the tables that share a question with it."""
+        """Return the kinds of questions in a block, and of the tables that share a question with
+        it."""
         touching = [self._axes(table) for table in self.task.held if table & block]
         return (*self._axes(block), *sorted(map(repr, touching)))
 
@@ -652,8 +656,8 @@ def best_joint_way(
     copies: GroupCopies | None = None,
     reports: float = math.inf,
 ) -> PlanCandidate:
-    """The best copies and finely tuned noise of some messages. copies: the numbers to choose from;
-    by default all with which a person sends at most so many reports.
+    """Return the best copies and finely tuned noise of some messages. copies: the numbers to choose
+    from; by default all with which a person sends at most so many reports.
 
     One copy each, with equal noise, if the limit permits none.
     """
@@ -665,12 +669,12 @@ def best_joint_way(
 
 
 def _refined(task: SearchTask, way: PlanCandidate) -> PlanCandidate:
-    """The same messages and copies, with finely tuned noise."""
+    """Return the same messages and copies, with finely tuned noise."""
     return given_way(task, tuple(message[:3] for message in way.messages))
 
 
 def joint_ways(task: SearchTask, progress: SearchProgress | None) -> list[PlanCandidate]:
-    """Ways to cover the wanted tables by joint reports, the best in the large-N limit first.
+    """Return ways to cover the wanted tables by joint reports, the best in the large-N limit first.
 
     Questions are put into blocks, at first each alone. A message is the union of the blocks that
     share a question with a wanted table: single questions give one message per table, and one block
@@ -709,7 +713,7 @@ def joint_ways(task: SearchTask, progress: SearchProgress | None) -> list[PlanCa
 def _worth_certifying(
     task: SearchTask, steps: Sequence[PlanCandidate], single: Sequence[PlanCandidate]
 ) -> list[PlanCandidate]:
-    """The ways that may be the best once they are certified, with finely tuned noise."""
+    """Return the ways that may be the best once they are certified, with finely tuned noise."""
     possible = [way for way in steps if way.excess < math.inf]
     if not possible:
         return []
@@ -725,13 +729,14 @@ def _worth_certifying(
 
 @lru_cache(maxsize=64)
 def copy_points(most: int) -> GroupCopies:
-    """Numbers of copies to try: all small ones, then steps of about a tenth."""
+    """Return numbers of copies to try: all small ones, then steps of about a tenth."""
     points = np.geomspace(1, max(most, 1), COPY_POINTS).round().astype(int)
     return tuple(np.unique(points).tolist())
 
 
 def _covering(task: SearchTask, blocks: Sequence[VariableSet]) -> list[VariableSet]:
-    """For each table, the union of the blocks that share a question with it; no union twice."""
+    """Return, for each table, the union of the blocks that share a question with it, without
+    repeats."""
     unions = {
         frozenset().union(*(block for block in blocks if block & table)) for table in task.held
     }

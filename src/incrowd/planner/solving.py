@@ -151,7 +151,7 @@ def solve(
 
 
 def _range(survey: Survey, unknown: str) -> tuple[float, float]:
-    """The logarithms between which an unknown is sought."""
+    """Return the logarithms between which an unknown is sought."""
     low, high, _ = RANGES[unknown]
     if unknown == "crowd":  # at least two honest people besides those who may collude
         low = max(low, math.log(survey.rows_per_person * (survey.colluding + 2)))
@@ -159,8 +159,8 @@ def _range(survey: Survey, unknown: str) -> tuple[float, float]:
 
 
 def _in_the_limit(survey: Survey, unknown: str, target: Target) -> tuple[float, float]:
-    """The logarithm of the unknown that gives the target in the large-N limit, and the slope of the
-    logarithm of the error there."""
+    """Return the logarithm of the unknown that gives the target in the large-N limit, and the slope
+    of the logarithm of the error there."""
 
     def height(value: float) -> float:
         return math.log(limit_error(_with(survey, unknown, math.exp(value))) / target.error)
@@ -180,7 +180,7 @@ def _in_the_limit(survey: Survey, unknown: str, target: Target) -> tuple[float, 
 def crowd_in_the_limit(
     survey: Survey, *, error: float | None = None, margin: float | None = None
 ) -> int:
-    """The crowd that gives a target error in the large-N limit, which is not certified.
+    """Return the crowd that gives a target error in the large-N limit, which is not certified.
 
     error, margin, exceptions: as for `solve`.
     """
@@ -190,7 +190,7 @@ def crowd_in_the_limit(
 
 
 def with_budget(survey: Survey, reports_per_person: int) -> Survey:
-    """The survey with joint reports that the planner groups within a budget of reports.
+    """Return the survey with joint reports that the planner groups within a budget of reports.
 
     Raises SurveyError for an invalid budget.
     """
@@ -199,7 +199,7 @@ def with_budget(survey: Survey, reports_per_person: int) -> Survey:
 
 
 def _with(survey: Survey, unknown: str, value: float) -> Survey:
-    """The survey with another crowd (rounded up), epsilon or delta."""
+    """Return the survey with another crowd (rounded up), epsilon or delta."""
     raw: dict[str, Any] = survey.model_dump(by_alias=True)
     if unknown == "crowd":
         raw["crowd"] = math.ceil(value)

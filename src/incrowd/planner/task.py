@@ -106,7 +106,7 @@ class SearchTask:
         return self._facts[ids]
 
     def is_large(self, ids: VariableSet) -> bool:
-        """Whether a message has so many cells that it would take nearly all of the leak."""
+        """Return whether a message has so many cells that it would take nearly all of the leak."""
         return self.facts(ids).size > LARGE
 
     @cached_property
@@ -126,7 +126,7 @@ class SearchTask:
         return self.separate(filter(None, self.joint_groups))
 
     def separate(self, messages: Iterable[VariableSet]) -> MessageGroups:
-        """Joint reports of some variables, but cells of those that have to be."""
+        """Return joint reports of some variables, but cells of those that have to be."""
         wide = frozenset(i for i, v in enumerate(self.variables) if v.wide)
         return tuple(
             (tuple(sorted(ids)), "cells" if ids & wide else "joint", 1) for ids in messages
@@ -217,8 +217,8 @@ def task_of(survey: Survey, effort: Effort = FULL) -> SearchTask:
 def _sorted_tables(
     survey: Survey,
 ) -> tuple[list[QuestionIds], list[QuestionIds], list[QuestionIds]]:
-    """Tables for messages of cells whose errors are minimized; larger tables, each with an equal
-    share of the leak; and tables that cannot be cells.
+    """Return tables for messages of cells whose errors are minimized; larger tables, each with an
+    equal share of the leak; and tables that cannot be cells.
 
     Parts replace the table of a model that is too large; if they are not enough for the model, the
     whole table is sent as well.
@@ -247,7 +247,7 @@ def _sorted_tables(
 
 
 def _crossable(survey: Survey, ids: Sequence[str]) -> bool:
-    """Whether the planner may send some questions as cells.
+    """Return whether the planner may send some questions as cells.
 
     Text, fixed randomizers and permanent responses cannot be crossed, nor can two questions that
     allow several answers each.
@@ -259,7 +259,8 @@ def _crossable(survey: Survey, ids: Sequence[str]) -> bool:
 def _beside(
     task: SearchTask, tables: Iterable[VariableSet], explore: float | None
 ) -> tuple[Beside, ...]:
-    """The messages in addition to the crossed cells, for these tables. explore: as in a survey."""
+    """Return the messages in addition to the crossed cells, for these tables. explore: as in a
+    survey."""
     others = frozenset().union(*tables)
     joint, memoized, *wide = task.joint_groups
     first = Beside(others & joint) if explore is None else Beside(joint, part=explore)
@@ -291,7 +292,7 @@ def _variable(survey: Survey, question: AnyQuestion) -> SearchVariable:
 
 
 def _log_phi(question: AnyQuestion) -> float:
-    """d ln phi of a question's fixed randomizer; if it is not a bit flip, its epsilon."""
+    """Return d ln phi of a question's fixed randomizer; if it is not a bit flip, its epsilon."""
     channel = crowd_channel(question)
     if channel is None:
         return 0.0

@@ -15,7 +15,8 @@ FEW = 2  # a model's whole table is sent if it has at most so many times the cel
 
 
 def wanted_tables(survey: Survey) -> tuple[QuestionIds, ...]:
-    """The tables whose errors a plan minimizes: those of the survey, then those of its regressions.
+    """Return the tables whose errors a plan minimizes: those of the survey, then those of its
+    regressions.
 
     Each table is listed once, with its randomized questions only.
     """
@@ -28,12 +29,13 @@ def wanted_tables(survey: Survey) -> tuple[QuestionIds, ...]:
 
 
 def models(survey: Survey) -> list[Model]:
-    """The models of the survey's regressions."""
+    """Return the models of the survey's regressions."""
     return [model_of(survey, formula) for formula in survey.regressions]
 
 
 def parts(survey: Survey, model: Model) -> tuple[QuestionIds, ...]:
-    """Small tables with nearly all the information about a model, if its whole table is large.
+    """Return small tables with nearly all the information about a model, if its whole table is
+    large.
 
     They are all pairs of its questions, and the outcome with the questions of each interaction.
     Empty if the whole table has at most twice as many cells as these tables together.
@@ -46,12 +48,12 @@ def parts(survey: Survey, model: Model) -> tuple[QuestionIds, ...]:
 
 
 def cells(survey: Survey, ids: QuestionIds) -> int:
-    """The number of combinations of answers to some questions."""
+    """Return the number of combinations of answers to some questions."""
     return math.prod(len(cell_answers(survey.question(id))) for id in ids)
 
 
 def _model_tables(survey: Survey, model: Model) -> tuple[QuestionIds, ...]:
-    """The tables from which a regression is fitted.
+    """Return the tables from which a regression is fitted.
 
     For a linear model: the pairs of the outcome with each predictor, and also the pairs of
     predictors if the survey fixes messages none of which has all questions. For any other model:

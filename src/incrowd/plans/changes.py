@@ -61,7 +61,8 @@ class MessageFamily(NamedTuple):
 
 
 def _exceeds(one: Differences, other: Differences) -> bool:
-    """Whether one tuple is at least as large as another in every place, and not equal to it."""
+    """Return whether one tuple is at least as large as another in every place,
+    and not equal to it."""
     return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 

@@ -152,7 +152,7 @@ class Ledger(BaseModel):
 
 
 def _check_covered(plan: Plan, asked: EarlierPlan, covered: EarlierPlan | None) -> None:
-    """Raises PlanError unless a plan covers a round, with a crowd no larger than it had."""
+    """Raise PlanError unless a plan covers a round, with a crowd no larger than it had."""
     name = asked.survey.name
     if covered is None:
         why = f"it does not cover {name!r}"
@@ -170,7 +170,7 @@ def _check_covered(plan: Plan, asked: EarlierPlan, covered: EarlierPlan | None) 
 
 
 def _check_people(plan: Plan, others: Sequence[EarlierPlan]) -> None:
-    """Raises PlanError if a plan assumes that permanent responses are hidden which the rounds
+    """Raise PlanError if a plan assumes that permanent responses are hidden which the rounds
     expose."""
     planned = rounds_planned(plan.survey, plan.messages)
     shown = repeated([*rounds_before(others), planned]).exposed
@@ -323,7 +323,7 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
 
 
 def _of_the_same_people(releases: Iterable[tuple[Round, int]]) -> bool:
-    """Whether a message may have come from the same people in all releases.
+    """Return whether a message may have come from the same people in all releases.
 
     releases: each with the number of the message in it.
     """
@@ -340,7 +340,7 @@ def _of_the_same_people(releases: Iterable[tuple[Round, int]]) -> bool:
 
 
 def repeats(plan: Plan) -> bool:
-    """Whether a plan's guarantee assumes the same people in several rounds.
+    """Return whether a plan's guarantee assumes the same people in several rounds.
 
     It does if permanent responses occur more than once, in its own rounds or in earlier ones, and
     are not already charged as if they carried names.
@@ -349,8 +349,8 @@ def repeats(plan: Plan) -> bool:
 
 
 def shows_responses(plan: Plan, people: int) -> bool:
-    """Whether a round of a plan with so many people exposes permanent responses of earlier rounds
-    that its guarantee counts as hidden.
+    """Return whether a round of a plan with so many people exposes permanent responses of earlier
+    rounds that its guarantee counts as hidden.
 
     Another number of people than before shows that they were not the same.
     """

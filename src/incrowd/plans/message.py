@@ -77,7 +77,7 @@ class BaseMessage(BaseModel):
         )
 
     def holds(self, ids: Iterable[str]) -> bool:
-        """Whether the message contains all these questions; for parities, whether they are a
+        """Return whether the message contains all these questions; for parities, whether they are a
         pair."""
         return self.group.holds(ids)
 
@@ -172,7 +172,7 @@ class JointReport(BaseMessage):
         return None
 
     def problems(self) -> Iterator[str]:
-        """The fields that do not fit the questions."""
+        """Yield the fields that do not fit the questions."""
         if any(question.wide for question in self.questions):
             yield "messages.cells"
         if (self.noise_numerator is None) != all(q.randomizer for q in self.questions):
@@ -252,7 +252,7 @@ class CellsMessage(BaseMessage):
         return people
 
     def problems(self) -> Iterator[str]:
-        """The fields that do not fit the questions."""
+        """Yield the fields that do not fit the questions."""
         if (parities_problem if self.parities else crossing_problem)(self.questions):
             yield "messages.cells"
 

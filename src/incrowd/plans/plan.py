@@ -123,12 +123,12 @@ NO_PROMISE = (
 
 
 def is_promised(analysis: str) -> bool:
-    """Whether the result of an analysis is a guarantee, which can be promised to people."""
+    """Return whether the result of an analysis is a guarantee, which can be promised to people."""
     return analysis not in NOT_PROVED
 
 
 def check_promised(analysis: str, field: str) -> None:
-    """Raises UsageError if the result of an analysis is not a guarantee."""
+    """Raise UsageError if the result of an analysis is not a guarantee."""
     if not is_promised(analysis):
         raise UsageError.of(field, analysis, NO_PROMISE)
 
@@ -228,13 +228,13 @@ class Outline(FileModel):
     messages: Messages
 
     def by_cells_alone(self, ids: Iterable[str]) -> bool:
-        """Whether only cells, and no joint report, contain the randomized ones of these
+        """Return whether only cells, and no joint report, contain the randomized ones of these
         questions."""
         wanted = self.survey.closed(ids)
         return bool(wanted) and all(m.cells for m in self.messages if m.holds(wanted))
 
     def pairs_in_cells(self, ids: Iterable[str]) -> bool:
-        """Whether cells contain every pair of two or more randomized questions."""
+        """Return whether cells contain every pair of two or more randomized questions."""
         pairs = list(combinations(ids, 2))
         sent = [message for message in self.messages if message.cells]
         return bool(pairs) and all(any(m.holds(pair) for m in sent) for pair in pairs)

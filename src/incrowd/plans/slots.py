@@ -78,7 +78,7 @@ def most_reports(
 
 
 def fit(slots: Sequence[int], reports: Sequence[int], pools: Pools) -> bool:
-    """Whether the numbers of reports of each message fit into the slots of the pools."""
+    """Return whether the numbers of reports of each message fit into the slots of the pools."""
     pairs = zip(pools, slots, strict=True)
     return all(sum(reports[number] for number in pool) <= places for pool, places in pairs)
 
@@ -116,7 +116,7 @@ class _Law(NamedTuple):
     chances: np.ndarray
 
     def above(self, number: int) -> float:
-        """P[X > number]."""
+        """Return P[X > number]."""
         return math.fsum(self.chances[max(0, number + 1 - self.first) :])
 
     def plus(self, other: _Law) -> _Law:

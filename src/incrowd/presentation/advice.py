@@ -81,7 +81,7 @@ def first_line(
 def _tables(
     survey: Survey, expected: Sequence[ForecastErrors]
 ) -> tuple[list[ForecastErrors], list[ForecastErrors]]:
-    """The tables of one question, and the joint tables that are wanted for themselves."""
+    """Return the tables of one question, and the joint tables that are wanted for themselves."""
     wanted = set(map(frozenset, survey.counted))
     joint = [each for each in expected if len(each.questions) > 1]
     return (
@@ -91,7 +91,7 @@ def _tables(
 
 
 def _errors(survey: Survey, tables: Sequence[ForecastErrors]) -> tuple[float, float]:
-    """The largest or mean standard error under both assumptions, the smaller one first."""
+    """Return the largest or mean standard error under both assumptions, the smaller one first."""
     of = max if survey.objective == "largest" else fmean
     even = of([each.standard_error_even for each in tables])
     uneven = of([each.standard_error_uneven for each in tables])
@@ -99,7 +99,7 @@ def _errors(survey: Survey, tables: Sequence[ForecastErrors]) -> tuple[float, fl
 
 
 def _between(low: float, high: float) -> str:
-    """Margins of error, as "±1.6 to ±2.0"; one figure if both are shown alike."""
+    """Return margins of error, as "±1.6 to ±2.0"; one figure if both are shown alike."""
     shown = (f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}" for error in (low, high))
     return " to ".join(dict.fromkeys(shown))
 
@@ -120,17 +120,17 @@ def _detected(model: Regression) -> str:
 
 
 def _range(least: str, most: str) -> str:
-    """A range as text; one figure if both are shown alike."""
+    """Return a range as text; one figure if both are shown alike."""
     return least if least == most else f"{least} to {most}"
 
 
 def odds(log: float) -> str:
-    """An odds ratio from its logarithm; above a million, "a million"."""
+    """Return an odds ratio from its logarithm; above a million, "a million"."""
     return f"{math.exp(log):.3g}" if log < math.log(1e6) else "a million"
 
 
 def _people(survey: Survey) -> str:
-    """The crowd; with open questions, that of each stratum and the total."""
+    """Return the crowd; with open questions, that of each stratum and the total."""
     if not survey.open:
         return f"{survey.crowd:,} people"
     number = len(strata(survey))
@@ -141,7 +141,7 @@ def _people(survey: Survey) -> str:
 
 
 def error_ratio(effective: float, other: float) -> float:
-    """The ratio of the errors with one effective sample to those with another."""
+    """Return the ratio of the errors with one effective sample to those with another."""
     return math.sqrt(other / effective)
 
 
@@ -278,7 +278,7 @@ def without_cells(plan: Plan) -> Iterator[str]:
 
 
 def times(ratio: float) -> str:
-    """A ratio in words: "1.7 times", "ten times", "23 times"."""
+    """Return a ratio in words: "1.7 times", "ten times", "23 times"."""
     whole = round(ratio)
     if abs(ratio - whole) > ROUNDED * ratio:
         return f"{ratio:.1f} times"

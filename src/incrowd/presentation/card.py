@@ -86,12 +86,14 @@ class Card(NamedTuple):
 
 
 def html(card: Card) -> str:
-    """A self-contained page: no network, no script, no other file; one or two pages in print."""
+    """Return a self-contained page: no network, no script, no other file; one or two pages in
+    print."""
     return rendered("card.html", title=card.title, card=card)
 
 
 def markdown(card: Card) -> str:
-    """The card as Markdown with tables (GitHub's); text that looks like markup is escaped."""
+    """Return the card as Markdown with tables (GitHub's);
+    text that looks like markup is escaped."""
     return rendered("card.md", card=card)
 
 
@@ -102,7 +104,7 @@ def card(
     promise: Guarantee | None = None,
     sealed: TransportFacts | None = None,
 ) -> Card:
-    """The card of a plan that was just certified. name: of the plan's file, for the command.
+    """Return the card of a plan that was just certified. name: of the plan's file, for the command.
 
     promise, sealed: of a collection over a network, if its bundle is known; by default the plan's.
     """
@@ -147,7 +149,7 @@ _PLAN_ALONE = (
 
 
 def _is_plans(promise: Guarantee, plan: Plan) -> bool:
-    """Whether a promise has the figures of the plan's own."""
+    """Return whether a promise has the figures of the plan's own."""
     return promise.model_copy(update={"mixed_by": ()}) == plan.guarantee
 
 
@@ -188,7 +190,7 @@ def _sections(
 
 
 def _asked(survey: Survey) -> Iterator[Section]:
-    """The questions in every language; only their ids if they have no wording."""
+    """Yield the questions in every language; only their ids if they have no wording."""
     if not any(wording(survey, question.id) for question in survey.questions):
         rows = ((ids, given) for ids, _, given in asked(survey))
         yield Section("What is asked", (), _cut(("question", "answers"), rows))
@@ -200,12 +202,13 @@ def _asked(survey: Survey) -> Iterator[Section]:
 
 
 def _several(promise: Guarantee) -> str:
-    """The note for plans in which one person sends several reports."""
+    """Return the note for plans in which one person sends several reports."""
     return f"{_SEVERAL}{_UNLINKED if analysis(promise.analysis).shuffled else ''}."
 
 
 def _cut(head: PlanRow, rows: Iterator[PlanRow]) -> CardTable:
-    """The first rows of a table; in a long table, the last row states how many are left out."""
+    """Return the first rows of a table; in a long table,
+    the last row states how many are left out."""
     first = tuple(rows)
     if len(first) <= MOST_ROWS:
         return CardTable(head, first)
@@ -215,7 +218,7 @@ def _cut(head: PlanRow, rows: Iterator[PlanRow]) -> CardTable:
 
 
 def _computed(plan: Plan, certified: Certified) -> str:
-    """The computed figure, rounded up."""
+    """Return the computed figure, rounded up."""
     promise = plan.guarantee
     delta = bound(certified.delta)
     allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
@@ -226,7 +229,7 @@ def _computed(plan: Plan, certified: Certified) -> str:
 
 
 def _proved(proof: Enclosure | None, promise: Guarantee) -> str:
-    """What an independent program proved of the guarantee on the card."""
+    """Return what an independent program proved of the guarantee on the card."""
     if proof is None:
         return ""
     shuffled = analysis(promise.analysis).shuffled
@@ -272,7 +275,7 @@ def _facts(
 
 
 def _question_facts(question: AnyQuestion) -> dict[str, Any]:
-    """A question as JSON-ready data, with its wording if it has one."""
+    """Return a question as JSON-ready data, with its wording if it has one."""
     words = question.model_dump(include={"text", "help", "labels"})
     return {"id": question.id, "answers": question.in_words()} | words
 
@@ -284,7 +287,7 @@ def certified_card(
     sealed: TransportFacts | None = None,
     proof: Enclosure | None = None,
 ) -> Card:
-    """The guarantee card of a plan, with its certificate recomputed and dated today.
+    """Return the guarantee card of a plan, with its certificate recomputed and dated today.
 
     name: of the plan's file, for the command on the card. promise: the guarantee of a collection by
     the plan, from `guarantee_of`, if that is known. sealed: how its reports travel. proof: an

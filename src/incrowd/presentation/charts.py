@@ -59,7 +59,8 @@ NARROW = Size(total=346, most_labels=130)
 
 
 def chart_svg(item: Shown, size: Size, label: str) -> Markup:
-    """One table as an <svg> element: point and interval for each cell, and the truth if known.
+    """Return one table as an <svg> element: point and interval for each cell, and the truth if
+    known.
 
     The answers to the last question are at the side; those to the others are the headings of small
     multiples with a common axis. label: plain text for screen readers. Needs no script and no
@@ -69,7 +70,7 @@ def chart_svg(item: Shown, size: Size, label: str) -> Markup:
 
 
 def chart_spec(item: Shown, size: Size) -> dict[str, Any]:
-    """The same chart as a Vega-Lite specification."""
+    """Return the same chart as a Vega-Lite specification."""
     return specification("table.json", **_chart_parts(item, size))
 
 
@@ -97,7 +98,7 @@ def _chart_parts(item: Shown, size: Size) -> dict[str, Any]:
 
 
 def _domain(item: Shown) -> list[float]:
-    """The range of zero and everything that is drawn, with some space at both ends."""
+    """Return the range of zero and everything that is drawn, with some space at both ends."""
     ends = [v for c in item.cells for v in (c.low, c.high, c.truth) if v is not None]
     low, high = min(0.0, *ends), max(0.0, *ends)
     room = 0.03 * (high - low) or 0.01
@@ -105,13 +106,13 @@ def _domain(item: Shown) -> list[float]:
 
 
 def group_heading(questions: tuple[str, ...], group: tuple[str, ...]) -> str:
-    """The heading of a small multiple: the answers to all questions but the last."""
+    """Return the heading of a small multiple: the answers to all questions but the last."""
     pairs = zip(questions, group, strict=False)
     return ", ".join(f"{question}: {answer}" for question, answer in pairs)
 
 
 def shortened(wording: str) -> str:
-    """The beginning of a wording, so that there is room for the answer after it."""
+    """Return the beginning of a wording, so that there is room for the answer after it."""
     return textwrap.shorten(wording, MOST_LETTERS, placeholder=" …")
 
 
@@ -122,7 +123,8 @@ def drawn(template: str, label: str, **parts: Any) -> Markup:
 
 
 def specification(template: str, **parts: Any) -> dict[str, Any]:
-    """A Vega-Lite template with the configuration of all charts, on white, to draw elsewhere."""
+    """Return a Vega-Lite template with the configuration of all charts, on white, to draw
+    elsewhere."""
     spec: dict[str, Any] = json.loads(rendered(template, **parts))
     return spec | {"config": CONFIG | {"background": "white"}}
 
@@ -142,7 +144,7 @@ def inline(svg: str, label: str) -> Markup:
 def intervals_svg(
     groups: Sequence[tuple[str, Sequence[LabeledInterval]]], across: str, size: Size, label: str
 ) -> Markup:
-    """Groups of intervals with a heading each, on a common linear axis, as an <svg> element.
+    """Return groups of intervals with a heading each, on a common linear axis, as an <svg> element.
 
     across: the name of the axis. An estimate that is nan is not drawn; an infinite end lies at the
     edge. label: plain text for screen readers.
@@ -189,7 +191,7 @@ DOTS = 3.0  # of a bitmap, for each pixel
 
 
 def svg_file(chart: str, title: str) -> str:
-    """A chart, as `drawn` gives it, as the text of an .svg file with a title in it."""
+    """Return a chart, as `drawn` gives it, as the text of an .svg file with a title in it."""
     view = _VIEW.match(chart)
     assert view
     letters = int(float(view[1]) / 8)
@@ -210,7 +212,7 @@ def svg_file(chart: str, title: str) -> str:
 
 
 def png_file(chart: str, title: str) -> bytes:
-    """A chart as a .png file, with three dots for each pixel."""
+    """Return a chart as a .png file, with three dots for each pixel."""
     return bytes(vl_convert.svg_to_png(svg_file(chart, title), scale=DOTS))
 
 
@@ -221,7 +223,8 @@ FLOOR = 1e-16  # smaller bounds are not drawn; the .csv file has them
 
 
 def curve_page(title: str, epsilons: np.ndarray, bounds: dict[str, np.ndarray]) -> str:
-    """A self-contained page: a curve for each analysis, delta on a log scale, and the numbers.
+    """Return a self-contained page: a curve for each analysis, delta on a log scale, and the
+    numbers.
 
     epsilons: shape (points,). bounds: certified bounds on delta by each analysis, same shape.
     """
@@ -235,7 +238,7 @@ def curve_page(title: str, epsilons: np.ndarray, bounds: dict[str, np.ndarray]) 
 
 
 def curve_parts(epsilons: np.ndarray, bounds: dict[str, np.ndarray]) -> dict[str, Any]:
-    """What the template of curves needs; epsilons, bounds: as in `curve_page`."""
+    """Return what the template of curves needs; epsilons, bounds: as in `curve_page`."""
     values = [
         {"epsilon": float(e), "delta": float(d), "analysis": analysis}
         for analysis, deltas in bounds.items()
@@ -300,7 +303,7 @@ def _curves(curves: FrontierCurves) -> Iterator[_Curve]:
 
 
 def frontier_table(curves: FrontierCurves) -> pa.Table:
-    """A row for each point: curve, value, and the standard error as a proportion."""
+    """Return a row for each point: curve, value, and the standard error as a proportion."""
     rows = [(curve.across, float(x), y) for curve in _curves(curves) for x, y in curve.points]
     names = ("curve", "value", "standard_error")
     return pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)})
@@ -311,7 +314,7 @@ def _value(x: float) -> str:
 
 
 def frontier_page(title: str, curves: FrontierCurves) -> str:
-    """A self-contained page with all curves and their points."""
+    """Return a self-contained page with all curves and their points."""
     up = f"standard error, {curves.objective} of the wanted tables"
     charts, tables = [], []
     for curve in _curves(curves):

@@ -15,13 +15,14 @@ from incrowd.views import Result
 
 
 def json_ready(result: Result) -> dict[str, Any]:
-    """The facts of a result as JSON holds them, with its seed, and a warning if it has one."""
+    """Return the facts of a result as JSON holds them, with its seed,
+    and a warning if it has one."""
     return marked(plain(result.facts()), result.seed)
 
 
 def plain(value: Any) -> Any:
-    """A value of facts for JSON: a guarantee as `guarantee_facts`, dataclasses as mappings, and
-    null for nan and infinity."""
+    """Return a value of facts for JSON: a guarantee as `guarantee_facts`, dataclasses as mappings,
+    and null for nan and infinity."""
     if isinstance(value, Guarantee):
         return guarantee_facts(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -36,8 +37,8 @@ def plain(value: Any) -> Any:
 def guarantee_facts(
     guarantee: Guarantee, organizations: Organizations | None = None
 ) -> dict[str, Any]:
-    """A guarantee as JSON-ready data, with its sentence and the limit that holds against each
-    party.
+    """Return a guarantee as JSON-ready data, with its sentence and the limit that holds against
+    each party.
 
     promise_holds: whether it is the plan's own; if not, `reduced_by` has the reasons. against:
     afterwards; against_if_planned: with two mixers, if parties deviated from the protocol from the

@@ -42,7 +42,7 @@ class Example(NamedTuple):
 
 
 def examples(plan: Plan) -> tuple[Example, ...]:
-    """The first answer to each question, and what may be sent instead.
+    """Return the first answer to each question, and what may be sent instead.
 
     There is an example for each message of cells and for each question of a joint report; of
     questions with the same kind of records and the same noise, only for the first one, in the first
@@ -77,7 +77,7 @@ def _example(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
 
 
 def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) -> float:
-    """max over allowed records x, x' of ln P(report | x) - ln P(report | x').
+    """Return max over allowed records x, x' of ln P(report | x) - ln P(report | x').
 
     matrix: P(report r | answer x) of a bit, shape (2, 2). report: 0 or 1, shape (bits,). Setting
     bit i of a record multiplies P by C[r_i, 1] / C[r_i, 0]; among records with the same number of
@@ -92,7 +92,7 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
 
 
 def _pieces(plan: Plan, message: CellsMessage) -> Example:
-    """The piece with the first answers, and one that the noise invents now and then.
+    """Return the piece with the first answers, and one that the noise invents now and then.
 
     A single bit has a piece for the second answer only; a parity is for exactly one of two.
     """
@@ -114,13 +114,13 @@ def _pieces(plan: Plan, message: CellsMessage) -> Example:
 
 
 def _either(plan: Plan, block: Block) -> str:
-    """The statement that the parity of two questions makes."""
+    """Return the statement that the parity of two questions makes."""
     given = (f"{id} {cell_answers(plan.survey.question(id))[1]}" for id in block.questions)
     return f"“either {' or '.join(given)}, not both”"
 
 
 def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
-    """An example of a channel that sends a whole answer: the same or another one."""
+    """Return an example of a channel that sends a whole answer: the same or another one."""
     likely = channel.matrix[:, 0].cumsum()
     sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))
     row, answers = channel.matrix[sent], question.answers
@@ -129,7 +129,7 @@ def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Exampl
 
 
 def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
-    """The first answer, "no" of yes and no, and its bits."""
+    """Return the first answer, "no" of yes and no, and its bits."""
     record = np.zeros(sum(domain.bits for domain in question.domains), int)
     if takes_words(question):
         bits = places([WORD], np.zeros(1, int), question.id, question.hashes, question.block)[0]
@@ -141,13 +141,14 @@ def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
 
 
 def _draws(plan: Plan, id: str, number: int) -> np.ndarray:
-    """Numbers in [0, 1), 32 bits of SHA-256 each: of the digest, the question and a count."""
+    """Return numbers in [0, 1), 32 bits of SHA-256 each: of the digest,
+    the question and a count."""
     hashed = (hashlib.sha256(f"{plan.digest} {id} {i}".encode()).digest() for i in range(number))
     return np.array([int.from_bytes(digest[:4], "big") for digest in hashed]) / 2**32
 
 
 def _shown(bits: np.ndarray) -> str:
-    """The bits; for a long record, the number of set bits."""
+    """Return the bits; for a long record, the number of set bits."""
     if len(bits) <= SHOWN_BITS:
         return "".join(map(str, bits.tolist()))
     return f"{len(bits):,} bits, {int(bits.sum()):,} of them set"

@@ -38,10 +38,10 @@ def parts(shown: Notebook) -> dict[str, Any]:
 
 
 def page(shown: Notebook) -> str:
-    """A self-contained HTML page of an object: no network, no script, no other file."""
+    """Return a self-contained HTML page of an object: no network, no script, no other file."""
     return rendered(LAYOUTS[shown.layout].template, **parts(shown))
 
 
 def framed(shown: Notebook) -> str:
-    """A page in a frame: the style of neither reaches the other."""
+    """Return a page in a frame: the style of neither reaches the other."""
     return rendered("frame.html", page=page(shown), height=LAYOUTS[shown.layout].height)

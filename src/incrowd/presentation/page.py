@@ -69,7 +69,7 @@ def parts(estimates: Estimates) -> dict[str, Any]:
 
 
 def _of_strata(estimates: Estimates, left: int) -> Iterator[dict[str, Any]]:
-    """The numbers of each stratum; none once the page is full."""
+    """Yield the numbers of each stratum; none once the page is full."""
     for stratum in estimates.strata:
         items = list(stratum.displayed(estimates.plan))
         left -= sum(map(_weight, items))
@@ -78,12 +78,12 @@ def _of_strata(estimates: Estimates, left: int) -> Iterator[dict[str, Any]]:
 
 
 def _weight(item: Shown) -> int:
-    """The size of a table on the page, in cells; small multiples have axes and headings."""
+    """Return the size of a table on the page, in cells; small multiples have axes and headings."""
     return len(item.cells) + 2 * (len(item.cells) // len(item.table.answers[-1])) + 2
 
 
 def _table(item: Shown, used: int) -> dict[str, Any]:
-    """One table. used: the size of the tables before it."""
+    """Return one table. used: the size of the tables before it."""
     drawn = 0 < len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
     listed = item.cells[: max(_MOST_LISTED - used, 0)]
     label = f"Estimates with intervals: {' × '.join(item.table.questions)}. The table has them all."
@@ -108,7 +108,7 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
 
 
 def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, Any]:
-    """Mean, total and quantiles if a table is of numbers, with a note."""
+    """Return mean, total and quantiles if a table is of numbers, with a note."""
     figures = estimates.amounts_of(item.names)
     if figures is None:
         return {"amounts": ()}
@@ -125,7 +125,7 @@ def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cel
 
 
 def _words(question: str, words: WordEstimates) -> dict[str, Any]:
-    """The words that are present, the most frequent first."""
+    """Return the words that are present, the most frequent first."""
     rows = words.present_rows[:_MOST_LISTED]
     return {
         "question": question,

@@ -22,7 +22,7 @@ class Picture(NamedTuple):
 
 
 def pictures(result: Result) -> Iterator[Picture]:
-    """The pictures of a result, without those that are empty or too large."""
+    """Yield the pictures of a result, without those that are empty or too large."""
     for plot in result.plots():
         if 0 < sum(len(lines) for _, lines in plot.groups) <= MOST_LINES:
             yield _picture(plot)

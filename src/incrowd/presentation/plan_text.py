@@ -33,7 +33,7 @@ GUESS = 0.3  # the chance that a guess about an answer is right before anything 
 
 
 def asked(survey: Survey, language: str = "") -> Iterator[PlanRow]:
-    """The questions and their possible answers, worded in a language.
+    """Return the questions and their possible answers, worded in a language.
 
     Questions without wording and with the same answers share a line.
     """
@@ -45,24 +45,24 @@ def asked(survey: Survey, language: str = "") -> Iterator[PlanRow]:
 
 
 def wording(survey: Survey, id: str, language: str = "") -> str:
-    """The wording and the help text of a question, as people read them above its answers."""
+    """Return the wording and the help text of a question, as people read them above its answers."""
     if survey.question(id).text is None:
         return survey.help_of(id, language)
     return f"{survey.text_of(id, language)} {survey.help_of(id, language)}".strip()
 
 
 def open_named(survey: Survey) -> str:
-    """The ids of the open questions, as "faculty and year"."""
+    """Return the ids of the open questions, as "faculty and year"."""
     return " and ".join(question.id for question in survey.open)
 
 
 def word_notes(survey: Survey) -> Iterator[str]:
-    """Advice about questions whose answers are free text, to read before planning."""
+    """Yield advice about questions whose answers are free text, to read before planning."""
     yield from (question.advice for question in survey.questions if question.advice)
 
 
 def sent(plan: Plan) -> Iterator[PlanRow]:
-    """Rows for the messages: the questions that travel together, the reports, the noise.
+    """Yield rows for the messages: the questions that travel together, the reports, the noise.
 
     Messages of one question that are otherwise alike share a line.
     """
@@ -87,7 +87,7 @@ def _reports(message: Message) -> str:
 
 
 def _noise(message: Message) -> str:
-    """The planner's noise, then that of the questions with a randomizer in the survey."""
+    """Return the planner's noise, then that of the questions with a randomizer in the survey."""
     texts = [] if message.noise is None else [message.noise.sentence + message.reused]
     channels = message.channels
     for question in message.questions:
@@ -104,8 +104,8 @@ _KEY = " It keeps a secret key for the permanent responses; the key never leaves
 def who_sees_what(
     plan: Plan, promise: Guarantee, sealed: TransportFacts | None = None
 ) -> Iterator[PlanLine]:
-    """What the device, those who mix, the analyst and the public see. promise: what holds. sealed:
-    how the reports travel, if a bundle is known."""
+    """Yield what the device, those who mix, the analyst and the public see. promise: what holds.
+    sealed: how the reports travel, if a bundle is known."""
     yield (
         "Device, or holder of the answers",
         f"The original answers, which never leave it.{_KEY if plan.memoized else ''}",
@@ -140,7 +140,7 @@ def _one_shuffler(plan: Plan, promise: Guarantee) -> Iterator[PlanLine]:
 
 
 def _services(plan: Plan, promise: Guarantee, organizations: Organizations) -> Iterator[PlanLine]:
-    """What each service of a collection with two mixers sees."""
+    """Yield what each service of a collection with two mixers sees."""
     openly = f", the answers to {open_named(plan.survey)}" if plan.survey.open else ""
     strata = " of each stratum" if plan.survey.open else ""
     seen: dict[Service, str] = {
@@ -190,7 +190,7 @@ def could_infer(plan: Plan, who: str) -> str:
 
 
 def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
-    """The local epsilon of everything a person sends about one question, in all rounds.
+    """Return the local epsilon of everything a person sends about one question, in all rounds.
 
     Repeating a permanent response reveals nothing new. Changing the answer to one question changes
     its parities with all others.
@@ -206,7 +206,7 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
 
 
 def rests_on(plan: Plan, promise: Guarantee, sealed: TransportFacts | None) -> Iterator[PlanLine]:
-    """Rows for the assumption, the crowd, and what the promise covers.
+    """Yield rows for the assumption, the crowd, and what the promise covers.
 
     promise: what holds. sealed: how the reports travel, if a bundle is known.
     """
@@ -298,7 +298,7 @@ def _earlier(plan: Plan) -> str:
 
 
 def survey_parts(survey: Survey) -> dict[str, Any]:
-    """The questions of a survey, its crowd, and the guarantee and tables it requests."""
+    """Return the questions of a survey, its crowd, and the guarantee and tables it requests."""
     privacy = survey.privacy
     delta = f", delta {privacy.delta:g}" if privacy.delta else ""
     wanted = list(map(str, survey.regressions))
@@ -318,7 +318,7 @@ def _question(survey: Survey, question: AnyQuestion) -> str:
 
 
 def plan_parts(plan: Plan) -> dict[str, Any]:
-    """The guarantee of a plan and its noise."""
+    """Return the guarantee of a plan and its noise."""
     facts = {
         "Guarantee": promise_lines(plan.guarantee),
         "Crowd": [_size(plan.survey)],

@@ -17,12 +17,12 @@ LEAST_DELTA = 1e-12  # where a curve ends: below it there is little but rounding
 
 
 def of_table(table: TableEstimate) -> altair.TopLevelMixin:
-    """A point and an interval for each cell, as on the page of estimates."""
+    """Return a point and an interval for each cell, as on the page of estimates."""
     return altair.Chart.from_dict(chart_spec(with_cells(table), WIDE))
 
 
 def of_curve(curve: PrivacyCurve) -> altair.TopLevelMixin:
-    """delta against epsilon, down to a delta of 1e-12, on a logarithmic scale."""
+    """Return delta against epsilon, down to a delta of 1e-12, on a logarithmic scale."""
     last = max(curve.epsilon(max(LEAST_DELTA, 2 * curve.doubt)), math.ulp(1.0))
     epsilons = np.linspace(0.0, last, POINTS)
     deltas = np.array([curve.delta(float(each)) for each in epsilons])

@@ -20,7 +20,7 @@ _ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def r_script(result: Result) -> str:
-    """The text of an .R file that assigns the list `incrowd`.
+    """Return the text of an .R file that assigns the list `incrowd`.
 
     `incrowd$sheets` has a data frame for each table, with shares as proportions; `incrowd$matrices`
     the covariances. Rows and columns of a covariance are in the order of the rows of its table.
@@ -53,7 +53,7 @@ def r_script(result: Result) -> str:
 
 
 def text(value: str) -> str:
-    """A string of R, in ASCII."""
+    """Return a string of R, in ASCII."""
     return '"' + "".join(_ESCAPED.get(each) or _ascii(each) for each in value) + '"'
 
 
@@ -67,7 +67,7 @@ def _ascii(character: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number of R with all its digits; NA for a missing one."""
+    """Return a number of R with all its digits; NA for a missing one."""
     if value is None or math.isnan(value):
         return "NA"
     if math.isinf(value):
@@ -76,7 +76,7 @@ def number(value: float | None) -> str:
 
 
 def vector(values: Sequence[Value]) -> str:
-    """A vector of R: of strings, of logicals, or of numbers."""
+    """Return a vector of R: of strings, of logicals, or of numbers."""
     if not values:
         return "character(0)"
     if any(isinstance(each, str) for each in values):
@@ -88,7 +88,8 @@ def vector(values: Sequence[Value]) -> str:
 
 
 def _frame(sheet: Sheet) -> str:
-    """A data frame. Its columns are named last, since any text can be an id of a question."""
+    """Return a data frame. Its columns are named last,
+    since any text can be an id of a question."""
     columns = zip(*sheet.rows, strict=True) if sheet.rows else [()] * len(sheet.headings)
     vectors = _joined(map(vector, columns))
     return f"setNames(data.frame({vectors}, stringsAsFactors = FALSE), {vector(sheet.headings)})"
@@ -101,7 +102,7 @@ def _matrix(square: Square) -> str:
 
 
 def _named(names: Sequence[str], values: Iterable[str]) -> str:
-    """A list of R with the names of some items."""
+    """Return a list of R with the names of some items."""
     if not names:
         return "list()"
     lines = ",\n    ".join(values)
@@ -109,7 +110,7 @@ def _named(names: Sequence[str], values: Iterable[str]) -> str:
 
 
 def _joined(parts: Iterable[str]) -> str:
-    """The arguments of a call, in lines of some length; no string is broken."""
+    """Return the arguments of a call, in lines of some length; no string is broken."""
     lines = [""]
     for part in parts:
         if len(lines[-1]) + len(part) > WIDTH and lines[-1]:

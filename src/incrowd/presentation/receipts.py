@@ -14,7 +14,7 @@ from incrowd.views import Line, Result, View
 def invitations_page(
     title: str, short: str, invitations: Sequence[tuple[str, str]], page: str = ""
 ) -> str:
-    """A page to print and cut, with the code and link of each invitation.
+    """Return a page to print and cut, with the code and link of each invitation.
 
     short: the beginning of the bundle's digest. page: the address of a survey page, if people
     answer there.
@@ -33,7 +33,7 @@ WARNING = "simulation"
 
 
 def simulation_warning(seed: int) -> str:
-    """The warning above every output of a simulation."""
+    """Return the warning above every output of a simulation."""
     return (
         f"Simulation. These reports were randomized with the known seed {seed}, so the noise can "
         "be removed and they protect nobody. The promise stated here holds for reports randomized "
@@ -42,8 +42,8 @@ def simulation_warning(seed: int) -> str:
 
 
 def promised(result: Result) -> tuple[str, ...]:
-    """The guarantee of a result and what it assumes, in sentences; first a warning if its reports
-    are simulated."""
+    """Return the guarantee of a result and what it assumes, in sentences; first a warning if its
+    reports are simulated."""
     warned = [] if result.seed is None else [simulation_warning(result.seed)]
     if result.guarantee is None:
         return tuple(warned)
@@ -58,6 +58,6 @@ def marked(facts: dict[str, Any], seed: int | None) -> dict[str, Any]:
 
 
 def all_notes(view: View) -> Line:
-    """Everything that a view says outside of its tables."""
+    """Return everything that a view says outside of its tables."""
     below = (text for table in view.tables for text in table.notes)
     return (*view.legend, *view.lines, *below, *view.notes)

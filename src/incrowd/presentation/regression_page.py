@@ -41,7 +41,7 @@ class CoefficientGroup(NamedTuple):
 
 
 def groups(model: Regression) -> list[CoefficientGroup]:
-    """The predictors of a model in the survey's words, without the intercept."""
+    """Return the predictors of a model in the survey's words, without the intercept."""
     survey, parts, start = model.plan.survey, [], 1
     for ids, same in groupby(model.terms[1:], lambda term: tuple(id for id, _ in term)):
         terms = list(same)
@@ -61,7 +61,7 @@ def _level_text(survey: Survey, id: str, level: str) -> str:
 
 
 def _names(model: Regression) -> dict[str, str]:
-    """The answers to each predictor in the survey's words, by their terms."""
+    """Return the answers to each predictor in the survey's words, by their terms."""
     survey = model.plan.survey
     ids = dict.fromkeys(id for term in model.terms for id, _ in term)
     answers = [(id, each) for id in ids for each in survey.question(id).answers]
@@ -69,7 +69,7 @@ def _names(model: Regression) -> dict[str, str]:
 
 
 def _reference(model: Regression, id: str) -> str:
-    """The reference answer of a predictor."""
+    """Return the reference answer of a predictor."""
     levels = (*model.plan.survey.question(id).answers, OTHERS)
     return next(level for level in levels if f"{id}={level}" in model.references)
 
@@ -113,19 +113,20 @@ def forest_plot(model: Regression, width: int = 560, most_labels: int = 200) -> 
 
 
 def _heading(model: Regression, group: CoefficientGroup, letters: int) -> str:
-    """The wordings of its questions, shortened if necessary."""
+    """Return the wordings of its questions, shortened if necessary."""
     texts, most = map(model.plan.survey.text_of, group.ids), letters // len(group.ids)
     return TOGETHER.join(textwrap.shorten(text, most, placeholder=" …") for text in texts)
 
 
 def _drawn(ends: Sequence[float], domain: Sequence[float]) -> dict[str, float]:
-    """The point and the ends of an interval; an open end lies at the edge of the plot."""
+    """Return the point and the ends of an interval; an open end lies at the edge of the plot."""
     low, high = domain
     return dict(zip(ENDS, (min(max(each, low), high) for each in ends), strict=True))
 
 
 def _domain(ends: Sequence[float], log: bool) -> list[float]:
-    """The range of everything that is drawn and of no difference, with space at both ends."""
+    """Return the range of everything that is drawn and of no difference,
+    with space at both ends."""
     drawn = [end for end in ends if math.isfinite(end) and (end > 0 or not log)]
     low, high = min(drawn), max(drawn)
     if log:
@@ -135,8 +136,8 @@ def _domain(ends: Sequence[float], log: bool) -> list[float]:
 
 
 def parts(model: Regression) -> dict[str, Any]:
-    """What a template shows of a regression: the parts of the page, with the forest plot as <svg>
-    elements."""
+    """Return what a template shows of a regression: the parts of the page, with the forest plot as
+    <svg> elements."""
     drawn = model.estimable and not model.expected
     headings, rows = _figures(model)
     first = list(model.first_lines())
@@ -167,19 +168,19 @@ def parts(model: Regression) -> dict[str, Any]:
 
 
 def _outcome(model: Regression) -> str:
-    """The question that is explained, in the survey's words."""
+    """Return the question that is explained, in the survey's words."""
     return model.plan.survey.text_of(model.outcome_level[0])
 
 
 def _odds_of(model: Regression) -> str:
-    """The answer to it, if it is one that is explained."""
+    """Return the answer to it, if it is one that is explained."""
     id, answer = model.outcome_level
     what = "Odds of" if model.family == "logistic" else "Share of"
     return f"{what} “{model.plan.survey.label_of(id, answer)}”: " if answer else ""
 
 
 def _figures(model: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
-    """Headings and rows; of odds first the ratios, which people read."""
+    """Return headings and rows; of odds first the ratios, which people read."""
     names = model.headings()[1:]
     lines = [[text.replace("-", "−") for text in row[1:]] for row in model.rows()]
     if model.family == "linear" or model.expected:

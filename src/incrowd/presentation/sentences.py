@@ -50,7 +50,7 @@ _REDUCED: dict[Reduction, str] = {
 
 
 def promise_lines(guarantee: Guarantee) -> tuple[str, ...]:
-    """A guarantee with what it assumes: heading, sentence, symbols, and warnings."""
+    """Return a guarantee with what it assumes: heading, sentence, symbols, and warnings."""
     return (
         guarantee_heading(guarantee),
         guarantee_sentence(guarantee),
@@ -60,7 +60,8 @@ def promise_lines(guarantee: Guarantee) -> tuple[str, ...]:
 
 
 def guarantee_heading(guarantee: Guarantee) -> str:
-    """The heading of a promise: "Guarantee" only if it is proved and holds for the collection."""
+    """Return the heading of a promise: "Guarantee" only if it is proved and holds for the
+    collection."""
     if "simulation" in guarantee.reduced_by:
         return "No guarantee"
     if not guarantee.proved:
@@ -109,12 +110,12 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
 
 
 def mixed_twice(guarantee: Guarantee) -> bool:
-    """Whether some of the reports pass two mixers."""
+    """Return whether some of the reports pass two mixers."""
     return bool({*guarantee.mixed_by} - {"shuffler"})
 
 
 def promise_sentence(guarantee: Guarantee) -> str:
-    """The same without who could cheat, for outputs that state it separately, with names."""
+    """Return the same without who could cheat, for outputs that state it separately, with names."""
     assumed = assumption_text(guarantee)
     joint = _JOINTS[guarantee.assumptions[0].code]
     claim = f"{_promised(guarantee)}{joint}{assumed[:1].lower()}{assumed[1:]}"
@@ -130,7 +131,7 @@ _JOINTS = {
 
 
 def _promised(guarantee: Guarantee) -> str:
-    """The promise in plain words, without a period."""
+    """Return the promise in plain words, without a period."""
     if not analysis(guarantee.analysis).shuffled:
         return (
             "What a person sends can change the odds of any guess about that person's answers by a "
@@ -146,7 +147,7 @@ def _promised(guarantee: Guarantee) -> str:
 
 
 def guarantee_formula(guarantee: Guarantee) -> str:
-    """The promise as an inequality."""
+    """Return the promise as an inequality."""
     factor = f"e^{bound(guarantee.epsilon, 6)}"
     if not analysis(guarantee.analysis).shuffled:
         return (
@@ -195,7 +196,7 @@ def assumption_text(guarantee: Guarantee) -> str:
 
 
 def assumption_sentence(assumption: Assumption, mixed_by: Sequence[Mixing] = ()) -> str:
-    """One assumption of a promise. mixed_by: as for a guarantee."""
+    """Return one assumption of a promise. mixed_by: as for a guarantee."""
     number = assumption.number or 1
     text = _ASSUMPTIONS[assumption.code].format(
         unlinked=", ".join(map(_UNLINKED.__getitem__, mixed_by or ("shuffler",))),
@@ -219,7 +220,7 @@ _UNLINKED: dict[Mixing, str] = {
 
 
 def _asked(assumption: Assumption) -> str:
-    """The earlier surveys of an assumption, with their questions if it names any."""
+    """Return the earlier surveys of an assumption, with their questions if it names any."""
     if not any(plan.questions for plan in assumption.asked):
         return ", ".join(plan.survey for plan in assumption.asked)
     return "; ".join(f"{plan.survey}: {', '.join(plan.questions)}" for plan in assumption.asked)
@@ -295,7 +296,7 @@ _ASSUMPTIONS: dict[str, str] = {
 
 
 def guarantee_symbols(guarantee: Guarantee) -> str:
-    """The guarantee as an expert writes it, and what remains of it without the shuffler."""
+    """Return the guarantee as an expert writes it, and what remains of it without the shuffler."""
     pair = f"(ε, δ) = ({bound(guarantee.epsilon, 6)}, {bound(guarantee.delta)})"
     kind = f"{pair}-differential privacy" if guarantee.proved else pair
     shuffled = analysis(guarantee.analysis).shuffled
@@ -310,7 +311,7 @@ def guarantee_symbols(guarantee: Guarantee) -> str:
 
 
 def worst_pair(worst: Sequence[WorstPair]) -> str:
-    """The worst pair of records according to the certificate, for each kind of report."""
+    """Return the worst pair of records according to the certificate, for each kind of report."""
     return f"Worst pair: {'; '.join(map(_pair, worst))}."
 
 
@@ -320,7 +321,8 @@ def _pair(worst: WorstPair) -> str:
 
 
 def _relation(worst: WorstPair) -> str:
-    """The records x and x', by the number of places in which each, and both, differ from z."""
+    """Return the records x and x', by the number of places in which each, and both,
+    differ from z."""
     whose = "the crowd's" if worst.crowd == "alike" else "the others'"
     x, other, place = worst.x or 0, worst.other or 0, worst.place or "bit"
     if not x or not other:
@@ -377,7 +379,7 @@ class TransportFacts(NamedTuple):
 
 
 def against_sentence(guarantee: Guarantee, organizations: Organizations | None = None) -> str:
-    """The most that each party can learn, in words and figures.
+    """Return the most that each party can learn, in words and figures.
 
     organizations: of a collection with two mixers, if its bundle is known; one that runs several
     services has the same name for each. By default, only the services are named.
@@ -393,7 +395,7 @@ def against_sentence(guarantee: Guarantee, organizations: Organizations | None =
 
 
 def _against_shuffler(guarantee: Guarantee) -> str:
-    """Parties with the same limit are named together."""
+    """Return parties with the same limit are named together."""
     parties: dict[str, list[str]] = {}
     limits = against(guarantee).afterwards
     for party, name in _PARTIES.items():
@@ -472,7 +474,7 @@ _MEANS: dict[Service, str] = {
 
 
 def recorded_sentence(guarantee: Guarantee, post_quantum: bool) -> str:
-    """What remains if somebody records all traffic now and breaks X25519 later.
+    """Return what remains if somebody records all traffic now and breaks X25519 later.
 
     post_quantum: whether what a device sends is sealed with X-Wing.
     """
@@ -518,12 +520,12 @@ def without_shuffler(guarantee: Guarantee) -> str:
 
 
 def local_figures(guarantee: Guarantee) -> str:
-    """The local guarantee of everything a person sends, in symbols."""
+    """Return the local guarantee of everything a person sends, in symbols."""
     return f"ε = {written_out(guarantee.local_epsilon)}, δ = 0"
 
 
 def warnings(guarantee: Guarantee) -> tuple[str, ...]:
-    """Warnings about weak promises, for people who have to decide."""
+    """Return warnings about weak promises, for people who have to decide."""
     texts = []
     if guarantee.delta * guarantee.crowd >= 1:
         texts.append(

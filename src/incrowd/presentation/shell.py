@@ -18,7 +18,7 @@ _MARKS = re.compile(r"[\\`*\[\]<>&#|~$]|(?<![^\W_])_|_(?![^\W_])")
 
 @cache
 def templates(package: str = __package__) -> Environment:
-    """The templates of a package, which can extend those here; HTML is escaped."""
+    """Return the templates of a package, which can extend those here; HTML is escaped."""
     loaders = (PackageLoader(name) for name in dict.fromkeys((package, __package__)))
     environment = Environment(
         loader=ChoiceLoader(list(loaders)),
@@ -39,7 +39,7 @@ def templates(package: str = __package__) -> Environment:
 
 
 def rendered(template: str, package: str = __package__, /, **parts: Any) -> str:
-    """A self-contained page: no network, no script, no other file."""
+    """Return a self-contained page: no network, no script, no other file."""
     return templates(package).get_template(template).render(parts)
 
 

@@ -13,7 +13,7 @@ from incrowd.views import Numbers, View
 
 
 def table_parts(table: TableEstimate) -> dict[str, Any]:
-    """A row for each cell: the answers, the percentage, its error, and its interval.
+    """Return a row for each cell: the answers, the percentage, its error, and its interval.
 
     Of a table with very many cells, the largest are listed.
     """
@@ -35,7 +35,7 @@ def table_parts(table: TableEstimate) -> dict[str, Any]:
 
 
 def words_parts(words: WordEstimates) -> dict[str, Any]:
-    """A row for each word that is present: its percentage, its error, and its interval."""
+    """Return a row for each word that is present: its percentage, its error, and its interval."""
     rows = words.present_rows
     places = places_of(row.standard_error for row in rows)
     lines = tuple(

@@ -60,7 +60,8 @@ def of_view(view: View, guarantee: Guarantee | None = None) -> Iterator[Printed]
 
 
 def terminal(estimates: Estimates) -> Group:
-    """Everything a person needs to read the estimates: a header, then one table for each table.
+    """Return everything a person needs to read the estimates: a header, then one table for each
+    table.
 
     A two-way table is a grid if it fits the width of the console, else a list.
     """
@@ -76,7 +77,7 @@ TERMINALS: Mapping[str, Callable[[Any], RenderableType]] = {"estimates": termina
 
 
 def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
-    """A table; for a question with numbers, also its mean, total and quantiles."""
+    """Yield a table; for a question with numbers, also its mean, total and quantiles."""
     yield _fitting(item)
     if figures := estimates.amounts_of(item.names):
         name = titled(item.table.questions, item.names)
@@ -134,7 +135,7 @@ def _table(title: str, caption: str, *names: str) -> Table:
 
 
 def _words(title: str, words: WordEstimates) -> Table:
-    """The words that are present, the most frequent first."""
+    """Return the words that are present, the most frequent first."""
     rows = words.present_rows
     others = f"{percent(words.others, 2)}, std. error {percent(words.others_error, 2)}"
     caption = f"% of people; {words.present_note}; other words: {others}"
@@ -145,7 +146,7 @@ def _words(title: str, words: WordEstimates) -> Table:
 
 
 def _list(item: Shown) -> Table:
-    """One line for each cell."""
+    """Return one line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
     errors = "" if item.certain else f"; errors: {of.error.includes}"
     shown = _table(
@@ -176,7 +177,7 @@ def _figures(row: Cell | WordRow, places: int) -> Iterator[str]:
 
 
 def _note(item: Shown) -> str:
-    """The precision, the influence of one sender, and what is left out."""
+    """Return the precision, the influence of one sender, and what is left out."""
     note = f"; {item.note}" if item.note else ""
     if len(item.cells) > MOST_LINES:
         note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"
@@ -184,7 +185,7 @@ def _note(item: Shown) -> str:
 
 
 def _grid(item: Shown) -> Table:
-    """Rows by columns: estimate ± half of the interval."""
+    """Return rows by columns: estimate ± half of the interval."""
     shown = _table(titled(item.table.questions, item.names), _grid_caption(item))
     rows, columns = item.table.answers
     shown.add_column(Text(item.names[0]), no_wrap=True)

@@ -48,7 +48,7 @@ def table(title: str | Text | None, *names: str, whole: Sequence[str] = (), **lo
 
 
 def numbers_table(numbers: Numbers) -> Table:
-    """The terminal table of a view's figures."""
+    """Return the terminal table of a view's figures."""
     look: dict[str, Any] = {"padding": (0, numbers.spaces, 0, 0), **LIGHT} if numbers.spaces else {}
     shown = table(numbers.title, *numbers.headings, whole=numbers.whole, **look)
     for line in numbers.lines:
@@ -57,14 +57,15 @@ def numbers_table(numbers: Numbers) -> Table:
 
 
 def beside(title: str, text: str) -> Table:
-    """A title beside untrusted text, indented so that none of its lines can look like a title."""
+    """Return a title beside untrusted text, indented so that none of its lines can look like a
+    title."""
     row = Table.grid()
     row.add_row(Text(title, no_wrap=True), Text(text))
     return row
 
 
 def message_table(plan: Plan) -> Table:
-    """A table of the messages: questions, size, noise and reports."""
+    """Return a table of the messages: questions, size, noise and reports."""
     names = ("message", "sent", "noise", "reports from each person")
     shown = table(None, *names, padding=(0, 2, 0, 0), **LIGHT)
     for message in plan.messages:
@@ -82,12 +83,12 @@ def message_table(plan: Plan) -> Table:
 
 
 def sent_each(plan: Plan) -> float:
-    """The mean number of reports that one person sends under a plan."""
+    """Return the mean number of reports that one person sends under a plan."""
     return sum(message.reports_each for message in plan.messages)
 
 
 def count(reports: float) -> str:
-    """A number of reports as text, with one decimal if it is a mean."""
+    """Return a number of reports as text, with one decimal if it is a mean."""
     return f"{reports:,.0f}" if reports == round(reports) else f"{reports:,.1f}"
 
 
@@ -103,7 +104,7 @@ def beyond_budget(plan: Plan) -> Iterator[str]:
 
 
 def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
-    """The expected precision of each table; with open questions, in the smallest stratum.
+    """Return the expected precision of each table; with open questions, in the smallest stratum.
 
     If there are many tables, those with the same figures share a line.
     """
@@ -150,7 +151,7 @@ def open_table_lines(survey: Survey) -> Iterator[str]:
 
 
 def mean_error(survey: Survey, id: str, error: float) -> str:
-    """The expected error of an amount's mean, in its unit and as a share of its range."""
+    """Return the expected error of an amount's mean, in its unit and as a share of its range."""
     question = survey.question(id)
     first, *_, last = question.values or (0.0, 1.0)
     width = last - first
@@ -186,7 +187,7 @@ def alternatives_table(plan: Plan, effective: float, others: Sequence[Way]) -> T
 
 
 def ledger_lines(ledger: Ledger) -> Iterator[str]:
-    """The surveys in a ledger, with the number of people who took part."""
+    """Yield the surveys in a ledger, with the number of people who took part."""
     for number, plan in enumerate(ledger.asked, 1):
         ids = ", ".join(question.id for question in plan.survey.questions)
         yield f"{number}. {plan.survey.name}: {ids} ({_participation(plan)})"
@@ -195,7 +196,8 @@ def ledger_lines(ledger: Ledger) -> Iterator[str]:
 
 
 def spent_line(spent: Spent) -> str:
-    """The privacy budget spent; for a plan of several rounds, with the rounds done and left."""
+    """Return the privacy budget spent; for a plan of several rounds,
+    with the rounds done and left."""
     if spent.rounds == 1:
         return f"epsilon spent so far {bound(spent.epsilon)} (delta {spent.delta:g}), in total"
     remaining = f"{spent.left:,} left" if spent.left else "none left"
@@ -206,7 +208,7 @@ def spent_line(spent: Spent) -> str:
 
 
 def _participation(asked: EarlierPlan) -> str:
-    """The crowd of a completed plan, beside the planned one, and how it was collected."""
+    """Return the crowd of a completed plan, beside the planned one, and how it was collected."""
     collected, planned = asked.collected, asked.survey.honest
     people = asked.survey.hidden(min(collected.people)) if collected.people else asked.crowd
     of = f" of the {planned:,} planned" if people < planned else f", {planned:,} planned"

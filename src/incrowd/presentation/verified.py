@@ -29,7 +29,7 @@ def facts(
     received: Sequence[Received],
     proof: Enclosure | str | None = None,
 ) -> dict[str, Any]:
-    """A verification as JSON-ready data: the plan, the reports, and their receipts.
+    """Return a verification as JSON-ready data: the plan, the reports, and their receipts.
 
     proof: the enclosure of the delta of what holds, or why there is none; None if nobody asked for
     it.
@@ -45,7 +45,7 @@ def view(
     received: Sequence[Received],
     proof: Enclosure | str | None = None,
 ) -> View:
-    """The view of a verification. Arguments: as for `facts`."""
+    """Return the view of a verification. Arguments: as for `facts`."""
     notes = [*_notes(plan, verification, received)]
     if proof is not None:
         notes.append(proof_sentence(proof, verification.guarantee))
@@ -53,12 +53,13 @@ def view(
 
 
 def proof_facts(proof: Enclosure | str) -> dict[str, Any]:
-    """An enclosure as JSON-ready data: numbers as decimal text, or the reason why there is none."""
+    """Return an enclosure as JSON-ready data: numbers as decimal text, or the reason why there is
+    none."""
     return {"reason": proof} if isinstance(proof, str) else asdict(proof)
 
 
 def proof_sentence(proof: Enclosure | str, holds: Guarantee) -> str:
-    """What was proved in interval arithmetic of a guarantee, or why nothing was."""
+    """Return what was proved in interval arithmetic of a guarantee, or why nothing was."""
     if isinstance(proof, str):
         return f"there is no proof in interval arithmetic: it {proof}"
     crowd = f" in a crowd of {holds.crowd:,}" if analysis(holds.analysis).shuffled else ""
@@ -114,12 +115,12 @@ def _figures(guarantee: Guarantee) -> str:
 
 
 def _named(analysis: str, proved: bool) -> str:
-    """The analysis, marked if its result is not a guarantee."""
+    """Return the analysis, marked if its result is not a guarantee."""
     return analysis if proved else f"{analysis} (not a guarantee)"
 
 
 def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any]:
-    """The verification as JSON-ready data.
+    """Return the verification as JSON-ready data.
 
     guarantee: what holds for the reports, or the plan's own without reports. certificate: what was
     recomputed from the plan, regardless of how its reports were collected.

@@ -32,7 +32,7 @@ _CHANGED = re.compile(rb"<dcterms:(created|modified)[^>]*>[^<]*</dcterms:\1>")
 
 
 def workbook(result: Result) -> bytes:
-    """The bytes of an .xlsx file. Figures are numbers; a missing one is an empty cell.
+    """Return the bytes of an .xlsx file. Figures are numbers; a missing one is an empty cell.
 
     Raises UsageError if openpyxl is not installed.
     """
@@ -56,7 +56,7 @@ def workbook(result: Result) -> bytes:
 
 
 def _sheets(result: Result) -> Iterator[Sheet]:
-    """All sheets; a matrix has its labels in the first row and column."""
+    """Yield all sheets; a matrix has its labels in the first row and column."""
     yield from result.sheets()
     for square in result.squares():
         lines = zip(square.labels, square.values.tolist(), strict=True)
@@ -64,7 +64,7 @@ def _sheets(result: Result) -> Iterator[Sheet]:
 
 
 def sheet_names(names: Sequence[str]) -> list[str]:
-    """Names that Excel accepts: at most 31 letters, none twice, without []:*?/\\."""
+    """Return names that Excel accepts: at most 31 letters, none twice, without []:*?/\\."""
     taken = {GUARANTEE.casefold(), "history"}  # Excel has a sheet History of its own
     accepted = []
     for name in names:
@@ -125,7 +125,7 @@ def _font() -> Any:
 
 
 def _reproducible(content: bytes) -> bytes:
-    """The same archive without the time at which it was written."""
+    """Return the same archive without the time at which it was written."""
     written = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(content)) as old,

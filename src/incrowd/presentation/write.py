@@ -31,7 +31,7 @@ def _csv(result: Result) -> bytes:
 
 
 def as_text(table: pa.Table) -> pa.Table:
-    """A table in which no text begins like a formula: spreadsheets would compute it.
+    """Return a table in which no text begins like a formula: spreadsheets would compute it.
 
     An apostrophe is put before =, +, -, @, a tab and a carriage return: spreadsheets take what
     follows as text.
@@ -93,7 +93,7 @@ def check_ending(path: str | Path) -> str:
 
 
 def content(result: Result, ending: str) -> bytes:
-    """The bytes of a file with that ending, which is one that `check_ending` returns.
+    """Return the bytes of a file with that ending, which is one that `check_ending` returns.
 
     Raises UsageError if a package is missing for it.
     """
@@ -101,7 +101,7 @@ def content(result: Result, ending: str) -> bytes:
 
 
 def has_content(result: Result, ending: str) -> bool:
-    """Whether a result can be written with that ending: a list of figures needs some."""
+    """Return whether a result can be written with that ending: a list of figures needs some."""
     return ending not in _OF_ROWS or bool(result.long_table().rows)
 
 

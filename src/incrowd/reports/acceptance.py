@@ -43,7 +43,7 @@ def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
 
 
 def check_stratum(plan: Plan, path: str, names: StratumNames) -> None:
-    """Raises ReportsError unless the strata of a collection are strata of the plan.
+    """Raise ReportsError unless the strata of a collection are strata of the plan.
 
     path: of what names them.
     """

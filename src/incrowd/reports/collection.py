@@ -268,7 +268,7 @@ def _stored_metadata(file: pa.parquet.ParquetFile) -> dict[str, str]:
 
 
 def _fits(metadata: dict[str, str], reports: int) -> bool:
-    """Whether the metadata is unedited and states the right number of reports."""
+    """Return whether the metadata is unedited and states the right number of reports."""
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
     return metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
 

@@ -31,7 +31,7 @@ class Sends(NamedTuple):
 
 
 def check_possible(plan: Plan, tally: Tally) -> None:
-    """Raises ReportsError for a tally of another plan, or one that no reports of the plan can
+    """Raise ReportsError for a tally of another plan, or one that no reports of the plan can
     give."""
     if tally.plan != plan.digest:
         raise ReportsError.of(
@@ -49,7 +49,7 @@ def check_possible(plan: Plan, tally: Tally) -> None:
 
 
 def check_strata(plan: Plan, tally: Tally) -> None:
-    """Raises ReportsError unless every stratum belongs to the plan and is in one release."""
+    """Raise ReportsError unless every stratum belongs to the plan and is in one release."""
     for names in tally.strata or ((),) * bool(tally.messages):
         check_stratum(plan, "tally", names)
     seen = Counter(name for names in tally.strata for name in names)
@@ -59,7 +59,7 @@ def check_strata(plan: Plan, tally: Tally) -> None:
 
 
 def check_people(plan: Plan, tally: Tally) -> None:
-    """Raises ReportsError if more people are declared than can have sent so few reports.
+    """Raise ReportsError if more people are declared than can have sent so few reports.
 
     Files of cells declare the number of people, which the guarantee relies on. tally: of all
     reports of its messages, not of parts.
@@ -170,7 +170,7 @@ def _adds_up(
     counts: MessageTally,
     kind: TallyKind,
 ) -> bool:
-    """Whether the accepted reports can give these counts; necessary conditions only."""
+    """Return whether the accepted reports can give these counts; necessary conditions only."""
     if message.cells:
         right = table[0] == counts.declared and table[1:].sum() == counts.accepted
         return bool(right and table.min() >= 0)
@@ -184,7 +184,8 @@ def _adds_up(
 
 
 def _nested(table: np.ndarray) -> bool:
-    """Whether all counts of met conditions, with those of at most one question unmet, are >= 0.
+    """Return whether all counts of met conditions, with those of at most one question unmet, are >=
+    0.
 
     For yes/no questions alone this is the whole histogram.
     """
@@ -194,7 +195,7 @@ def _nested(table: np.ndarray) -> bool:
 
 
 def _no_negative(table: np.ndarray) -> bool:
-    """Whether no count of reports that meet, or do not meet, the conditions is negative."""
+    """Return whether no count of reports that meet, or do not meet, the conditions is negative."""
     for axis in range(table.ndim):
         none, met = np.split(table, [1], axis=axis)
         table = np.concatenate([met, none - met], axis=axis)
@@ -202,7 +203,8 @@ def _no_negative(table: np.ndarray) -> bool:
 
 
 def _agree(counts: MessageTally) -> bool:
-    """Whether all tables agree on every question, and every pair of questions, that they share."""
+    """Return whether all tables agree on every question, and every pair of questions, that they
+    share."""
     margins: dict[QuestionIds, np.ndarray] = {}
     for ids, table in counts.tables.items():
         if table.ndim > len(ids):  # a text question, which has a table alone

@@ -67,7 +67,8 @@ def _acquired(place: Path, path: str | Path, deadline: float) -> int:
 
 
 def _is_at(handle: int, place: Path) -> bool:
-    """Whether the open file still has that name, and was not removed by the previous holder."""
+    """Return whether the open file still has that name,
+    and was not removed by the previous holder."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(place))
     except FileNotFoundError:

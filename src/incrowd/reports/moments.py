@@ -27,7 +27,7 @@ Conditions = Callable[[np.ndarray], np.ndarray]  # bits (rows, w) to met conditi
 
 
 def moments(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
-    """Joint counts of set bits.
+    """Return joint counts of set bits.
 
     packed: uint8, shape (reports, bytes). axes: the bits of each question of the table.
     Returns int64, shape (1 + bits of the first axis, 1 + bits of the second, ...).
@@ -36,7 +36,7 @@ def moments(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
 
 
 def pair_moments(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
-    """Joint counts of single set bits and of pairs of set bits of the same question.
+    """Return joint counts of single set bits and of pairs of set bits of the same question.
 
     packed, axes: as in `moments`. Returns int64; a question of w bits has an axis of
     1 + w + w (w - 1) / 2 entries, pairs in the order of `numpy.triu_indices`.
@@ -76,12 +76,12 @@ def _widths(axes: Sequence[slice]) -> list[int]:
 
 
 def _singles(bits: np.ndarray) -> np.ndarray:
-    """(1, the bits) of each row."""
+    """Return (1, the bits) of each row."""
     return np.hstack([np.ones((len(bits), 1), bits.dtype), bits])
 
 
 def _with_pairs(bits: np.ndarray) -> np.ndarray:
-    """(1, the bits, the products of two bits) of each row."""
+    """Return (1, the bits, the products of two bits) of each row."""
     first, second = np.triu_indices(bits.shape[1], 1)
     return np.hstack([_singles(bits), bits[:, first] * bits[:, second]])
 
@@ -99,7 +99,7 @@ def _by_histogram(counts: np.ndarray, conditions: Conditions) -> np.ndarray:
 
 
 def _by_products(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
-    """Products of met conditions row by row, summed over rows by one matrix product.
+    """Return products of met conditions row by row, summed over rows by one matrix product.
 
     Sums of 0 and 1 over a chunk, which has fewer than 2^24 rows, are exact in single precision.
     """
@@ -119,5 +119,5 @@ def _by_products(packed: np.ndarray, axes: Sequence[slice], conditions: Conditio
 
 
 def _rowwise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """All products of an entry of a and an entry of b, row by row."""
+    """Return all products of an entry of a and an entry of b, row by row."""
     return np.asarray(a[:, :, None] * b[:, None, :]).reshape(len(a), -1)

@@ -34,13 +34,13 @@ IntegerBounds = tuple[int, int]
 
 
 def fraction_digits(numerator: int, bits: int = DENOMINATOR_BITS) -> tuple[int, ...]:
-    """The binary digits of numerator / 2^bits after the point, up to the last that is 1."""
+    """Return the binary digits of numerator / 2^bits after the point, up to the last that is 1."""
     text = f"{numerator:0{bits}b}".rstrip("0")
     return tuple(map(int, text))
 
 
 def power_bounds(numerator: int, squarings: int, precision: int) -> IntegerBounds:
-    """Integers around 2^precision x, x = (1 - numerator / 2^32)^(2^squarings).
+    """Return integers around 2^precision x, x = (1 - numerator / 2^32)^(2^squarings).
 
     One bound is rounded down and the other up, so x lies between them. A squaring at most doubles
     their distance and adds two units: it stays below 2^(squarings + 2).
@@ -53,14 +53,14 @@ def power_bounds(numerator: int, squarings: int, precision: int) -> IntegerBound
 
 
 def share_bounds(numerator: int, squarings: int, precision: int) -> IntegerBounds:
-    """Integers around 2^precision x / (1 + x), x as in `power_bounds`."""
+    """Return integers around 2^precision x / (1 + x), x as in `power_bounds`."""
     lower, upper = power_bounds(numerator, squarings, precision)
     one = 1 << precision
     return (lower << precision) // (one + lower), -(-(upper << precision) // (one + upper))
 
 
 def certain_digits(bounds: IntegerBounds, precision: int) -> tuple[int, ...]:
-    """The leading digits on which both bounds agree; every number between them has these."""
+    """Return the leading digits on which both bounds agree; every number between them has these."""
     lower, upper = bounds
     doubtful = (lower ^ upper).bit_length()
     return tuple(lower >> place & 1 for place in range(precision - 1, doubtful - 1, -1))
@@ -102,7 +102,7 @@ def gaps(
     limit: int,
     machine_code: bool | None = None,
 ) -> Integers:
-    """`count` independent draws of min(g, limit), P(g) = (1 - q)^g q, q = numerator / 2^32.
+    """Return `count` independent draws of min(g, limit), P(g) = (1 - q)^g q, q = numerator / 2^32.
 
     g is the number of unflipped bits before the next flip. Shape (count,); `limit` in bits.
     Its binary digits b_j are independent with P(b_j = 1) = x_j / (1 + x_j), x_j = (1 - q)^(2^j);
@@ -129,7 +129,7 @@ def gaps(
 
 
 def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Integers:
-    """Which of `total_bits` bits are flipped, each independently with q = numerator / 2^32.
+    """Return which of `total_bits` bits are flipped, each independently with q = numerator / 2^32.
 
     Sorted, shape (number of flips,). Raises PrivacyError unless 0 < numerator < 2^32.
     """
@@ -176,13 +176,13 @@ UNPACKED_BITS = 2**20
 
 
 def packed_width(bits: int) -> int:
-    """Bytes of a packed row of `bits` bits."""
+    """Return bytes of a packed row of `bits` bits."""
     return -(-bits // 8)
 
 
 def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> PackedBits:
-    """A mask of the flipped bits, packed: bit i of a row in byte i // 8 at place i % 8, padded with
-    zeros. shape: (rows, bits).
+    """Return a mask of the flipped bits, packed: bit i of a row in byte i // 8 at place i % 8,
+    padded with zeros. shape: (rows, bits).
 
     Raises PrivacyError unless 0 < numerator < 2^31, UsageError if rows or bits are negative.
     """
@@ -194,7 +194,7 @@ def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> P
 
 
 def dense_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> PackedBits:
-    """`flip_mask` by deciding every bit; padding bits cost no randomness."""
+    """Return `flip_mask` by deciding every bit; padding bits cost no randomness."""
     rows, bits = shape
     if bits % 8 == 0:
         return _bernoulli_bytes(numerator, rows * bits, keystream).reshape(rows, bits // 8)
@@ -215,7 +215,7 @@ def _bernoulli_bytes(numerator: int, bits: int, keystream: Keystream) -> PackedB
 
 
 def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> PackedBits:
-    """`flip_mask` by drawing the gaps between flips."""
+    """Return `flip_mask` by drawing the gaps between flips."""
     rows, bits = shape
     mask = np.zeros((rows, packed_width(bits)), np.uint8)
     set_bits(mask, bits, flip_positions(numerator, rows * bits, keystream))
@@ -223,7 +223,7 @@ def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) ->
 
 
 def check_packed(packed: PackedBits, bits: int) -> None:
-    """Raises AnswersError if packed records have another shape, or if a padding bit is set."""
+    """Raise AnswersError if packed records have another shape, or if a padding bit is set."""
     width = packed_width(bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
         allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"

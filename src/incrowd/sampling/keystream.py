@@ -31,7 +31,7 @@ class Keystream:
     """
 
     def __init__(self, key: bytes, counter: bytes, seed: int | None = None) -> None:
-        """The stream of a 32-byte key and a 16-byte first counter block.
+        """Start the stream of a 32-byte key and a 16-byte first counter block.
 
         Only tests and permanent responses pass a key; all other code calls `from_system` or
         `for_simulation`.
@@ -42,12 +42,12 @@ class Keystream:
 
     @classmethod
     def from_system(cls) -> Keystream:
-        """A stream with key and counter from the operating system, for real reports."""
+        """Return a stream with key and counter from the operating system, for real reports."""
         return cls(os.urandom(KEY_BYTES), os.urandom(BLOCK_BYTES))
 
     @classmethod
     def for_simulation(cls, seed: int) -> Keystream:
-        """A stream that anyone who knows the seed can repeat: FOR SIMULATION ONLY.
+        """Return a stream that anyone who knows the seed can repeat: FOR SIMULATION ONLY.
 
         Reports made with it are not private. The key is the SHA-256 digest of a fixed text and the
         seed, so that different seeds give unrelated streams.
@@ -57,7 +57,8 @@ class Keystream:
 
     @classmethod
     def of(cls, simulation_seed: int | None) -> Keystream:
-        """A stream of the system, or of a simulation. Raises UsageError for a seed below 0."""
+        """Return a stream of the system, or of a simulation. Raises UsageError for a
+        seed below 0."""
         if simulation_seed is None:
             return cls.from_system()
         if simulation_seed < 0:
@@ -75,7 +76,7 @@ class Keystream:
         return self._seed is not None
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
-        """The next `count` words of 64 bits, shape (count,), the same on every machine.
+        """Return the next `count` words of 64 bits, shape (count,), the same on every machine.
 
         Raises UsageError in a forked process if the stream is a simulation.
         """

@@ -166,7 +166,8 @@ def permanent_bits(
     question: str,
     value: str,
 ) -> npt.NDArray[np.uint8]:
-    """RAPPOR's permanent response to one answer (Erlingsson, Pihur and Korolova 2014, section 2).
+    """Return RAPPOR's permanent response to one answer (Erlingsson, Pihur and Korolova 2014,
+    section 2).
 
     `bits` encode the answer `value` to `question`, 0 or 1, shape (bits,). Each is flipped with
     probability exactly noise.numerator / 2^32, and always in the same way for the same key, survey,

@@ -73,7 +73,7 @@ def rounded(people: EncodedAnswers, keystream: Keystream) -> EncodedAnswers:
 
 
 def unrounded(people: EncodedAnswers) -> bool:
-    """Whether there are amounts that are not rounded yet."""
+    """Return whether there are amounts that are not rounded yet."""
     return any(each.up is not None for each in people.encoded.values())
 
 

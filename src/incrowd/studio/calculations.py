@@ -64,7 +64,7 @@ class CalculationOrder:
 
 
 def computed(progress: Callable[[str], None], order: CalculationOrder) -> Any:
-    """The result of an order: what the function of the library returns.
+    """Return the result of an order: what the function of the library returns.
 
     Raises IncrowdError as the command does.
     """
@@ -96,7 +96,7 @@ def computed(progress: Callable[[str], None], order: CalculationOrder) -> Any:
 
 
 def _estimated(plan: Plan, path: Path, options: Mapping[str, Any]) -> Any:
-    """Estimates of reports or of a tally, in the steps of the command."""
+    """Return estimates of reports or of a tally, in the steps of the command."""
     adjusted = {
         name: options[name] for name in ("margins", "of_those_who_answered") if name in options
     }
@@ -113,13 +113,13 @@ def _estimated(plan: Plan, path: Path, options: Mapping[str, Any]) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """Tuples as lists, as the library takes them."""
+    """Return tuples as lists, as the library takes them."""
     return list(map(_value, value)) if isinstance(value, tuple) else value
 
 
 @cache
 def _check_certificate(text: str, path: Path) -> None:
-    """Once for each plan. Raises PlanError."""
+    """Check the certificate, once for each plan. Raises PlanError."""
     check_certificate(Plan.loads(text), str(path))
 
 
@@ -132,7 +132,7 @@ class Cache:
         self._most = most
 
     def get(self, key: Any) -> Any:
-        """A value, or None."""
+        """Return a value, or None."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
@@ -147,6 +147,6 @@ class Cache:
         return value
 
     def computed(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The value under a key, computed if it is missing."""
+        """Return the value under a key, computed if it is missing."""
         value = self.get(key)
         return self.put(key, compute()) if value is None else value

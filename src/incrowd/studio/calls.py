@@ -46,11 +46,11 @@ class Call:
     merge: tuple[str, ...] = ()
 
     def with_option(self, name: str, value: Any) -> Call:
-        """The same call with one more option."""
+        """Return the same call with one more option."""
         return replace(self, options=(*self.options, (name, value)))
 
     def command(self, plan: str, reports: str, output: str) -> str:
-        """The line that makes the same file."""
+        """Return the line that makes the same file."""
         words = ["incrowd", _COMMANDS.get(self.function, self.function), plan, reports]
         if self.function == "crosstab":
             words += [*self.questions, "--crosstab"]
@@ -69,7 +69,7 @@ class Call:
         return shlex.join([*words, "-o", output])
 
     def python(self, plan: str, reports: str, output: str, release: bool = False) -> str:
-        """Lines of Python that make the same result, and its file if the library writes it.
+        """Return lines of Python that make the same result, and its file if the library writes it.
 
         release: whether the reports came over a network, with receipts.
         """
@@ -107,14 +107,15 @@ class Call:
         return "\n".join(lines)
 
     def _merging(self) -> Iterator[str]:
-        """Lines of Python that merge answers: in the model of a regression, or in the plan."""
+        """Yield lines of Python that merge answers: in the model of a regression,
+        or in the plan."""
         if self.merge:
             yield f"merge = parsed_merges(plan.survey.questions, {list(self.merge)!r})"
             if self.function != "regress":
                 yield "plan = with_merged(plan, merge)"
 
     def toml(self) -> str:
-        """Lines of a survey file that ask for what this call needs."""
+        """Return lines of a survey file that ask for what this call needs."""
         options = dict(self.options)
         if self.function == "regress":
             lines = ["[[regression]]", f"outcome = {quoted(self.questions[0])}"]
@@ -130,7 +131,7 @@ class Call:
 
 
 def _option(name: str, value: Any) -> list[str]:
-    """An option of the library as one of the command."""
+    """Return an option of the library as one of the command."""
     if name == "tables":
         return [word for ids in value for word in ("--table", ",".join(ids))]
     if name == "reference" and not isinstance(value, str):
@@ -259,7 +260,7 @@ class CallChoice:
         return f"{outcome} ~ {' + '.join(on)}" if outcome and on else ""
 
     def query(self, **changes: Any) -> str:
-        """The address's query of this choice with some changes."""
+        """Return the address's query of this choice with some changes."""
         from urllib.parse import urlencode
 
         return urlencode(list(_pairs(replace(self, **changes))), doseq=True)
@@ -280,7 +281,7 @@ def _pairs(choice: CallChoice) -> Iterator[tuple[str, Any]]:
 
 
 def choice_of(query: QueryParams) -> CallChoice:
-    """The choice in the query of an address. Raises UsageError for an unknown view."""
+    """Return the choice in the query of an address. Raises UsageError for an unknown view."""
     view = query.get("view") or "tables"
     if view not in VIEWS:
         raise UsageError.of("view", "shared.use-one-of", value=view, choices=VIEWS)

@@ -68,7 +68,7 @@ MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chos
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the design."""
+    """Return the routes of the design."""
     return [
         route(studio, "/p/{name}/design", show, methods=("GET",)),
         route(studio, "/p/{name}/design", change, methods=("POST",)),
@@ -88,14 +88,15 @@ class PageState:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> PageState:
-        """The state that an address or a form names. Raises UsageError if a tag is not one."""
+        """Return the state that an address or a form names. Raises UsageError if a tag
+        is not one."""
         tags = str(fields.get("also", "")).replace(",", " ").split()
         for tag in tags:
             checked_language(tag)
         return cls(str(fields.get("open", "")), str(fields.get("regression", "")), (*tags,))
 
     def address(self, project: Project) -> str:
-        """The address of the page in this state."""
+        """Return the address of the page in this state."""
         parts = {"open": self.open, "regression": self.regression, "also": " ".join(self.also)}
         query = urlencode({key: value for key, value in parts.items() if value})
         return f"/p/{project.name}/design{'?' if query else ''}{query}"
@@ -116,7 +117,7 @@ class Fields(dict[str, Any]):
 
     @classmethod
     def of(cls, table: Raw) -> Fields:
-        """The fields of a table, without values of a kind that they cannot have."""
+        """Return the fields of a table, without values of a kind that they cannot have."""
         return cls({k: v for k, v in table.items() if isinstance(v, SHAPES.get(k, object))})
 
 
@@ -230,7 +231,8 @@ def _problems(project: Project, raw: Raw) -> tuple[Problem, ...]:
 
 
 def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Problem, ...]]:
-    """Problems by the part of the page that they are shown in: "question 3", "table", "privacy"."""
+    """Return problems by the part of the page that they are shown in: "question 3", "table",
+    "privacy"."""
     numbers = {str(id): number for number, id in enumerate(operations.ids(raw), 1)}
     named: dict[str, tuple[Problem, ...]] = {}
     for problem in problems:
@@ -240,7 +242,7 @@ def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Pr
 
 
 def _part(problem: Problem, numbers: Mapping[str, int]) -> str:
-    """The part of the page for a problem. numbers: of the questions, by their ids."""
+    """Return the part of the page for a problem. numbers: of the questions, by their ids."""
     match problem.path:
         case ("question", int(index), *_):
             return f"question {index + 1}"
@@ -267,7 +269,7 @@ def _in_main(words: Any, language: str) -> str:
 
 
 def _languages(raw: Raw) -> tuple[str, ...]:
-    """The languages of a survey, its main language first."""
+    """Return the languages of a survey, its main language first."""
     tags = {
         tag for each in operations.questions(raw) for words in _all_words(each) for tag in words
     }
@@ -300,7 +302,7 @@ def _whole_survey(raw: Raw, form: FormData) -> list[Operation]:
 
 
 def _add(raw: Raw, form: FormData) -> list[Operation]:
-    """A new question, with what its type needs."""
+    """Return a new question, with what its type needs."""
     return [AddQuestion(new_question(form, operations.ids(raw)))]
 
 
@@ -313,7 +315,7 @@ def _order(_: Raw, form: FormData) -> list[Operation]:
 
 
 def _set(raw: Raw, form: FormData) -> list[Operation]:
-    """Everything in the form of an open question that differs from what the page showed."""
+    """Return everything in the form of an open question that differs from what the page showed."""
     of = str(form.get("of", ""))
     before = operations.question(raw, of)
     if before is None:
@@ -326,7 +328,7 @@ def _set(raw: Raw, form: FormData) -> list[Operation]:
 
 
 def _tables(raw: Raw, form: FormData) -> list[Operation]:
-    """The pairs of the matrix, and which tables are there without being listed."""
+    """Return the pairs of the matrix, and which tables are there without being listed."""
     there, names = operations.tables(raw), [str(each) for each in operations.ids(raw)]
     places = (tuple(map(_place, str(each).split("-"))) for each in form.getlist("pair"))
     chosen = dict.fromkeys(
@@ -347,7 +349,7 @@ def _tables(raw: Raw, form: FormData) -> list[Operation]:
 
 
 def _table(_: Raw, form: FormData) -> list[Operation]:
-    """A larger table."""
+    """Return a larger table."""
     names = tuple(str(each) for each in form.getlist("q"))
     if len(names) < 2:
         raise UsageError.of("table", "studio.small-table")
@@ -359,7 +361,7 @@ def _no_table(_: Raw, form: FormData) -> list[Operation]:
 
 
 def _regression(raw: Raw, form: FormData) -> list[Operation]:
-    """A regression from the builder; one that is changed keeps its other keys."""
+    """Return a regression from the builder; one that is changed keeps its other keys."""
     before = _regression_before(raw, form)
     outcome = text_of(form, "outcome")
     on = [*map(str, form.getlist("on")), *lines_of(form, "further")]
@@ -386,7 +388,8 @@ def _regression_before(raw: Raw, form: FormData) -> Raw | None:
 
 
 def _place(text: str) -> int:
-    """The place in a list that a form or an address names; -1 for no number, or a long one."""
+    """Return the place in a list that a form or an address names; -1 for no number,
+    or a long one."""
     return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
@@ -469,12 +472,13 @@ def _with_former_answers(project: Project, edit: Operation) -> Operation:
 
 
 def _with_ends(project: Project, text: str) -> str:
-    """A text from a form, whose lines end as those of the file do."""
+    """Return a text from a form, whose lines end as those of the file do."""
     return text.replace("\n", "\r\n") if "\r\n" in project.text() else text
 
 
 def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
-    """What a change did, in sentences; first what was asked for, then what followed from it."""
+    """Yield what a change did, in sentences; first what was asked for,
+    then what followed from it."""
     before, after = difference.before.content, difference.after.content
     if isinstance(change, RemoveQuestion):
         yield phrase("{id} was removed.", id=change.id)
@@ -505,7 +509,7 @@ def _formula(formula: Raw) -> str:
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """The page, or its content if a part of it is opened or closed."""
+    """Return the page, or its content if a part of it is opened or closed."""
     project = studio.project(request)
     page = await asyncio.to_thread(page_of, project)
     return _rendered(studio, request, project, page, PageState.of(request.query_params))
@@ -531,7 +535,7 @@ async def change(studio: Studio, request: Request) -> Response:
 def _conflict(
     request: Request, project: Project, form: FormData, view: PageState, error: ConflictError
 ) -> Response:
-    """Both values, and the choice between them. What was entered stays in its fields."""
+    """Return both values, and the choice between them. What was entered stays in its fields."""
     return render(
         request,
         "design_conflict.html" if is_fragment(request) else "design_conflict_page.html",
@@ -583,5 +587,5 @@ def _rendered(
 
 
 def _about(page: Page, *parts: str) -> list[Problem]:
-    """The problems of some parts of the survey."""
+    """Return the problems of some parts of the survey."""
     return [each for part in parts for each in page.problems.get(part, ())]

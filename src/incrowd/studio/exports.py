@@ -30,11 +30,11 @@ _TYPES = {
 
 
 def formats_of(result: Result) -> Mapping[str, Phrase]:
-    """The formats that a result has: without figures there is no list of them."""
+    """Return the formats that a result has: without figures there is no list of them."""
     return {format: label for format, label in FORMATS.items() if has_content(result, f".{format}")}
 
 
 def attachment(body: bytes, ending: str, name: str) -> Response:
-    """A response that is saved as a file."""
+    """Return a response that is saved as a file."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
     return Response(body, media_type=_TYPES[ending], headers=headers)

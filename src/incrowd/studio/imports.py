@@ -55,7 +55,7 @@ COMPRESSED = (".gz", ".zst", ".bz2")
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of imports, and of the check of data."""
+    """Return the routes of imports, and of the check of data."""
     return [
         route(studio, "/import", upload, methods=("POST",)),
         route(studio, "/p/{name}/design/check", start_check, methods=("POST",)),
@@ -89,7 +89,8 @@ async def upload(studio: Studio, request: Request) -> Response:
 
 
 def base_name(name: str) -> str:
-    """The name of an uploaded file without folders. Raises UsageError for one that is no name."""
+    """Return the name of an uploaded file without folders. Raises UsageError for one that is no
+    name."""
     base = PureWindowsPath(PurePosixPath(name).name).name.replace("\0", "")
     if base.strip(". ") == "" or len(base.encode()) > 200:
         raise UsageError.of("file", "studio.no-file-name", name=name)
@@ -125,8 +126,8 @@ def check_unpacked(path: Path) -> None:
 def imported(
     projects: Projects, path: Path, *, encoding: str | None = None, sheet: str | None = None
 ) -> Project:
-    """A new project from a file of answers, a questionnaire or a survey. The file of answers is
-    moved into the project. Raises AnswersError or SurveyError for a file that cannot be used."""
+    """Return a new project from a file of answers, a questionnaire or a survey. The file of answers
+    is moved into the project. Raises AnswersError or SurveyError for a file that cannot be used."""
     if path.suffix.lower() == ".toml":
         text = _survey_text(path)
         raw = SurveyDocument(text).content
@@ -158,19 +159,19 @@ def _survey_text(path: Path) -> str:
 
 
 def ending(name: str) -> str:
-    """The ending of a file of data: two parts if it is compressed."""
+    """Return the ending of a file of data: two parts if it is compressed."""
     *_, before, last = ("", "", *Path(name).suffixes)
     return f"{before}{last}" if last.lower() in COMPRESSED else last
 
 
 def data_path(project: Project) -> Path | None:
-    """The file of data in a project, or None."""
+    """Return the file of data in a project, or None."""
     there = sorted(project.path.glob(f"{DATA}.*"))
     return there[0] if there else None
 
 
 def reading(data: Path) -> dict[str, str | None]:
-    """The encoding and the sheet that the data of a project were imported with."""
+    """Return the encoding and the sheet that the data of a project were imported with."""
     try:
         stated = json.loads((data.parent / READING).read_text(encoding="utf-8"))
         return {key: stated[key] for key in ("encoding", "sheet")}
@@ -179,7 +180,7 @@ def reading(data: Path) -> dict[str, str | None]:
 
 
 def data_name(project: Project) -> str:
-    """The name of the file of data in a project, or ""."""
+    """Return the name of the file of data in a project, or ""."""
     path = data_path(project)
     return path.name if path else ""
 
@@ -219,7 +220,7 @@ class ImportDecision:
 
 
 def decisions(document: SurveyDocument) -> tuple[ImportDecision, ...]:
-    """The open decisions that are marked in a survey file."""
+    """Return the open decisions that are marked in a survey file."""
     try:
         marked = [(each, _DECIDE.search(each.text)) for each in document.comments()]
     except (ValueError, LookupError):  # not TOML: the page says so
@@ -254,14 +255,15 @@ def _decision(comment: Comment, mark: str, text: str) -> ImportDecision:
 
 
 def left_out(text: str) -> tuple[str, ...]:
-    """The columns that a draft left out, with the reasons."""
+    """Return the columns that a draft left out, with the reasons."""
     _, mark, after = text.partition(_LEFT_OUT)
     lines = (line for line in after.splitlines() if mark and line.startswith('# "'))
     return tuple(line.removeprefix("# ") for line in lines)
 
 
 def grouped(every: Sequence[ImportDecision]) -> tuple[tuple[ImportDecision, ...], ...]:
-    """The decisions in groups that can be made together, in the order of their first ones."""
+    """Return the decisions in groups that can be made together,
+    in the order of their first ones."""
     groups: dict[Any, list[ImportDecision]] = {}
     for each in every:
         groups.setdefault(each.kind, []).append(each)
@@ -269,7 +271,7 @@ def grouped(every: Sequence[ImportDecision]) -> tuple[tuple[ImportDecision, ...]
 
 
 def decisions_in(document: SurveyDocument, form: FormData) -> tuple[ImportDecision, ...]:
-    """The decisions that a form makes: the one that it names, or all that are like it in the
+    """Return the decisions that a form makes: the one that it names, or all that are like it in the
     document that the page showed."""
     id, code, comment = (str(form.get(key, "")) for key in ("of", "code", "comment"))
     every = decisions(document)
@@ -283,7 +285,7 @@ def decisions_in(document: SurveyDocument, form: FormData) -> tuple[ImportDecisi
 
 
 def decided(raw: Raw, form: FormData, every: Sequence[ImportDecision]) -> list[Operation]:
-    """The operations that carry out decisions."""
+    """Return the operations that carry out decisions."""
     answer = str(form.get("answer", ""))
     if answer == "done":
         return []
@@ -308,7 +310,7 @@ def _decided(raw: Raw, id: str, code: str, answer: str) -> Operation:
 
 
 def _amounts(asked: Raw) -> Raw:
-    """A choice of whole numbers as a number with a range for each of them."""
+    """Return a choice of whole numbers as a number with a range for each of them."""
     try:
         edges = sorted({int(str(each)) for each in asked.get("options") or ()})
     except ValueError:
@@ -337,7 +339,7 @@ def check_work(progress: Any, survey_path: Path, data: Path, id: str) -> Checked
 
 
 def check_of(studio: Studio, project: Project) -> Job | None:
-    """The last check of the data of a project."""
+    """Return the last check of the data of a project."""
     return studio.jobs.get((project.path, "check"))
 
 
@@ -356,7 +358,7 @@ async def start_check(studio: Studio, request: Request) -> Response:
 
 
 async def show_check(studio: Studio, request: Request) -> Response:
-    """The state of the check, or its findings."""
+    """Return the state of the check, or its findings."""
     project = studio.project(request)
     return render(
         request,
@@ -369,14 +371,14 @@ async def show_check(studio: Studio, request: Request) -> Response:
 
 
 def missing_code(finding: AnswersFinding) -> str:
-    """The code that a finding proposes to take for no answer, or ""."""
+    """Return the code that a finding proposes to take for no answer, or ""."""
     proposed = _MISSING.search(finding.allowed)
     return proposed[1] if proposed else ""
 
 
 def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
-    """Ranges with about equally many people, as a draft has them. Raises UsageError if the column
-    is not there, or holds too few different numbers."""
+    """Return ranges with about equally many people, as a draft has them. Raises UsageError if the
+    column is not there, or holds too few different numbers."""
     stated = reading(data)
     source = source_of(data, None, stated.get("encoding"), stated.get("sheet"))
     columns = draft_of("", load_data(source)).columns

@@ -73,7 +73,7 @@ _WEIGHTED = ("tables", "crosstab", "compare", "regress")  # views that margins c
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
-    """The routes of the results."""
+    """Return the routes of the results."""
     cache, path = Cache(), "/p/{name}/results"
     return [
         route(studio, path, partial(show, cache), methods=("GET",)),
@@ -107,7 +107,7 @@ class ShownResult(NamedTuple):
 
 
 async def show(cache: Cache, studio: Studio, request: Request) -> Response:
-    """The page of a choice. What is wrong with the choice is shown beside it."""
+    """Return the page of a choice. What is wrong with the choice is shown beside it."""
     return await asyncio.to_thread(_page, cache, studio, request)
 
 
@@ -163,7 +163,7 @@ def _answered(
     call: Call,
     language: str,
 ) -> dict[str, Any]:
-    """The parts of a page with a result, or with the work that is going on."""
+    """Return the parts of a page with a result, or with the work that is going on."""
     order = _order(project, desk, call)
     work, result = _result(cache, studio, project, order)
     plan, reports = (str(path.relative_to(project.path)) for path in (desk.plan_path, desk.reports))
@@ -178,7 +178,7 @@ def _answered(
 
 
 def _chosen(every: Sequence[ReportSource], name: str) -> ReportSource | None:
-    """The chosen source, or the only one that can be used."""
+    """Return the chosen source, or the only one that can be used."""
     usable = [each for each in every if not each.problem]
     if name:
         return next((each for each in every if each.name == name), None)
@@ -195,7 +195,7 @@ def _desk(project: Project, chosen: ReportSource, choice: CallChoice) -> ResultF
 
 
 def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
-    """The order of a call. Raises UsageError if there is no such file of margins."""
+    """Return the order of a call. Raises UsageError if there is no such file of margins."""
     if call.margins and call.margins not in margins_files(project):
         name, there = call.margins, margins_files(project)
         if not there:
@@ -208,7 +208,7 @@ def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
 def _result(
     cache: Cache, studio: Studio, project: Project, order: CalculationOrder
 ) -> tuple[Job | None, Any]:
-    """The job that is going on, or the result. Raises the error of the work."""
+    """Return the job that is going on, or the result. Raises the error of the work."""
     key, job_key = order.key, _job_key(project)
     if (result := cache.get(key)) is not None:
         return None, result
@@ -233,13 +233,14 @@ def _job_key(project: Project) -> tuple[Path, str]:
 def _outcome(
     cache: Cache, order: CalculationOrder, plan: Plan, result: Any, language: str
 ) -> ShownResult:
-    """How a result is shown; drawn once for each language."""
+    """Return how a result is shown; drawn once for each language."""
     key = (order.key, "outcome", language)
     return cache.computed(key, lambda: _drawn(plan, result, language))  # type: ignore[no-any-return]
 
 
 def _drawn(plan: Plan, result: Result, language: str) -> ShownResult:
-    """A result on the page, in the wording of its language; its files are those of the command."""
+    """Return a result on the page, in the wording of its language; its files are those of the
+    command."""
     from incrowd.presentation.pictures import pictures  # drawing is slow to import
 
     survey = worded(plan, language).survey
@@ -251,8 +252,8 @@ def _drawn(plan: Plan, result: Result, language: str) -> ShownResult:
 
 
 def worded(plan: Plan, language: str) -> Plan:
-    """The plan with only one wording of each question and answer, for display: that of a language
-    if there is one, otherwise that of the survey's language."""
+    """Return the plan with only one wording of each question and answer, for display: that of a
+    language if there is one, otherwise that of the survey's language."""
     survey = plan.survey
 
     def text(words: str | dict[str, str] | None) -> str | None:
@@ -298,7 +299,7 @@ class Options(NamedTuple):
 
 
 def _options(plan: Plan, choice: CallChoice) -> Options:
-    """The options of a view, given what is chosen already."""
+    """Return the options of a view, given what is chosen already."""
     survey = plan.survey
     questions = [each for each in survey.questions if not each.one_way_only]
     named = [Option(each.id, survey.text_of(each.id)) for each in questions]
@@ -335,7 +336,7 @@ def _options(plan: Plan, choice: CallChoice) -> Options:
 
 
 def _requested(plan: Plan, choice: CallChoice, formula: Formula) -> Option:
-    """A regression that the survey requests, as one click."""
+    """Return a regression that the survey requests, as one click."""
     written = f"{formula.outcome} ~ {' + '.join(formula.on)}"
     if beyond := [name for name in _ONLY_COMMAND if getattr(formula, name)]:
         return Option("", written, ", ".join(beyond))
@@ -364,7 +365,7 @@ def _pairs(plan: Plan, questions: Sequence[AnyQuestion]) -> Iterator[str]:
 
 
 def unsupported(plan: Plan, ids: Sequence[str]) -> Sentence | str:
-    """Why a plan has no table of some questions; "" if it has."""
+    """Return why a plan has no table of some questions; "" if it has one."""
     try:
         check_tables(plan, [ids])
     except TableError as error:
@@ -375,13 +376,14 @@ def unsupported(plan: Plan, ids: Sequence[str]) -> Sentence | str:
 
 
 def _uncrossed(plan: Plan) -> bool:
-    """Whether some pair of questions cannot be correlated, so that some have to be chosen."""
+    """Return whether some pair of questions cannot be correlated,
+    so that some have to be chosen."""
     scored = [each.id for each in plan.survey.questions if each.values and not each.one_way_only]
     return any(unsupported(plan, pair) for pair in combinations(scored, 2))
 
 
 def _partners(plan: Plan, id: str, named: Sequence[Option]) -> list[Option]:
-    """The questions that a table can have together with one."""
+    """Return the questions that a table can have together with one."""
     others = (each for each in named if each.value != id)
     return [each for each in others if not unsupported(plan, (id, each.value))]
 
@@ -389,7 +391,7 @@ def _partners(plan: Plan, id: str, named: Sequence[Option]) -> list[Option]:
 def _outcomes(
     plan: Plan, questions: Sequence[AnyQuestion], named: Sequence[Option]
 ) -> Iterator[Option]:
-    """What a regression can explain: numbers and yes/no questions, and single answers."""
+    """Yield what a regression can explain: numbers and yes/no questions, and single answers."""
     for question, option in zip(questions, named, strict=True):
         if question.open or not _partners(plan, question.id, named):
             continue
@@ -402,7 +404,7 @@ def _outcomes(
 
 
 def _predictors(plan: Plan, choice: CallChoice, named: Sequence[Option]) -> Iterator[Option]:
-    """The predictors, with the reason why one does not go with the outcome."""
+    """Yield the predictors, with the reason why one does not go with the outcome."""
     ids = [each.value for each in named]
     outcome = choice.outcome
     if outcome not in ids:
@@ -417,7 +419,7 @@ def _predictors(plan: Plan, choice: CallChoice, named: Sequence[Option]) -> Iter
 
 
 async def download(cache: Cache, studio: Studio, request: Request) -> Response:
-    """A result as a file: the bytes that the command writes."""
+    """Return a result as a file: the bytes that the command writes."""
     return await asyncio.to_thread(_download, cache, studio, request)
 
 
@@ -433,7 +435,7 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
 
 
 async def picture(cache: Cache, studio: Studio, request: Request) -> Response:
-    """A picture of a result as a file."""
+    """Return a picture of a result as a file."""
     return await asyncio.to_thread(_picture, cache, studio, request)
 
 
@@ -456,7 +458,8 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
 def _called(
     cache: Cache, studio: Studio, request: Request, covariance: bool = False
 ) -> tuple[Project, CallChoice, ShownResult]:
-    """The result that an address names. Raises UsageError if something has to be chosen first."""
+    """Return the result that an address names. Raises UsageError if something has to be chosen
+    first."""
     project, choice = studio.project(request), choice_of(request.query_params)
     chosen, call = _chosen(sources(project), choice.source), choice.call
     if chosen is None or call is None:
@@ -511,7 +514,8 @@ async def add_margins(studio: Studio, request: Request) -> Response:
 async def _uploaded(
     studio: Studio, request: Request, endings: tuple[str, ...]
 ) -> tuple[Project, str, bytes]:
-    """The project, and the name and content of the uploaded file. Raises UsageError for others."""
+    """Return the project, and the name and content of the uploaded file. Raises UsageError for
+    others."""
     project = studio.project(request)
     async with request.form() as form:
         file = chosen_file(form)

@@ -131,7 +131,8 @@ def _request(raw: Raw, chosen: Sequence[str]) -> Operation:
 
 
 def mergeable(asked: Raw) -> tuple[str, ...]:
-    """The options of a question that can be offered as one; empty if its type does not allow it."""
+    """Return the options of a question that can be offered as one; empty if its type does not allow
+    it."""
     kind = type_of(asked)
     options = asked.get("options", ()) if kind and not kind.not_merged else ()
     return tuple(map(str, options))

@@ -49,7 +49,7 @@ class Codes(Frozen):
 
 
 def _text(value: object) -> object:
-    """A code as text; numbers in TOML become text."""
+    """Return a code as text; numbers in TOML become text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return format(value, ".15g")
     return value.strip() if isinstance(value, str) else value

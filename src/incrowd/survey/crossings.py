@@ -68,7 +68,7 @@ class Crossing(NamedTuple):
 
 
 def cell_answers(question: AnyQuestion) -> tuple[str, ...]:
-    """The answers to a question along its axis of cells, in the order of their numbers."""
+    """Return the answers to a question along its axis of cells, in the order of their numbers."""
     if not (question.exclusive or question.many):
         return (*question.recorded, NONE_CHOSEN)
     return question.recorded
@@ -76,7 +76,7 @@ def cell_answers(question: AnyQuestion) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
-    """The cells of some questions.
+    """Return the cells of some questions.
 
     None may be a text question, and at most one may allow several answers at once.
     """
@@ -99,7 +99,7 @@ def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
 
 @lru_cache(maxsize=256)
 def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
-    """A bit for each pair of questions with two answers each, set if the two answers differ.
+    """Return a bit for each pair of questions with two answers each, set if the two answers differ.
 
     Pairs are in the order of `itertools.combinations`. A person who gives the second answer to k
     of K questions sets k (K - k) bits; records that differ in D answers differ in D (K - D) bits.
@@ -111,7 +111,7 @@ def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
 
 
 def crossing_problem(questions: Sequence[AnyQuestion]) -> Sentence | None:
-    """Why these questions cannot be sent as cells; None if they can."""
+    """Return why these questions cannot be sent as cells; None if they can."""
     for question in questions:
         if question.not_crossed:
             return sentence("survey.not-crossed", id=question.id, kind=question.not_crossed)
@@ -130,7 +130,7 @@ def crossing_problem(questions: Sequence[AnyQuestion]) -> Sentence | None:
 
 
 def parities_problem(questions: Sequence[AnyQuestion]) -> Sentence | None:
-    """Why these questions cannot be sent as parities; None if they can."""
+    """Return why these questions cannot be sent as parities; None if they can."""
     if len(questions) < 2:
         return sentence("survey.no-pairs")
     for question in questions:

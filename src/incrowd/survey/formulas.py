@@ -27,7 +27,7 @@ SCORE = "score({})"  # of the answers to a question
 
 
 def scored(id: str) -> str:
-    """A question as a predictor with one slope over the scores of its answers."""
+    """Return a question as a predictor with one slope over the scores of its answers."""
     return SCORE.format(id)
 
 
@@ -128,14 +128,14 @@ def named(text: str, questions: QuestionsById) -> NamedAnswers | None:
 
 
 def parts(text: str, questions: QuestionsById) -> tuple[str, ...]:
-    """The variables of an interaction; empty if the text names one variable."""
+    """Return the variables of an interaction; empty if the text names one variable."""
     variable = named(text, questions)
     alone = variable and (variable.answer is None or variable.answer in variable.question.answers)
     return () if alone or BETWEEN not in text else tuple(map(str.strip, text.split(BETWEEN)))
 
 
 def meant(formula: Formula, questions: QuestionsById) -> Meant:
-    """What a formula without problems says."""
+    """Return what a formula without problems says."""
     questions = merged_questions(tuple(questions.values()), formula.merge)
     outcome = named(formula.outcome, questions)
     singles = {text: each for text in formula.on if (each := _single(text, questions))}
@@ -156,7 +156,7 @@ CLOSE = 1e-6  # tolerance of a sum of shares that should be 1
 
 
 def formula_problems(formula: Formula, questions: QuestionsById) -> Iterator[Problem]:
-    """The mistakes in a formula. If it has unknown names, only those."""
+    """Yield the mistakes in a formula. If it has unknown names, only those."""
     if unmerged := tuple(merge_problems(questions, formula.merge)):
         yield from unmerged
         return
@@ -205,7 +205,7 @@ def _name_problems(field: str, text: str, questions: QuestionsById) -> Iterator[
 
 
 def _twice_problems(model: Meant, singles: Sequence[str]) -> Iterator[Problem]:
-    """Questions that are in a model more than once."""
+    """Yield questions that are in a model more than once."""
     ids = [model.outcome.question.id, *(model.singles[text].question.id for text in singles)]
     for id in dict.fromkeys(id for id in ids if ids.count(id) > 1):
         yield Problem("on", "survey.twice-in-model", value=id)
@@ -291,7 +291,7 @@ def _outcome_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
 
 
 def _amount_problems(model: Meant) -> Iterator[Problem]:
-    """Amounts used other than as the outcome of a linear model: only their mean is known."""
+    """Yield amounts used other than as the outcome of a linear model: only their mean is known."""
     means = model.family == "linear" and model.outcome.answer is None
     places = [("on", each) for each in model.singles.values()]
     places += [] if means else [("outcome", model.outcome)]

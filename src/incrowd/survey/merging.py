@@ -18,14 +18,14 @@ Merge = Mapping[str, AnswerGroups]  # of questions, by id
 
 
 def merged_answers(groups: AnswerGroups) -> tuple[Merged, ...]:
-    """The merged answers, with the given names or with names composed of the answers."""
+    """Return the merged answers, with the given names or with names composed of the answers."""
     if isinstance(groups, Mapping):
         return tuple(Merged(name, tuple(answers)) for name, answers in groups.items())
     return tuple(Merged(MERGED.join(answers), tuple(answers)) for answers in groups)
 
 
 def merged_questions(questions: Sequence[AnyQuestion], merge: Merge) -> dict[str, AnyQuestion]:
-    """All questions by id, those of `merge` with merged answers.
+    """Return all questions by id, those of `merge` with merged answers.
 
     Raises UsageError for what cannot be merged.
     """
@@ -38,7 +38,7 @@ def merged_questions(questions: Sequence[AnyQuestion], merge: Merge) -> dict[str
 
 
 def merge_problems(questions: Mapping[str, AnyQuestion], merge: Merge) -> Iterator[Problem]:
-    """Why some answers cannot be merged."""
+    """Yield the reasons why some answers cannot be merged."""
     for id, groups in merge.items():
         if id not in questions:
             close, ids = likely(id, questions), list(questions)
@@ -106,7 +106,7 @@ def parsed_merges(
 
 
 def _parsed_group(text: str, recorded: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The name and the answers of one group; answers may contain "+" and "=" themselves."""
+    """Return the name and the answers of one group; answers may contain "+" and "=" themselves."""
     if answers := _split(text, recorded):
         return MERGED.join(answers), answers
     for place in (at for at, letter in enumerate(text) if letter == "="):

@@ -39,7 +39,7 @@ def with_options(
 
 
 def _filled(question: object, folder: Path) -> object:
-    """A question with its options. Raises SurveyError for a file that cannot be read."""
+    """Return a question with its options. Raises SurveyError for a file that cannot be read."""
     if not isinstance(question, Mapping) or KEY not in question:
         return question
     place = (KEY, Of(str(question.get("id", "a question"))))

@@ -43,7 +43,7 @@ class InvalidParts(NamedTuple):
     lists: frozenset[str] = frozenset()
 
     def numbered(self, name: str, parts: Sequence[Any]) -> list[tuple[Path, Any]]:
-        """The parts of a list, each with its path."""
+        """Return the parts of a list, each with its path."""
         numbers = self.numbers.get(name, range(len(parts)))
         return [((name, number), part) for number, part in zip(numbers, parts, strict=True)]
 
@@ -52,7 +52,7 @@ NOTHING = InvalidParts()
 
 
 def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Problem]:
-    """Mistakes between those parts of a raw survey that are valid by themselves."""
+    """Return mistakes between those parts of a raw survey that are valid by themselves."""
     aliases = {name: field.alias or name for name, field in WrittenSurvey.model_fields.items()}
     raw = {aliases.get(key, key): value for key, value in raw.items()}
     wrong = {
@@ -92,7 +92,7 @@ def _id_of(question: Any) -> str:
 
 
 def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> Iterator[Problem]:
-    """Mistakes between the parts of a survey."""
+    """Yield mistakes between the parts of a survey."""
     questions = {question.id: question for question in survey.questions}
     ids = Counter([*(question.id for question in survey.questions), *left_out.ids])
     for id, count in ids.items():
@@ -134,7 +134,7 @@ def _alone_problems(
 def _regression_problems(
     survey: WrittenSurvey, questions: Mapping[str, AnyQuestion], left_out: InvalidParts
 ) -> Iterator[Problem]:
-    """Mistakes in regressions, and regressions that no message can serve."""
+    """Yield mistakes in regressions, and regressions that no message can serve."""
     for path, formula in left_out.numbered("regression", survey.regressions):
         if _names(formula, left_out.ids):
             continue
@@ -146,7 +146,7 @@ def _regression_problems(
 
 
 def _names(formula: Formula, ids: Sequence[str]) -> bool:
-    """Whether a formula may be about one of these questions."""
+    """Return whether a formula may be about one of these questions."""
     texts = (part.strip() for text in formula.on for part in text.split(BETWEEN))
     return any(text.split(IS)[0] in ids for text in (formula.outcome, *texts))
 
@@ -180,7 +180,7 @@ def _memory_problems(
 def _copies_problems(
     survey: WrittenSurvey, groups: Sequence[tuple[Path, Group]]
 ) -> Iterator[Problem]:
-    """Memoized questions in several copies or rows.
+    """Yield memoized questions in several copies or rows.
 
     A memoized response is the same in all copies. It is also the same in all rows of one device
     key whose answers are equal, and no noise hides that.
@@ -205,7 +205,7 @@ def _copies_problems(
 
 
 def _planning_problems(survey: WrittenSurvey, ids: Counter[str]) -> Iterator[Problem]:
-    """Keys that direct the planner where the survey leaves it no choice."""
+    """Yield keys that direct the planner where the survey leaves it no choice."""
     ways = {
         "message": bool(survey.messages),
         "reports_per_person": survey.reports_per_person is not None,
@@ -231,7 +231,7 @@ def _planning_problems(survey: WrittenSurvey, ids: Counter[str]) -> Iterator[Pro
 
 
 def _message_problems(survey: WrittenSurvey) -> Iterator[Problem]:
-    """Mistakes in the messages that the survey fixes."""
+    """Yield mistakes in the messages that the survey fixes."""
     for number, group in enumerate(survey.messages):
         path, questions = ("message", number), [survey.question(id) for id in group.questions]
         problem = parities_problem if group.parities else crossing_problem
@@ -257,7 +257,8 @@ def mistakes(
     survey: type[Frozen],
     parts: Mapping[str, type[Frozen]],
 ) -> list[Problem]:
-    """The errors of pydantic in a raw survey, as problems. parts: the models below the survey."""
+    """Return the errors of pydantic in a raw survey, as problems. parts: the models below the
+    survey."""
     errors: list[Any] = [
         {**e, "loc": _as_written(e["loc"], raw)} for e in error.errors() if not _echo(e)
     ]
@@ -265,13 +266,13 @@ def mistakes(
 
 
 def _echo(error: Any) -> bool:
-    """Whether a list is reported as too short only because its items are invalid."""
+    """Return whether a list is reported as too short only because its items are invalid."""
     too_short = error["type"] == "too_short"
     return too_short and bool(len(error["input"]) >= error["ctx"]["min_length"])
 
 
 def _as_written(place: tuple[str | int, ...], raw: Mapping[str, Any]) -> tuple[str | int, ...]:
-    """The place of an error in the TOML file, where codes are keys of questions."""
+    """Return the place of an error in the TOML file, where codes are keys of questions."""
     if len(place) < 3 or place[0] != "codes" or place[2] not in KEYS:
         return place
     id = raw["codes"][place[1]].get("question")
@@ -280,7 +281,7 @@ def _as_written(place: tuple[str | int, ...], raw: Mapping[str, Any]) -> tuple[s
 
 
 def _of(raw: Mapping[str, Any], place: tuple[str | int, ...]) -> tuple[Of, ...]:
-    """The question that a place belongs to, the end of its path, if it has an id."""
+    """Return the question that a place belongs to, the end of its path, if it has an id."""
     if len(place) < 2 or place[0] != "question" or place[-1] == "id":
         return ()
     id = _id_of(raw["question"][place[1]])
@@ -311,7 +312,7 @@ def _keys(
     survey: type[Frozen],
     parts: Mapping[str, type[Frozen]],
 ) -> Sentence:
-    """The keys that are allowed at a place, the most likely first."""
+    """Return the keys that are allowed at a place, the most likely first."""
     model = survey
     if "randomizer" in location[:-1]:
         model = fields()
@@ -327,5 +328,5 @@ def _keys(
 
 
 def _names_of(model: type[Frozen]) -> list[str]:
-    """The keys of a part in the TOML file."""
+    """Return the keys of a part in the TOML file."""
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -34,26 +34,27 @@ class AnswerColumn(Protocol[Read]):
     """A column of a file of answers, and the ways to read it."""
 
     def one_of(self, answers: Sequence[str]) -> Read:
-        """One of some answers, by name."""
+        """Return one of some answers, by name."""
 
     def yes_or_no(self, optional: bool) -> Read:
-        """Yes or no, in any of the usual spellings. optional: each has a bit of its own."""
+        """Read yes or no, in any of the usual spellings. optional: each has a bit of its own."""
 
     def some_of(self, options: Sequence[str], most: int) -> Read:
-        """Several options, at most `most` of them."""
+        """Return several options, at most `most` of them."""
 
     def bins(self, edges: Sequence[float]) -> Read:
-        """The bin of a number: from one edge to below the next; the last is open."""
+        """Return the bin of a number: from one edge to below the next; the last is open."""
 
     def between(self, edges: Sequence[float], one_bit: bool) -> Read:
-        """The two edges around a number. one_bit: there are only two edges, encoded in one bit."""
+        """Return the two edges around a number. one_bit: there are only two edges, encoded in one
+        bit."""
 
     def words(self) -> Read:
-        """A word that is not from a list."""
+        """Return a word that is not from a list."""
 
 
 def listed(answers: Sequence[str]) -> str:
-    """Answers as text for people; of a long list, only the first."""
+    """Return answers as text for people; of a long list, only the first."""
     shown = "; ".join(answers[:MOST_LISTED])
     more = f"; … ({len(answers):,} in all)" if len(answers) > MOST_LISTED else ""
     return f"{shown}{more}"
@@ -156,13 +157,13 @@ class AnyQuestion(Frozen):
         return self._merged
 
     def with_merged(self, merged: tuple[Merged, ...]) -> Self:
-        """The same question, read with some answers merged; what is sent does not change."""
+        """Return the same question, read with some answers merged; what is sent does not change."""
         read = self.model_copy()
         read._merged = merged
         return read
 
     def read_as(self, answer: str) -> str:
-        """The answer that a table shows for one of a record."""
+        """Return the answer that a table shows for one of a record."""
         return next((each.name for each in self._merged if answer in each.answers), answer)
 
     @property
@@ -231,7 +232,7 @@ class AnyQuestion(Frozen):
         return f"one of {listed(named)}"
 
     def in_words(self, label: Callable[[str], str] = str) -> str:
-        """All possible answers in one phrase. label: the label of an answer."""
+        """Return all possible answers in one phrase. label: the label of an answer."""
         none = f"; or {label(NO_ANSWER)}, which is sent like any other" if self.optional else ""
         openly = "; sent in the clear, without noise" if self.open else ""
         return f"{self.described(tuple(map(label, self.substantive)))}{none}{openly}"
@@ -242,31 +243,31 @@ class AnyQuestion(Frozen):
         return ""
 
     def read(self, column: AnswerColumn[Read]) -> Read:
-        """The answers in a column of a file."""
+        """Return the answers in a column of a file."""
         return column.one_of(self.choices)
 
     @classmethod
     def type_name(cls) -> str:
-        """The name of the type in surveys."""
+        """Return the name of the type in surveys."""
         name: str = cls.model_fields["type"].default
         return name
 
     @classmethod
     def own_keys(cls) -> tuple[str, ...]:
-        """The keys that questions of other types may not have."""
+        """Return the keys that questions of other types may not have."""
         return tuple(key for key in cls.model_fields if key not in AnyQuestion.model_fields)
 
     @classmethod
     def listed_answers(cls, raw: Mapping[str, Any]) -> tuple[str, ...]:
-        """The answers to choose from in the order in which people read them, from a raw table that
-        may have mistakes."""
+        """Return the answers to choose from in the order in which people read them, from a raw
+        table that may have mistakes."""
         question = cls.without_wording(raw)
         return (question.page_field.answers or question.choices) if question else ()
 
     @classmethod
     def without_wording(cls, raw: Mapping[str, Any]) -> Self | None:
-        """The question of a raw table with only the keys that its answers depend on; None if these
-        have mistakes."""
+        """Return the question of a raw table with only the keys that its answers depend on; None if
+        these have mistakes."""
         stated = {key: raw[key] for key in ("type", *cls.own_keys()) if key in raw}
         try:
             return cls.model_validate(stated | {"id": "id", "optional": bool(raw.get("optional"))})
@@ -279,7 +280,7 @@ class AnyQuestion(Frozen):
         return PageField("one", self.choices)
 
     def client_answer(self, text: str) -> object:
-        """The answer that the client in TypeScript takes for an answer in a file."""
+        """Return the answer that the client in TypeScript takes for an answer in a file."""
         return text
 
     @model_validator(mode="after")
@@ -325,7 +326,7 @@ class AnyQuestion(Frozen):
         return self
 
     def _wrong_share(self) -> Sentence | None:
-        """What is wrong with the shares; None if they are valid."""
+        """Return what is wrong with the shares; None if they are valid."""
         shares = self.shares or {}
         if self.open:
             return sentence("survey.shares-of-open", value=shares)

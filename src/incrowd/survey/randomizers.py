@@ -66,7 +66,7 @@ class Randomizer(Frozen):
 
 
 def fields() -> type[Frozen]:
-    """The model of a randomizer's keys: those of all channels."""
+    """Return the model of a randomizer's keys: those of all channels."""
     return _fields(tuple(CHANNELS), tuple(parameters().items()))
 
 
@@ -83,7 +83,7 @@ def _fields(kinds: tuple[str, ...], numbers: tuple[tuple[str, Range], ...]) -> t
 
 
 def _field(range: Range) -> Any:
-    """A number in a range."""
+    """Return a number in a range."""
     low = "ge" if range.closed else "gt"
     limits: dict[str, Any] = {low: range.low}
     if range.high < float("inf"):

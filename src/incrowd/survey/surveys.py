@@ -142,7 +142,8 @@ class Survey(views.Notebook, WrittenSurvey):
             raise SurveyError(*wrong, *right_problems(raw, error), *hidden_problems(raw)) from None
 
     def codes_of(self, id: str) -> Codes:
-        """The codes of a question in files of answers; empty if answers are written by name."""
+        """Return the codes of a question in files of answers;
+        empty if answers are written by name."""
         of_question = (codes for codes in self.codes if codes.question == id)
         return next(of_question, Codes(question=id))
 
@@ -153,15 +154,15 @@ class Survey(views.Notebook, WrittenSurvey):
         return (self.language, *sorted(tags - {self.language}))
 
     def text_of(self, id: str, language: str = "") -> str:
-        """The wording of a question, in the survey's language or another; or its id."""
+        """Return the wording of a question, in the survey's language or another; or its id."""
         return self._in_language(self.question(id).text, language) or id
 
     def help_of(self, id: str, language: str = "") -> str:
-        """The help text of a question, or ""."""
+        """Return the help text of a question, or ""."""
         return self._in_language(self.question(id).help, language)
 
     def label_of(self, id: str, answer: str, language: str = "") -> str:
-        """The label of an answer, or the answer itself."""
+        """Return the label of an answer, or the answer itself."""
         question = self.question(id)
         for name, answers in question.merged:
             if name == answer:
@@ -170,12 +171,12 @@ class Survey(views.Notebook, WrittenSurvey):
         return self._in_language((question.labels or {}).get(answer), language) or answer
 
     def answers_of(self, id: str, language: str = "") -> str:
-        """The labels of all answers to a question, in one phrase."""
+        """Return the labels of all answers to a question, in one phrase."""
         return self.question(id).in_words(lambda answer: self.label_of(id, answer, language))
 
     def legend(self, *ids: str) -> tuple[str, ...]:
-        """A line with wording and answers for each of these questions that has a text or labels,
-        and one for each question of amounts, whose answers are edges."""
+        """Return a line with wording and answers for each of these questions that has a text or
+        labels, and one for each question of amounts, whose answers are edges."""
         worded = tuple(
             f"{id}: {self.text_of(id)} ({self.answers_of(id)})"
             for id in ids
@@ -184,12 +185,12 @@ class Survey(views.Notebook, WrittenSurvey):
         return (*worded, *self.rounding_lines(ids))
 
     def rounding_lines(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """A line for each of these questions whose answers are amounts."""
+        """Return a line for each of these questions whose answers are amounts."""
         rounding = "each amount was rounded at random to an edge; shares are of rounded amounts"
         return tuple(f"{id}: {rounding}" for id in self.rounded(ids))
 
     def rounded(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """Those of some questions whose answers are amounts, rounded at random."""
+        """Return those of some questions whose answers are amounts, rounded at random."""
         return tuple(id for id in ids if self.question(id).rounded and not self.question(id).open)
 
     def _in_language(self, words: str | dict[str, str] | None, language: str) -> str:
@@ -217,7 +218,8 @@ _PARTS: dict[str, type[Frozen]] = {
 
 
 def survey_in(raw: Mapping[str, Any], folder: Path) -> Survey:
-    """The survey with the content of a TOML file in a folder, where files of options are looked up.
+    """Return the survey with the content of a TOML file in a folder, where files of options are
+    looked up.
 
     Raises SurveyError with every mistake at once.
     """

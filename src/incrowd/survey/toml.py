@@ -30,7 +30,7 @@ class Frozen(BaseModel):
 
 
 def _with_one_zero(number: float) -> float:
-    """The number itself, or 0.0 for -0.0."""
+    """Return the number itself, or 0.0 for -0.0."""
     return number + 0.0
 
 
@@ -62,7 +62,7 @@ _DEEP = re.compile(rf"(?<![\w-]){_NAME}(?:[ \t]*+\.[ \t]*+{_NAME}){{{MOST_NAMES}
 
 
 def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
-    """The content of a TOML file. what: the kind of file, as a message names it.
+    """Return the content of a TOML file. what: the kind of file, as a message names it.
 
     Raises SurveyError if a survey cannot be read or is not TOML, UsageError for another file.
     """
@@ -101,7 +101,7 @@ def _parsed(text: str, what: str, path: str | Path) -> dict[str, Any]:
 
 
 def _other_kind(what: str, path: str | Path) -> Sentence | None:
-    """Advice if data or a plan was named where a survey is needed."""
+    """Return advice if data or a plan was named where a survey is needed."""
     if what != SURVEY or Path(path).suffix.lower() in ("", ".toml"):
         return None
     return sentence("survey.other-kind-of-file", value=str(path))

@@ -53,7 +53,7 @@ KNOWN = {
 
 
 def wording(error: Mapping[str, Any]) -> Sentence:
-    """What would work instead of the value of one error of pydantic.
+    """Return what would work instead of the value of one error of pydantic.
 
     It is a part of a sentence: the `reason` of "survey.unfit", which shows the value before it.
     """
@@ -72,7 +72,7 @@ def wording(error: Mapping[str, Any]) -> Sentence:
 
 
 def _inner(error: ValueError) -> Sentence:
-    """An error of a validator of ours, or of a type of another library."""
+    """Return an error of a validator of ours, or of a type of another library."""
     if isinstance(error, Unfit):
         return error.reason
     if isinstance(error, Mistake):
@@ -81,7 +81,7 @@ def _inner(error: ValueError) -> Sentence:
 
 
 def _literal(expected: str) -> Sentence:
-    """What pydantic writes as "'a', 'b' or 'c'"."""
+    """Return what pydantic writes as "'a', 'b' or 'c'"."""
     names = [name.strip("'") for name in re.split(", | or ", expected)]
     if len(names) == 1:
         return sentence("survey.only-value", value=expected)
@@ -89,7 +89,7 @@ def _literal(expected: str) -> Sentence:
 
 
 def known_keys(written: str, keys: Iterable[str], kind: str = "keys") -> Sentence:
-    """The keys that are allowed instead of an unknown one, the most likely first."""
+    """Return the keys that are allowed instead of an unknown one, the most likely first."""
     names = sorted(keys)
     alone, with_likely = KNOWN[kind]
     if meant := likely(written, names):

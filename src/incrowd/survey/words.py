@@ -60,7 +60,8 @@ class Readable(Protocol):
 
 
 def with_labels(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The raw survey with its own language in each translated label: the answer, if it is missing.
+    """Return the raw survey with its own language in each translated label: the answer, if it is
+    missing.
 
     Anything else that is wrong with labels is for the validation to say.
     """
@@ -82,7 +83,8 @@ def _labeled(question: Any, language: Any) -> Any:
 
 
 def in_language(words: str | Mapping[str, str], language: str, survey: str) -> str:
-    """The text in a language, in its base language ("de" for "de-AT"), or in the survey's."""
+    """Return the text in a language, in its base language ("de" for "de-AT"),
+    or in the survey's."""
     if isinstance(words, str):
         return words
     tags = (language, language.partition("-")[0], survey)
@@ -90,7 +92,7 @@ def in_language(words: str | Mapping[str, str], language: str, survey: str) -> s
 
 
 def languages(question: Readable) -> Iterator[str]:
-    """The languages of a question's texts."""
+    """Yield the languages of a question's texts."""
     for words in _all_words(question).values():
         yield from () if isinstance(words, str) else words
 
@@ -112,7 +114,7 @@ def word_problems(question: Readable, survey: str) -> Iterator[Problem]:
 
 
 def hidden_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
-    """Characters in a raw survey that hide or reorder text.
+    """Yield characters in a raw survey that hide or reorder text.
 
     Codes may contain any characters: they match a data file and are never shown.
     """
@@ -142,7 +144,7 @@ _FIELDS = ("text", "help")
 
 
 def _all_words(question: Readable) -> dict[tuple[str, ...], str | Mapping[str, str]]:
-    """All texts of a question, by the path within it; labels one by one."""
+    """Return all texts of a question, by the path within it; labels one by one."""
     words: dict[tuple[str, ...], str | Mapping[str, str] | None]
     words = {("text",): question.text, ("help",): question.help}
     words |= {("labels", answer): label for answer, label in (question.labels or {}).items()}

@@ -60,13 +60,13 @@ class Group(Table):
     parities: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
 
     def holds(self, ids: Iterable[str]) -> bool:
-        """Whether it holds all these questions; parities hold pairs only."""
+        """Return whether it holds all these questions; parities hold pairs only."""
         wanted = set(ids)
         return wanted <= set(self.questions) and (len(wanted) == 2 or not self.parities)
 
 
 def without_margin(group: Group, groups: Iterable[Group]) -> Iterator[str]:
-    """The questions of a message of parities that are in no message of cells."""
+    """Yield the questions of a message of parities that are in no message of cells."""
     alone = {id for other in groups if other.cells and not other.parities for id in other.questions}
     yield from (id for id in group.questions if group.parities and id not in alone)
 
@@ -104,7 +104,7 @@ class WrittenSurvey(Frozen):
     codes: tuple[Codes, ...] = Field(default=(), exclude_if=_none)
 
     def question(self, id: str) -> AnyQuestion:
-        """The question with an id. Raises KeyError if there is none."""
+        """Return the question with an id. Raises KeyError if there is none."""
         for question in self.questions:
             if question.id == id:
                 return question
@@ -121,7 +121,8 @@ class WrittenSurvey(Frozen):
         return self.hidden(self.crowd)
 
     def hidden(self, rows: int) -> int:
-        """The number of people on whom a guarantee can rely, given a number of rows of answers."""
+        """Return the number of people on whom a guarantee can rely, given a number of rows of
+        answers."""
         return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
 
     @property
@@ -135,7 +136,7 @@ class WrittenSurvey(Frozen):
         return tuple(question for question in self.questions if not question.open)
 
     def closed(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """The randomized ones among some questions."""
+        """Return the randomized ones among some questions."""
         clear = {question.id for question in self.open}
         return tuple(id for id in ids if id not in clear)
 
@@ -195,7 +196,7 @@ class WrittenSurvey(Frozen):
         return tuple(dict.fromkeys((*ids, *self.closed(self.weights))))
 
     def not_held(self, groups: Sequence[Group]) -> Iterator[tuple[str, ...]]:
-        """The sets of questions in `held` that no group holds together.
+        """Yield the sets of questions in `held` that no group holds together.
 
         A linear regression can also be estimated from the cells of all pairs of its questions.
         """

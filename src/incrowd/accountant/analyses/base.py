@@ -74,7 +74,7 @@ class Analysis(ABC):
         return self.certificate(sent, crowd, epsilon).delta.upper
 
     def bounds(self, sent: Contribution, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
-        """`bound` at every epsilon."""
+        """Return `bound` at every epsilon."""
         return np.array([self.bound(sent, crowd, epsilon) for epsilon in epsilons])
 
     def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:

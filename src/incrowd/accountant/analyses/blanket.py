@@ -16,11 +16,11 @@ class Blanket(CrowdPairs):
     assumption = "whole-crowd"
 
     def candidates(self, schema: Schema) -> list[PairRatios]:
-        """Every class of pairs of records, in either order."""
+        """Return every class of pairs of records, in either order."""
         return blanket_candidates(schema)
 
     def few(self, schema: Schema) -> list[PairRatios]:
-        """If there are many, a few pairs that cover all of them."""
+        """Return the pairs; if there are many, a few that cover all of them."""
         return blanket_candidates(schema, FEW_CLASSES)
 
 

@@ -27,18 +27,18 @@ class Composing(Analysis):
 
     @abstractmethod
     def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
-        """delta of one report at epsilon; the upper bound is certified."""
+        """Return delta of one report at epsilon; the upper bound is certified."""
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """A quick certified upper bound of delta for one report."""
+        """Return a quick certified upper bound of delta for one report."""
         return self.one(schema, crowd, epsilon).delta.upper
 
     def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """An estimate of that bound, for searching only."""
+        """Return an estimate of that bound, for searching only."""
         return self.bound_one(schema, crowd, epsilon)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """Bounds to compose, in either order; spread: of all losses together.
+        """Return bounds to compose, in either order; spread: of all losses together.
 
         A bound for every pair of records in every crowd holds for both orders. search: for
         searching only; estimates are enough.
@@ -53,19 +53,20 @@ class Composing(Analysis):
     of_all = WorstPair(code="any-pair")
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """The approximate standard deviation of one report's loss."""
+        """Return the approximate standard deviation of one report's loss."""
         return SPREAD_OF_LOSS * self.bound_one(schema, crowd, 0.0)
 
     def bit(self, schema: Schema) -> Bit | None:
-        """The channel of a report of one bit, whose whole curve is quick to compute, or None."""
+        """Return the channel of a report of one bit, whose whole curve is quick to compute, or
+        None."""
         return None
 
     def curve(self, sent: Contribution, crowd: int, steps: int = STEPS) -> PrivacyCurve:
-        """The privacy curve of everything one person sends."""
+        """Return the privacy curve of everything one person sends."""
         return composed_curve(self, sent, crowd, steps)
 
     def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
-        """delta of one report, or of the composition of several."""
+        """Return delta of one report, or of the composition of several."""
         if not sent.reports:
             return LOCAL.certificate(sent, crowd, epsilon)
         if sent.single is None:
@@ -73,7 +74,7 @@ class Composing(Analysis):
         return self.one(sent.single, crowd, epsilon)
 
     def bound(self, sent: Contribution, crowd: int, epsilon: float, steps: int = STEPS) -> float:
-        """A quick certified upper bound of delta."""
+        """Return a quick certified upper bound of delta."""
         if not sent.reports:
             return LOCAL.bound(sent, crowd, epsilon)
         if sent.single is None:
@@ -83,14 +84,15 @@ class Composing(Analysis):
         return self.bound_one(sent.single, crowd, epsilon)
 
     def bounds(self, sent: Contribution, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
-        """`bound` at every epsilon; the reports are composed once."""
+        """Return `bound` at every epsilon; the reports are composed once."""
         if sent.single is not None or not sent.reports:
             return super().bounds(sent, crowd, epsilons)
         curve = self.curve(sent, crowd)
         return np.array([curve.delta(epsilon) for epsilon in epsilons])
 
     def epsilon(self, sent: Contribution, crowd: int, delta: float) -> float:
-        """The smallest epsilon at which the certified delta is at most `delta`, rounded up."""
+        """Return the smallest epsilon at which the certified delta is at most `delta`,
+        rounded up."""
         if not sent.reports:
             return LOCAL.epsilon(sent, crowd, delta)
         if sent.single is None:
@@ -98,7 +100,7 @@ class Composing(Analysis):
         return self.epsilon_of_one(sent.single, crowd, delta)
 
     def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
-        """The smallest epsilon for one report."""
+        """Return the smallest epsilon for one report."""
 
         def certified(epsilon: float) -> float:
             return self.one(schema, crowd, epsilon).delta.upper
@@ -106,13 +108,14 @@ class Composing(Analysis):
         return first_epsilon(certified, delta, min(schema.local_epsilon, LARGEST_EPSILON))
 
     def least_delta(self, sent: Contribution) -> float:
-        """The smallest delta for which noise can be calibrated; compositions need a larger one."""
+        """Return the smallest delta for which noise can be calibrated; compositions need a larger
+        one."""
         if sent.reports and sent.single is None:
             return max(LEAST_COMPOSED, LEAST_PER_REPORT * sent.copies)
         return super().least_delta(sent)
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[BoundFunction, BoundFunction]:
-        """For several reports, compositions of estimates; the quick one is coarser.
+        """Return, for several reports, compositions of estimates; the quick one is coarser.
 
         The estimates of bits use homogeneous crowds. These need nearly as much noise as the worst
         crowds, so that after such a search one or two certificates are enough.
@@ -135,14 +138,15 @@ class CrowdPairs(Composing):
 
     @abstractmethod
     def candidates(self, schema: Schema) -> list[PairRatios]:
-        """The pairs that can be the worst for one report. Raises PrivacyError for too many."""
+        """Return the pairs that can be the worst for one report. Raises PrivacyError for
+        too many."""
 
     def few(self, schema: Schema) -> list[PairRatios]:
-        """So few pairs that all of them can be tried at every dot of a curve."""
+        """Return so few pairs that all of them can be tried at every dot of a curve."""
         return self.candidates(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The largest bound of all pairs, in either order."""
+        """Return the largest bound of all pairs, in either order."""
         candidates = self.few(schema)
         several = WorstPair(code="classes", number=len(candidates))
         worst = candidates[0].pair if len(candidates) == 1 else several
@@ -150,21 +154,23 @@ class CrowdPairs(Composing):
         return Orders(delta, delta, worst)
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """The approximate standard deviation of the loss of the pair that is likely the worst."""
+        """Return the approximate standard deviation of the loss of the pair that is likely the
+        worst."""
         likely = [likely_worst(self.few(schema), crowd, 0.0)]
         return SPREAD_OF_LOSS * roughly(likely, crowd)(0.0)
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
-        """delta of the worst pair."""
+        """Return delta of the worst pair."""
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
         return AnalysisResult(largest.delta, (largest.candidate.pair,))
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """A quick certified upper bound of delta for one report."""
+        """Return a quick certified upper bound of delta for one report."""
         return largest_bound(self.candidates(schema), crowd, epsilon)[0]
 
     def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
-        """The smallest epsilon for the likely worst pair, then with each pair that proves worse."""
+        """Return the smallest epsilon for the likely worst pair, then with each pair that proves
+        worse."""
         highest = min(schema.local_epsilon, LARGEST_EPSILON)
         candidates = self.candidates(schema)
         tried = [likely_worst(candidates, crowd, highest / 2)]
@@ -176,7 +182,8 @@ class CrowdPairs(Composing):
             tried.append(worst)
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[BoundFunction, BoundFunction]:
-        """For one report, both use only the pair that is worst at the quick bound's first call."""
+        """Return, for one report, bounds that use only the pair that is worst at the quick bound's
+        first call."""
         coarse, fine = super().search_bounds(crowd, epsilon)
         place: int | None = None
 
@@ -202,5 +209,5 @@ class CrowdPairs(Composing):
 
 
 def roughly(candidates: list[PairRatios], crowd: int) -> DeltaFunction:
-    """The largest bound of the candidates at any epsilon, for the dots of a curve."""
+    """Return the largest bound of the candidates at any epsilon, for the dots of a curve."""
     return lambda epsilon: largest_bound(candidates, crowd, epsilon, sharp=False)[0]

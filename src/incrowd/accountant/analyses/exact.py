@@ -34,7 +34,7 @@ class Exact(Composing):
     scalable = False
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
-        """The largest delta over all collections, and the collection that attains it.
+        """Return the largest delta over all collections, and the collection that attains it.
 
         Raises PrivacyError if there are several kinds of questions, a channel of several bits is
         not a bit flip, or there are too many collections.
@@ -49,24 +49,24 @@ class Exact(Composing):
         return AnalysisResult(DeltaBounds(largest.lower, largest.lower, largest.upper), (worst,))
 
     def bit(self, schema: Schema) -> Bit:
-        """The channel of the bit. Raises PrivacyError unless the report is one bit."""
+        """Return the channel of the bit. Raises PrivacyError unless the report is one bit."""
         channel = one_bit_channel(schema)
         if channel is None:
             raise PrivacyError.of("analysis", "accountant.composes-bits", value=NAME)
         return channel
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """The approximate standard deviation of one report's loss."""
+        """Return the approximate standard deviation of one report's loss."""
         return typical_spread(self.bit(schema), crowd)
 
     def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
-        """P[privacy ratio > e^epsilon], from `figures`."""
+        """Return P[privacy ratio > e^epsilon], from `figures`."""
         return self.figures(sent, crowd, epsilon)[1]
 
     def figures(
         self, sent: Contribution, crowd: int, epsilon: float
     ) -> tuple[AnalysisResult, float]:
-        """The largest delta and eta over all collections.
+        """Return the largest delta and eta over all collections.
 
         For several reports, or one bit in a crowd of more than a million, eta is only a bound.
         Raises PrivacyError as `one` does.
@@ -77,7 +77,8 @@ class Exact(Composing):
 
 
 def one_bit_channel(schema: Schema) -> Bit | None:
-    """The channel of a report of one free bit; None for other reports or other denominators."""
+    """Return the channel of a report of one free bit;
+    None for other reports or other denominators."""
     (part, count), *others = schema.parts
     if others or count > 1 or part.domain != FREE_BIT:
         return None
@@ -86,7 +87,8 @@ def one_bit_channel(schema: Schema) -> Bit | None:
 
 
 def _too_many(channel: Bit | None, crowd: int) -> bool:
-    """Whether one bit has too many collections, or is not symmetric, so that eta is a bound."""
+    """Return whether one bit has too many collections, or is not symmetric,
+    so that eta is a bound."""
     return channel is not None and (crowd > MOST_PEOPLE or not channel.symmetric)
 
 
@@ -123,7 +125,7 @@ def _worst_pair(pair: enumeration.RecordPair, held: enumeration.Others, bits: in
 
 
 def _single(schema: Schema) -> tuple[Domain, BitFlip]:
-    """The one question (or the free bits) of a report that can be enumerated."""
+    """Return the one question (or the free bits) of a report that can be enumerated."""
     if len(schema.parts) > 1:
         raise PrivacyError.of("analysis", "accountant.one-kind-of-question", value=NAME)
     (part, count), *_ = schema.parts

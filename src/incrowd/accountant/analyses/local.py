@@ -24,7 +24,8 @@ class Local(Analysis):
     shuffled = False
 
     def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
-        """delta at epsilon; it does not depend on the crowd, and includes one person's redraws."""
+        """Return delta at epsilon; it does not depend on the crowd, and includes one person's
+        redraws."""
         candidates = local_candidates(sent)
         low = high = 0.0
         if epsilon < sent.redraws:
@@ -42,17 +43,18 @@ class Local(Analysis):
         return AnalysisResult(bounds, (candidates[0].pair,))
 
     def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
-        """The exact P[ratio > e^epsilon], at most 1."""
+        """Return the exact P[ratio > e^epsilon], at most 1."""
         candidates = local_candidates(sent)
         return min(max(local_ratios.eta(one.ratios, epsilon) for one in candidates), 1.0)
 
     def noise(self, family: NoiseFamily, crowd: int, epsilon: float, delta: float) -> BitFlip:
-        """The smallest noise with that local epsilon; delta is 0 and the crowd does not matter."""
+        """Return the smallest noise with that local epsilon; delta is 0 and the crowd does not
+        matter."""
         check_promise(2, epsilon, delta)
         return smallest_local(family, epsilon)
 
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
-        """That of one report with local epsilon: only the shares of the messages matter."""
+        """Return that of one report with local epsilon: only the shares of the messages matter."""
         return math.expm1(min(epsilon, LARGEST))
 
 

@@ -23,11 +23,12 @@ class Outlier(CrowdPairs):
     proved = False
 
     def candidates(self, schema: Schema) -> list[PairRatios]:
-        """The largest relations of x, x', and z."""
+        """Return the largest relations of x, x', and z."""
         return outlier_candidates(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """Bounds for the relation that is likely to be the worst at the spread of all losses."""
+        """Return bounds for the relation that is likely to be the worst at the spread of all
+        losses."""
         worst = likely_worst(self.candidates(schema), crowd, spread)
         forward = backward = roughly([worst], crowd)
         if not symmetric(worst.ratios):
@@ -35,7 +36,7 @@ class Outlier(CrowdPairs):
         return Orders(forward, backward, worst.pair)
 
     def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
-        """The largest eta of the papers' pair and of the relation with the worst delta.
+        """Return the largest eta of the papers' pair and of the relation with the worst delta.
 
         Numerical; for several reports, a bound.
         """
@@ -44,7 +45,7 @@ class Outlier(CrowdPairs):
     def figures(
         self, sent: Contribution, crowd: int, epsilon: float
     ) -> tuple[AnalysisResult, float]:
-        """The certificate, and eta of the same relation."""
+        """Return the certificate, and eta of the same relation."""
         schema = sent.single
         if schema is None:
             certificate = self.certificate(sent, crowd, epsilon)

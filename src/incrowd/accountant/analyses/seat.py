@@ -22,24 +22,26 @@ class Seat(Composing):
     below_limit = 0.97  # by experiment: 0.985 for copies of two bits
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
-        """delta of the worst class of records; the bound is a closed formula, so not refined."""
+        """Return delta of the worst class of records; the bound is a closed formula, so not
+        refined."""
         bound = seat.bound(schema, crowd, epsilon)
         return AnalysisResult(DeltaBounds(*[bound.delta] * 3), (bound.worst,))
 
     def bit(self, schema: Schema) -> Bit | None:
-        """Reports of one bit are composed as in `exact`, whose bounds are the smallest."""
+        """Return reports of one bit are composed as in `exact`, whose bounds are the smallest."""
         return one_bit_channel(schema)
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """The same bound, a few percent looser and several times as fast."""
+        """Return the same bound, a few percent looser and several times as fast."""
         return seat.bound(schema, crowd, epsilon, sharp=False).delta
 
     def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """delta of the classes that reveal the most in a large crowd, which makes searches fast."""
+        """Return delta of the classes that reveal the most in a large crowd, which makes searches
+        fast."""
         return seat.bound(schema, crowd, epsilon, most=SEARCHED).delta
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The same bound at any epsilon, for all classes or for those that a search uses."""
+        """Return the same bound at any epsilon, for all classes or for those that a search uses."""
 
         def delta(epsilon: float) -> float:
             most = SEARCHED if search else 0

@@ -36,7 +36,8 @@ class Shuffle(Composing):
     below_limit = 0.97  # by experiment: 0.985 for copies of two bits
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> AnalysisResult:
-        """The smallest certificate of one report. Raises PrivacyError if no analysis has one."""
+        """Return the smallest certificate of one report. Raises PrivacyError if no analysis has
+        one."""
         first, _ = _of_one(schema)
         certificate = None
         with suppress(PrivacyError):
@@ -44,12 +45,12 @@ class Shuffle(Composing):
         return _least(certificate, Contribution.of(schema), crowd, epsilon)
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """The smallest quick bound of one report."""
+        """Return the smallest quick bound of one report."""
         sent = Contribution.of(schema)
         return min(_quick(by, sent, crowd, epsilon) for by in (LOCAL, *_of_one(schema)))
 
     def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
-        """The smallest of the analyses' estimates for searching."""
+        """Return the smallest of the analyses' estimates for searching."""
         tried = (LOCAL.bound(Contribution.of(schema), crowd, epsilon),)
         others = (
             _or_one(partial(by.searched_one, schema, crowd), epsilon) for by in _of_one(schema)
@@ -57,17 +58,19 @@ class Shuffle(Composing):
         return min(*tried, *others)
 
     def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
-        """For several reports their composition, unless the local bound is smaller."""
+        """Return the certificate; of several reports their composition, unless the local bound is
+        smaller."""
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
         return _least(super().certificate(sent, crowd, epsilon), sent, crowd, epsilon, (LOCAL,))
 
     def bit(self, schema: Schema) -> Bit | None:
-        """Reports of one bit are composed as in `exact`, whose bounds are the smallest."""
+        """Return reports of one bit are composed as in `exact`, whose bounds are the smallest."""
         return one_bit_channel(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The smallest bound at each epsilon; the worst pair is that of the bound at the spread.
+        """Return the smallest bound at each epsilon; the worst pair is that of the bound at the
+        spread.
 
         Only bounds that are the smallest at one of the probed epsilons are evaluated elsewhere:
         each of them is valid, and the others would cost as much and gain nothing. For searching,
@@ -92,7 +95,8 @@ class Shuffle(Composing):
         return Orders(delta, delta, tried[name][1].named(name))
 
     def spread(self, schema: Schema, crowd: int) -> float:
-        """The approximate standard deviation of one report's loss; the blanket's is quick."""
+        """Return the approximate standard deviation of one report's loss;
+        the blanket's is quick."""
         first, last = _of_one(schema)
         if first is SEAT:
             with suppress(PrivacyError):
@@ -100,7 +104,7 @@ class Shuffle(Composing):
         return first.spread(schema, crowd)
 
     def noise(self, family: NoiseFamily, crowd: int, epsilon: float, delta: float) -> BitFlip:
-        """The smallest noise; for one report never larger than the result for `blanket`."""
+        """Return the smallest noise; for one report never larger than the result for `blanket`."""
         flip = super().noise(family, crowd, epsilon, delta)
         sent = as_contribution(family(flip))
         if sent.single and _quick(BLANKET, sent, crowd, epsilon) <= CLEARLY * delta:
@@ -110,12 +114,13 @@ class Shuffle(Composing):
 
 
 def _of_one(schema: Schema) -> tuple[Composing, Composing]:
-    """The analyses that bound one report in a crowd; the first is nearly always the smallest."""
+    """Return the analyses that bound one report in a crowd; the first is nearly always the
+    smallest."""
     return (SEAT if one_bit_channel(schema) is None else EXACT), BLANKET
 
 
 def _or_one(delta: DeltaFunction, epsilon: float) -> float:
-    """The bound, or 1 if it cannot be computed."""
+    """Return the bound, or 1 if it cannot be computed."""
     try:
         return delta(epsilon)
     except PrivacyError:
@@ -123,7 +128,7 @@ def _or_one(delta: DeltaFunction, epsilon: float) -> float:
 
 
 def _quick(by: Analysis, sent: Contribution, crowd: int, epsilon: float) -> float:
-    """The quick bound of an analysis, or 1."""
+    """Return the quick bound of an analysis, or 1."""
     return _or_one(lambda e: by.bound(sent, crowd, e), epsilon)
 
 
@@ -140,7 +145,7 @@ def _least(
     epsilon: float,
     others: tuple[Analysis, ...] = (BLANKET, LOCAL),
 ) -> AnalysisResult:
-    """The best result, or that of another analysis if its delta is smaller.
+    """Return the best result, or that of another analysis if its delta is smaller.
 
     Raises PrivacyError if there is no best result and no other analysis has one.
     """

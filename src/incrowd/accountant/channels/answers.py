@@ -216,5 +216,5 @@ class AnswerChannel(Channel):
 
 
 def takes_answers(channel: Channel) -> TypeGuard[AnswerChannel]:
-    """Whether a channel takes the answer as a whole."""
+    """Return whether a channel takes the answer as a whole."""
     return channel.of_answers

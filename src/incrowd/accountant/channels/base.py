@@ -37,7 +37,7 @@ def rounded_up(value: float, significant: int = 4, whole: bool = False) -> str:
 
 
 def _rounded(value: float, significant: int, rounding: str, whole: bool = False) -> str:
-    """The shortest decimal representation of `value`, rounded, in the format of "%g"."""
+    """Return the shortest decimal representation of `value`, rounded, in the format of "%g"."""
     value = float(value)
     if not math.isfinite(value):
         return f"{value:g}"
@@ -70,16 +70,16 @@ class Coins(Protocol):
     """Exact randomness, which is all that a channel needs to draw reports."""
 
     def flips(self, numerator: int, shape: tuple[int, int]) -> PackedBits:
-        """Packed bits, each 1 with probability numerator / 2^32; fast if that is small."""
+        """Return packed bits, each 1 with probability numerator / 2^32; fast if that is small."""
 
     def mask(self, numerator: int, shape: tuple[int, int]) -> PackedBits:
-        """Packed bits, each 1 with probability numerator / 2^32, which may be 0 or 1."""
+        """Return packed bits, each 1 with probability numerator / 2^32, which may be 0 or 1."""
 
     def heads(self, numerator: int, count: int) -> npt.NDArray[np.bool_]:
-        """`count` booleans, each True with probability numerator / 2^32."""
+        """Return `count` booleans, each True with probability numerator / 2^32."""
 
     def below(self, size: int, count: int) -> AnswerCodes:
-        """`count` independent integers, uniform on 0 .. size - 1."""
+        """Return `count` independent integers, uniform on 0 .. size - 1."""
 
 
 @checked_class
@@ -299,7 +299,7 @@ class Channel(ABC):
 
 
 def _log_ratio(larger: int, smaller: int) -> float:
-    """ln(larger / smaller) rounded up, for integers 0 <= smaller <= larger, larger > 0."""
+    """Return ln(larger / smaller) rounded up, for integers 0 <= smaller <= larger, larger > 0."""
     if smaller == 0:
         return math.inf
     # The difference is exact, so that ratios near 1 keep all their digits.
@@ -307,7 +307,7 @@ def _log_ratio(larger: int, smaller: int) -> float:
 
 
 def exact_inverse(integers: ExactIntegers) -> ExactIntegers | None:
-    """The inverse of a square matrix of integers as fractions, or None if there is none.
+    """Return the inverse of a square matrix of integers as fractions, or None if there is none.
 
     Gauss-Jordan elimination without rounding, so that a singular matrix is recognized with
     certainty, and noise near 1/2 costs no digits.

@@ -165,7 +165,7 @@ class Bit(BitDevice):
 
 
 def as_bit(channel: Channel) -> Bit | None:
-    """The equivalent bit channel with denominator 2^32, or None."""
+    """Return the equivalent bit channel with denominator 2^32, or None."""
     if channel.of_answers or channel.denominator != DENOMINATOR:
         return None
     return Bit(*map(int, channel.numerators[1]))

@@ -225,7 +225,7 @@ class BitFlip(Channel):
 
 
 def is_flip(channel: Channel) -> TypeGuard[BitFlip]:
-    """Whether a channel is a `BitFlip`, for type checkers as well."""
+    """Return whether a channel is a `BitFlip`, for type checkers as well."""
     return channel.is_flip
 
 
@@ -245,19 +245,20 @@ def check_numerator(field: str, numerator: int, low: int = 0, high: int = DENOMI
 
 
 def scaled(field: str, probability: float) -> float:
-    """`probability` times 2^32, without rounding. Raises PrivacyError unless it is in [0, 1]."""
+    """Return `probability` times 2^32, without rounding. Raises PrivacyError unless it is in [0,
+    1]."""
     if not 0 <= probability <= 1:
         raise PrivacyError.of(field, "accountant.from-0-to-1", value=probability)
     return probability * DENOMINATOR
 
 
 def towards_half(numerator: float) -> int:
-    """The numerator rounded to an integer in the direction of 1/2."""
+    """Return the numerator rounded to an integer in the direction of 1/2."""
     return math.floor(numerator) if numerator > DENOMINATOR // 2 else math.ceil(numerator)
 
 
 def first_within(epsilon: float, channels: Iterable[AnyChannel]) -> AnyChannel:
-    """The first channel whose local epsilon is positive and at most epsilon.
+    """Return the first channel whose local epsilon is positive and at most epsilon.
 
     Raises PrivacyError if epsilon is not positive, or if no channel qualifies.
     """

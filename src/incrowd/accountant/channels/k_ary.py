@@ -241,11 +241,11 @@ class KAry(AnswerChannel):
 
 
 def _check_options(options: object) -> None:
-    """Raises PrivacyError unless there are at least two options."""
+    """Raise PrivacyError unless there are at least two options."""
     if type(options) is not int or options < 2:
         raise PrivacyError.of("options", "accountant.few-options", value=shown(options))
 
 
 def _least(options: int) -> int:
-    """The smallest numerator over 2^32 of a probability of at least 1 / options."""
+    """Return the smallest numerator over 2^32 of a probability of at least 1 / options."""
     return -(-DENOMINATOR // options)

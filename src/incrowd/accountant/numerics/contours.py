@@ -34,19 +34,19 @@ class OrdinaryLaw(NamedTuple):
     decisive: float
 
     def log_moment(self, theta: float) -> float:
-        """ln M(theta), computed from M - 1, which is often tiny."""
+        """Return ln M(theta), computed from M - 1, which is often tiny."""
         with np.errstate(over="ignore"):
             excess = float(self.mass @ np.expm1(theta * self.value)) - self.decisive
         return math.log1p(excess) if excess > -1 else -math.inf
 
     def tilted(self, theta: float) -> np.ndarray:
-        """Probabilities proportional to mass times exp(theta value)."""
+        """Return probabilities proportional to mass times exp(theta value)."""
         exponent = np.log(self.mass) + theta * self.value
         raised = np.exp(exponent - exponent.max())
         return np.asarray(raised / raised.sum())
 
     def moduli(self, theta: float, step: float) -> np.ndarray:
-        """|M(theta + it)| / M(theta) at SIDE^2 points t, starting at zero.
+        """Return |M(theta + it)| / M(theta) at SIDE^2 points t, starting at zero.
 
         The product of two short tables; negligible masses are added without their phase.
         """
@@ -91,7 +91,7 @@ class ContourBound:
         return np.asarray(np.cumsum([0] + [len(law.value) for law in self.laws]))
 
     def means(self, values: np.ndarray) -> np.ndarray:
-        """The mean, under each law, of a function that has these values at `value`."""
+        """Return the mean, under each law, of a function that has these values at `value`."""
         return np.asarray(np.add.reduceat(self.mass * values, self.ends[:-1]))
 
     @cached_property
@@ -100,7 +100,7 @@ class ContourBound:
         return {}
 
     def ordinary(self, place: int, cut: float) -> OrdinaryLaw:
-        """The law of one class up to the cut."""
+        """Return the law of one class up to the cut."""
         if (place, cut) not in self._laws_below:
             self._laws_below[place, cut] = self._ordinary(place, cut)
         return self._laws_below[place, cut]
@@ -112,7 +112,7 @@ class ContourBound:
         return OrdinaryLaw(value[below], mass[below], float(mass[~below].sum()))
 
     def unlabeled(self, eta: float) -> float:
-        """The probability that nobody draws a label of at most eta."""
+        """Return the probability that nobody draws a label of at most eta."""
         return math.exp(self.others * math.log1p(-eta * self.common))
 
 
@@ -168,7 +168,7 @@ class Contour:
 
 
 def certified(crowd: ContourBound, eta: float, log_term: float) -> float:
-    """The bound of delta, given ln max T_z.
+    """Return the bound of delta, given ln max T_z.
 
     Rounded up by a relative allowance that grows with n, since the n-th power multiplies the error
     of ln M.
@@ -181,7 +181,7 @@ def certified(crowd: ContourBound, eta: float, log_term: float) -> float:
 def largest_term(
     crowd: ContourBound, contour: Contour, enough: float = math.inf
 ) -> tuple[float, int]:
-    """ln of the largest T_z, and its index; or of the first that exceeds `enough`.
+    """Return ln of the largest T_z, and its index; or of the first that exceeds `enough`.
 
     |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are computed in the
     order of that bound, until it rules out the rest.
@@ -199,7 +199,8 @@ def largest_term(
 
 
 def log_ceilings(crowd: ContourBound, contour: Contour) -> np.ndarray:
-    """ln of a quick bound of every T_z without H_z, since int dt/(theta^2 + t^2) = pi/theta."""
+    """Return ln of a quick bound of every T_z without H_z,
+    since int dt/(theta^2 + t^2) = pi/theta."""
     with np.errstate(over="ignore"):
         raised = np.expm1(contour.theta * crowd.value)
     excess = crowd.means(np.where(crowd.value > contour.cut, -1.0, raised))
@@ -210,7 +211,7 @@ def log_ceilings(crowd: ContourBound, contour: Contour) -> np.ndarray:
 def log_term(
     crowd: ContourBound, contour: Contour, place: int, decisive: float = -math.inf
 ) -> float:
-    """ln T_z of one class; decisive: ln H_z.
+    """Return ln T_z of one class; decisive: ln H_z.
 
     Why the sum over t is an upper bound: with phi = |M(theta + it)| / M(theta), the power is a sum
     of a_k phi^k, a_k >= 0. For even k, phi^k is a characteristic function; up to factors, so are
@@ -242,7 +243,7 @@ def log_term(
 
 
 def _log_over_labels(crowd: ContourBound, eta: float, excess: np.ndarray) -> np.ndarray:
-    """ln of gamma int_0^eta du/(1-u) [u (1 - gamma) + (1-u) M]^n, for M - 1 = `excess`.
+    """Return ln of gamma int_0^eta du/(1-u) [u (1 - gamma) + (1-u) M]^n, for M - 1 = `excess`.
 
     The integrand is convex in u, so the trapezoidal sum is an upper bound: with [a + bu]^n,
     X = b/(a + bu), and Y = 1/(1-u), its second derivative is n(n-1) X^2 + 2n XY + 2 Y^2 times the
@@ -260,12 +261,12 @@ def _log_over_labels(crowd: ContourBound, eta: float, excess: np.ndarray) -> np.
 
 
 def _labels(eta: float) -> np.ndarray:
-    """The values of u from 0 to eta, denser near zero."""
+    """Return the values of u from 0 to eta, denser near zero."""
     return np.asarray(eta * GROWN / GROWN[-1])
 
 
 def log_decisive(crowd: ContourBound, contour: Contour) -> np.ndarray:
-    """ln H_z of each class, which accounts for values above the cut.
+    """Return ln H_z of each class, which accounts for values above the cut.
 
     E[max(0, S); somebody's value v is decisive] <= E(v + R), where R is the sum of the others, plus
     `missing` for v + R < 0. The mean of R is -(n-1) gain, except for reports that do not count: on
@@ -281,7 +282,8 @@ def log_decisive(crowd: ContourBound, contour: Contour) -> np.ndarray:
 
 
 def missing(crowd: ContourBound, cut: float) -> float:
-    """A bound of E max(0, v + R) - v - E R for v > cut and the sum R of any n - 1 of the classes.
+    """Return a bound of E max(0, v + R) - v - E R for v > cut and the sum R of any n - 1 of the
+    classes.
 
     Values below -K are raised to -K, which raises max(0, v + R) and the mean. Then
     max(0, s) = s + max(0, -s), and max(0, -s) <= exp(-t s - 1) / t. Any K, t > 0 give a bound.
@@ -308,7 +310,7 @@ HIGHEST = 1e100  # in place of infinity
 
 
 def least_bound(crowd: ContourBound, sharp: bool = True) -> tuple[float, int]:
-    """The certified bound of delta with a good contour, and the index of the worst class.
+    """Return the certified bound of delta with a good contour, and the index of the worst class.
 
     sharp: search theta with the sums over t, and try every cut. If False, choose theta by M(theta)
     alone and use the cut that then looks best, which is a few percent looser and several times as
@@ -326,7 +328,8 @@ def least_bound(crowd: ContourBound, sharp: bool = True) -> tuple[float, int]:
 
 
 def cuts(crowd: ContourBound) -> list[float]:
-    """Cuts to try: infinity, and levels above which one value decides the sum, if there are any."""
+    """Return cuts to try: infinity, and levels above which one value decides the sum, if there are
+    any."""
     level = crowd.others * crowd.gain
     if float(crowd.value.max()) <= CUTS[0] * level:
         return [math.inf]
@@ -342,7 +345,8 @@ class _Chosen:
 
     @classmethod
     def at(cls, crowd: ContourBound, cut: float, active: tuple[int, ...] = ()) -> _Chosen:
-        """The contour with the smallest quick bound, for the classes that are then the worst."""
+        """Return the contour with the smallest quick bound, for the classes that are then the
+        worst."""
         if not active:
             active = (int(np.argmax(crowd.means(np.minimum(crowd.value, cut) ** 2))),)
         for _ in range(ROUNDS):
@@ -354,12 +358,13 @@ class _Chosen:
         return cls(contour, active)
 
     def ceiling(self, crowd: ContourBound) -> float:
-        """ln of the quick bound of every T_z."""
+        """Return ln of the quick bound of every T_z."""
         decisive = log_decisive(crowd, self.contour)
         return float(np.logaddexp(log_ceilings(crowd, self.contour), decisive).max())
 
     def refined(self, crowd: ContourBound, close: float) -> Contour:
-        """The nearby contour with the smallest bound, by the sums over t of the active classes."""
+        """Return the nearby contour with the smallest bound, by the sums over t of the active
+        classes."""
         around = math.log(self.contour.theta)
 
         def contour(log_theta: float) -> Contour:
@@ -376,7 +381,8 @@ class _Chosen:
 def _settled(
     crowd: ContourBound, chosen: _Chosen, sharp: bool, bound: float = math.inf
 ) -> tuple[float, int]:
-    """The bound of all classes; if another class is the worst, theta is chosen for that one too.
+    """Return the bound of all classes; if another class is the worst, theta is chosen for that one
+    too.
 
     bound: an earlier bound; the computation ends once it cannot be improved.
     """
@@ -395,7 +401,7 @@ def _settled(
 
 
 def _contour(crowd: ContourBound, active: tuple[int, ...], theta: float, cut: float) -> Contour:
-    """The contour through theta, with a spread and an eta that suit the classes."""
+    """Return the contour through theta, with a spread and an eta that suit the classes."""
     powers, spreads = zip(*(_tilted(crowd, place, theta, cut) for place in active), strict=True)
     log_term = max(powers) - math.log(2 * theta * crowd.others)
     needed = math.log(crowd.local) - log_term + UNLABELED
@@ -404,7 +410,7 @@ def _contour(crowd: ContourBound, active: tuple[int, ...], theta: float, cut: fl
 
 
 def _tilted(crowd: ContourBound, place: int, theta: float, cut: float) -> tuple[float, float]:
-    """n ln M(theta) of a class, and the standard deviation of the tilted sum."""
+    """Return n ln M(theta) of a class, and the standard deviation of the tilted sum."""
     law = crowd.ordinary(place, cut)
     weight = law.tilted(theta)
     variance = float(weight @ (law.value - weight @ law.value) ** 2)
@@ -413,7 +419,8 @@ def _tilted(crowd: ContourBound, place: int, theta: float, cut: float) -> tuple[
 
 
 def _rough_theta(crowd: ContourBound, active: tuple[int, ...], cut: float) -> float:
-    """The theta that minimizes max_z M(theta)^n / theta^2, about the integrals' saddlepoint."""
+    """Return the theta that minimizes max_z M(theta)^n / theta^2,
+    about the integrals' saddlepoint."""
     laws = [crowd.ordinary(place, cut) for place in active]
     largest = max(float(np.abs(law.value).max()) for law in laws)
     top = max(float(law.value.max()) for law in laws)
@@ -428,7 +435,7 @@ def _rough_theta(crowd: ContourBound, active: tuple[int, ...], cut: float) -> fl
 
 
 def _least(height: Callable[[float], float], low: float, high: float, close: float) -> float:
-    """The minimum of a function with one valley, which may be infinite."""
+    """Return the minimum of a function with one valley, which may be infinite."""
 
     def finite(x: float) -> float:
         return min(max(height(x), -HIGHEST), HIGHEST)

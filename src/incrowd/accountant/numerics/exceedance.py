@@ -33,7 +33,8 @@ LEAST_TILT = 1e-3  # over the sum's standard deviation, where the search for a t
 
 
 def positive_chance(first: Law, law: Law, count: int, tolerance: float = TOLERANCE) -> float:
-    """P[X_0 + X_1 + ... + X_count > 0] for independent X, X_0 of law `first`, the others of `law`.
+    """Return P[X_0 + X_1 + ... + X_count > 0] for independent X, X_0 of law `first`, the others of
+    `law`.
 
     Exact up to rounding if the others have only two values, or at most two million combinations of
     values; otherwise an ESTIMATE (0 if below 1e-300): the lattice step is halved until the relative
@@ -52,7 +53,8 @@ def positive_chance(first: Law, law: Law, count: int, tolerance: float = TOLERAN
 
 
 def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
-    """P[start + sum > 0] for each start, if the draws have two values: the count is binomial."""
+    """Return P[start + sum > 0] for each start, if the draws have two values: the count is
+    binomial."""
     low, high = sorted(value)
     if low == high:
         return np.where(start + count * low > 0, 1.0, 0.0)
@@ -62,7 +64,7 @@ def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarr
 
 
 def _of_few(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
-    """P[start + sum > 0] for each start, by enumerating the combinations of values."""
+    """Return P[start + sum > 0] for each start, by enumerating the combinations of values."""
     total, scale, log_chance = outcomes(value, log_mass, count)
     safe = total - TIED_SUM * scale
     order = np.argsort(safe)
@@ -72,7 +74,7 @@ def _of_few(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarr
 
 
 def _on_lattice(first: Law, law: Law, count: int, tolerance: float) -> float:
-    """The estimate: decisive values make the sum positive; the rest is tilted and folded."""
+    """Return the estimate: decisive values make the sum positive; the rest is tilted and folded."""
     ordinary, _ = separated(law, count)
     bottom, top = sum_limits(ordinary, count)
     sure = float(first.mass[first.value > top].sum())
@@ -85,7 +87,8 @@ def _on_lattice(first: Law, law: Law, count: int, tolerance: float) -> float:
 
 
 def _tilted(first: Law, law: Law, count: int) -> TiltedLaw | None:
-    """The law tilted by the theta of the lowest Chernoff bound; None if that is below 1e-300."""
+    """Return the law tilted by the theta of the lowest Chernoff bound; None if that is below
+    1e-300."""
 
     def bound(theta: float) -> float:
         with np.errstate(divide="ignore"):  # ln 0 on the way to a safe formula
@@ -105,7 +108,8 @@ def _tilted(first: Law, law: Law, count: int) -> TiltedLaw | None:
 
 
 def _refined(certain: float, first: Law, tilted: TiltedLaw, tolerance: float) -> float:
-    """The probability, with the step halved until it no longer changes; it includes `certain`."""
+    """Return the probability, with the step halved until it no longer changes; it includes
+    `certain`."""
     lattice = discretize(tilted, tilted.spare_variance())
     fine = certain + _folded(lattice, first, 0)
     for halvings in range(1, min(MOST_HALVINGS, lattice.most_halvings) + 1):
@@ -118,7 +122,8 @@ def _refined(certain: float, first: Law, tilted: TiltedLaw, tolerance: float) ->
 
 
 def _folded(lattice: Discretization, first: Law, halvings: int) -> float:
-    """P[X_0 + sum > 0] from the lattice law of the sum, with the step halved `halvings` times."""
+    """Return P[X_0 + sum > 0] from the lattice law of the sum, with the step halved `halvings`
+    times."""
     total, cumulant = lattice.sum(halvings)
     first_cumulant = float(first.cumulant(total.theta))
     start = split(first, total.step, total.theta, first_cumulant)
@@ -131,11 +136,11 @@ def _folded(lattice: Discretization, first: Law, halvings: int) -> float:
 
 
 def _beyond(lattice: Lattice) -> np.ndarray:
-    """The untilted mass beyond each point plus half the mass at it; zero after the last."""
+    """Return the untilted mass beyond each point plus half the mass at it; zero after the last."""
     mass = lattice.mass * _untilt(lattice.theta, lattice.points)
     return np.append(np.cumsum(mass[::-1])[::-1] - mass / 2, 0.0)
 
 
 def _untilt(theta: float, points: np.ndarray) -> np.ndarray:
-    """exp(-theta point), limited where it would overflow, far below zero."""
+    """Return exp(-theta point), limited where it would overflow, far below zero."""
     return np.asarray(np.exp(np.minimum(-theta * points, MOST_EXPONENT)))

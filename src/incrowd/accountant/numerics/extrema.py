@@ -12,7 +12,7 @@ RealFunction = Callable[[float], float]
 def root(
     function: RealFunction, low: float, high: float, *, close: float = 0.0, relative: float = 1e-15
 ) -> float:
-    """The zero of a function with different signs at `low` and `high`.
+    """Return the zero of a function with different signs at `low` and `high`.
 
     close, relative: the absolute and relative tolerance of the result. Inverse quadratic steps if
     three points allow them, otherwise bisection (Chandrupatla 1997).
@@ -43,7 +43,7 @@ def root(
 
 
 def valley(function: RealFunction, low: float, high: float, close: float) -> float:
-    """The minimum of a function with one valley, within `close`.
+    """Return the minimum of a function with one valley, within `close`.
 
     Parabolas through the three lowest points, or golden sections (Brent 1973, chapter 5).
     """

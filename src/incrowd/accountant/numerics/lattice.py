@@ -35,7 +35,7 @@ class Lattice:
         return self.step * np.arange(self.first, self.first + len(self.mass))
 
     def coarsened(self) -> Lattice:
-        """Double the step: every odd point gives half of its mass to each neighbor."""
+        """Return double the step: every odd point gives half of its mass to each neighbor."""
         before = self.first % 2
         padded = np.pad(self.mass, (before, (len(self.mass) + before) % 2))
         even, odd = padded[0::2], padded[1::2]
@@ -46,7 +46,7 @@ class Lattice:
         return Lattice(2 * self.step, (self.first - before) // 2, mass, self.theta)
 
     def plus(self, other: Lattice) -> Lattice:
-        """The law of the sum of two independent values, on the coarser lattice."""
+        """Return the law of the sum of two independent values, on the coarser lattice."""
         one = self
         while one.step < 0.75 * other.step:
             one = one.coarsened()
@@ -56,19 +56,19 @@ class Lattice:
         return Lattice(one.step, one.first + other.first, mass, one.theta)
 
     def transform(self, size: int) -> np.ndarray:
-        """Fourier transform on a circle of `size` points, zero at index 0."""
+        """Return Fourier transform on a circle of `size` points, zero at index 0."""
         turns = np.zeros((-(-len(self.mass) // size), size))
         turns.ravel()[: len(self.mass)] = self.mass
         return np.asarray(rfft(_rolled(turns.sum(axis=0), self.first % size)))
 
     def inverse(self, spectrum: np.ndarray, low: int, size: int) -> Lattice:
-        """The law of a transform on the same lattice, once around the circle from `low`."""
+        """Return the law of a transform on the same lattice, once around the circle from `low`."""
         circle = np.asarray(irfft(spectrum, size))
         return replace(self, first=low, mass=np.maximum(_rolled(circle, -(low % size)), 0.0))
 
 
 def _rolled(circle: np.ndarray, places: int) -> np.ndarray:
-    """`numpy.roll`, which takes several times as long for few points."""
+    """Return `numpy.roll`, which takes several times as long for few points."""
     return np.concatenate([circle[-places:], circle[:-places]]) if places else circle
 
 
@@ -81,7 +81,7 @@ class Split(NamedTuple):
 
 
 def neighbors(value: np.ndarray, step: float, rate: float = 0.0) -> Split:
-    """The shares of each value's two neighboring points that preserve a mean.
+    """Return the shares of each value's two neighboring points that preserve a mean.
 
     rate: the mean of exp(rate v) is preserved; for zero, that of v. The expectation of any function
     that is convex in this quantity can only rise. The smaller share is accurate too.
@@ -99,7 +99,7 @@ def neighbors(value: np.ndarray, step: float, rate: float = 0.0) -> Split:
 
 
 def gathered(split: Split) -> tuple[int, np.ndarray]:
-    """The first index and the masses from there on, for a split whose shares are masses."""
+    """Return the first index and the masses from there on, for a split whose shares are masses."""
     first = int(split.below.min())
     size = int(split.below.max()) - first + 2
     index = (split.below - first).astype(np.int64)
@@ -149,12 +149,12 @@ class TiltedLaw:
 
     @classmethod
     def at(cls, law: Law, count: int, theta: float) -> TiltedLaw:
-        """The law tilted by theta."""
+        """Return the law tilted by theta."""
         return cls(law, count, theta, float(law.cumulant(theta)))
 
     @classmethod
     def at_saddlepoint(cls, law: Law, count: int) -> TiltedLaw:
-        """The law tilted to mean zero, or slightly more if that is nearly no tilt.
+        """Return the law tilted to mean zero, or slightly more if that is nearly no tilt.
 
         The additional tilt is limited so that the total of the sum stays about the same, since the
         weight of a rare large value grows exponentially.
@@ -186,7 +186,7 @@ class TiltedLaw:
         return TiltedLaw.at(self.law.at_least(min(bottom, 0.0)), self.count, self.theta)
 
     def spare_variance(self, sharp: bool = True) -> float:
-        """The extra variance of a draw that a lattice may cause.
+        """Return the extra variance of a draw that a lattice may cause.
 
         It raises ln E[exp(theta S)] by N theta^2 / 2 times this variance; sharp: limit that too.
         """
@@ -194,7 +194,7 @@ class TiltedLaw:
         return COARSEST * variance / (1 + sharp * self.count * self.theta**2 * variance / 2)
 
     def widest_step(self, spare: float) -> float:
-        """The largest step whose splits add no more than the spare variance to one draw.
+        """Return the largest step whose splits add no more than the spare variance to one draw.
 
         Splitting v over a step h adds f (1 - f) h^2, where f is the fractional part: at most
         h^2 / 4, and at most |v| h.
@@ -208,7 +208,8 @@ class TiltedLaw:
         return low
 
     def on_lattice(self, step: float) -> tuple[Lattice, float]:
-        """One draw on the lattice, tilted to total mass one, and its cumulant after splitting."""
+        """Return one draw on the lattice, tilted to total mass one, and its cumulant after
+        splitting."""
         draw = split(self.law, step, self.theta, self.cumulant)
         excess = float(draw.mass.sum() - self.mass.sum())
         draw = replace(draw, mass=draw.mass / (1 + excess))
@@ -216,7 +217,7 @@ class TiltedLaw:
 
 
 def bounded_exp(exponent: float) -> float:
-    """exp, limited to 1e304; a bound of that size is useless in any case."""
+    """Return exp, limited to 1e304; a bound of that size is useless in any case."""
     return math.exp(min(exponent, MOST_EXPONENT))
 
 
@@ -227,19 +228,20 @@ NEGLIGIBLE = 50.0  # a frequency e^-50 = 2e-22 times weaker is lost in the round
 
 
 def circle_size(low: int, high: int) -> int:
-    """A length for a circle that holds the points low..high, for which the transform is fast."""
+    """Return a length for a circle that holds the points low..high, for which the transform is
+    fast."""
     return fast_length(high - low + 1)
 
 
 @lru_cache(maxsize=1024)
 def fast_length(least: int) -> int:
-    """The smallest product of twos, threes, and fives that is at least `least`."""
+    """Return the smallest product of twos, threes, and fives that is at least `least`."""
     odd = (int(3**i * 5**j) for i in range(least.bit_length()) for j in range(least.bit_length()))
     return min(n << max(-(-least // n) - 1, 0).bit_length() for n in odd if n < 2 * least)
 
 
 def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The law of the sum of two independent values; its first place is the sum of theirs."""
+    """Return the law of the sum of two independent values; its first place is the sum of theirs."""
     length = len(one) + len(other) - 1
     size = circle_size(1, length)
     return np.asarray(
@@ -251,7 +253,7 @@ def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def convolution_error(one: np.ndarray, other: np.ndarray) -> float:
-    """The effect of rounding on the mass of a tail of `convolved`; a margin, not a proof.
+    """Return the effect of rounding on the mass of a tail of `convolved`; a margin, not a proof.
 
     The error of a transform is about a UNIT of the Euclidean norm, with signs that look random, so
     a sum of errors is about as large as their norm: at most sqrt(size) of the product of norms.
@@ -262,7 +264,8 @@ def convolution_error(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
-    """The transform of the sum of `count` draws of a law with this mass off zero, the rest at zero.
+    """Return the transform of the sum of `count` draws of a law with this mass off zero, the rest
+    at zero.
 
     (1 + z)^count with z = spectrum - mass, computed by log1p: z may be tiny and count huge.
     """
@@ -276,7 +279,7 @@ def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
 
 
 def _log_modulus(z: np.ndarray) -> np.ndarray:
-    """ln |1 + z|, accurate both for z near 0 and for z near -1."""
+    """Return ln |1 + z|, accurate both for z near 0 and for z near -1."""
     square = z.real * (2 + z.real) + z.imag**2
     near = square > -0.5
     with np.errstate(divide="ignore"):  # ln 0 for a frequency that does not occur
@@ -307,7 +310,7 @@ class Reach:
 
     @classmethod
     def of(cls, draw: Lattice, count: int, extra_variance: float) -> Reach:
-        """The reach of up to `count` draws; draw: the part of the law off zero.
+        """Return the reach of up to `count` draws; draw: the part of the law off zero.
 
         extra_variance: of one draw, added by steps +-h with E[exp(s X)] <= exp(s^2 h^2 / 2).
         """
@@ -316,7 +319,8 @@ class Reach:
         return cls(*(_cumulants(one, count, extra_variance) for one in (law, law.negated())))
 
     def bounds(self, count: int) -> tuple[float, float]:
-        """(low, high): the sum of `count` draws lies beyond either with probability <= e^-41.
+        """Return (low, high): the sum of `count` draws lies beyond either with probability <=
+        e^-41.
 
         P[S >= x] <= exp(count K(s) - s x) for every s > 0.
         """
@@ -324,13 +328,13 @@ class Reach:
         return -float(max(low, 0.0)), float(max(high, 0.0))
 
     def width(self, count: int) -> float:
-        """The distance between the two bounds."""
+        """Return the distance between the two bounds."""
         low, high = self.bounds(count)
         return high - low
 
 
 def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray, np.ndarray]:
-    """A grid of s > 0 for which exp(s X) does not overflow, and ln E[exp(s X)]."""
+    """Return a grid of s > 0 for which exp(s X) does not overflow, and ln E[exp(s X)]."""
     deviation = np.sqrt(law.second_moment + extra_variance)
     widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
     highest = min(WIDEST / deviation, EXPONENT_TO_ADD / max(float(law.value.max()), SMALLEST))
@@ -347,7 +351,7 @@ def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray,
 
 
 def fold(draw: Lattice, reach: Reach, count: int, block: int) -> Lattice:
-    """The law of the sum of `count` draws; exact up to the lattice if block >= count.
+    """Return the law of the sum of `count` draws; exact up to the lattice if block >= count.
 
     draw: the part of the law off zero. reach: how far such sums can lie from zero.
     """
@@ -371,14 +375,16 @@ def fold(draw: Lattice, reach: Reach, count: int, block: int) -> Lattice:
 
 
 def _direct(draw: Lattice, reach: Reach, counts: list[int], most: int) -> list[Lattice]:
-    """The laws of sums of the given numbers of draws, on a circle that holds `most` draws."""
+    """Return the laws of sums of the given numbers of draws,
+    on a circle that holds `most` draws."""
     low, size = _circle(reach, most, draw.step)
     one, mass = draw.transform(size), float(draw.mass.sum())
     return [draw.inverse(power(one, mass, count), low, size) for count in counts]
 
 
 def _circle(reach: Reach, count: int, step: float) -> tuple[int, int]:
-    """The first point and the number of points of a circle that holds the sum of `count` draws."""
+    """Return the first point and the number of points of a circle that holds the sum of `count`
+    draws."""
     low, high = reach.bounds(max(count, 1))
     first, last = int(np.floor(low / step)) - 2, int(np.ceil(high / step)) + 2
     return first, circle_size(first, last)
@@ -429,14 +435,15 @@ class Discretization:
         return math.exp(-LOG_TAIL) * lost / (math.e * self.tilted.theta)
 
     def sum(self, halvings: int = 0) -> tuple[Lattice, float]:
-        """The tilted lattice law of the sum with the step halved `halvings` times; its cumulant."""
+        """Return the tilted lattice law of the sum with the step halved `halvings` times; its
+        cumulant."""
         tilted = self.tilted
         finer = tilted.on_lattice(self.step / 2**halvings) if halvings else None
         draw, cumulant = finer or self.single
         return fold(draw, self.reach, tilted.count, self.block), tilted.count * cumulant
 
     def positive_mean(self, halvings: int = 0) -> Mean:
-        """A bound of E[max(0, S)] from that law."""
+        """Return a bound of E[max(0, S)] from that law."""
         total, cumulant = self.sum(halvings)
         scale = bounded_exp(cumulant)
         outside = scale * self.outside
@@ -465,7 +472,7 @@ def discretize(
 
 
 def _block(reach: Reach, count: int, step: float, spare: float) -> int:
-    """The number of draws on the first lattice.
+    """Return the number of draws on the first lattice.
 
     Each doubling of the step adds h^2 / 2 to the variance of a block of b draws. The next one, with
     twice the h and four times the b, adds as much per draw: levels h^2 / (2 b) in total. The block
@@ -481,7 +488,8 @@ def _block(reach: Reach, count: int, step: float, spare: float) -> int:
 
 
 def positive_mean(total: Lattice) -> float:
-    """E[max(0, S)] of a tilted lattice law, without the tilt but not without its cumulant."""
+    """Return E[max(0, S)] of a tilted lattice law,
+    without the tilt but not without its cumulant."""
     positive = total.points > 0
     values = total.points[positive]
     return float(np.sum(values * np.exp(-total.theta * values) * total.mass[positive]))

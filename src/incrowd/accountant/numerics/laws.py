@@ -41,26 +41,26 @@ class Law:
         return float(self.mass @ self.value**2)
 
     def where(self, chosen: np.ndarray, total: float) -> Law:
-        """The chosen atoms only, with a new total."""
+        """Return the chosen atoms only, with a new total."""
         return Law(self.value[chosen], self.log_mass[chosen], total)
 
     def at_least(self, bottom: float) -> Law:
-        """Values below the bottom raised to it."""
+        """Return values below the bottom raised to it."""
         return Law(np.maximum(self.value, bottom), self.log_mass, self.total)
 
     def negated(self) -> Law:
-        """The law of minus the value."""
+        """Return the law of minus the value."""
         return Law(-self.value, self.log_mass, self.total)
 
     def with_zero(self) -> tuple[np.ndarray, np.ndarray]:
-        """All values and logarithms of their probabilities, with what lies at zero."""
+        """Return all values and logarithms of their probabilities, with what lies at zero."""
         rest = self.total - float(self.mass.sum())
         if rest <= NO_MASS:
             return self.value, self.log_mass
         return np.append(self.value, 0.0), np.append(self.log_mass, np.log(rest))
 
     def cumulant(self, theta: np.ndarray | float) -> np.ndarray:
-        """ln E[exp(theta X)] at one or several theta.
+        """Return ln E[exp(theta X)] at one or several theta.
 
         Computed as log1p of E[exp(theta X)] - 1, which is accurate for a law close to a point mass
         at zero; from the logarithms of the exponentials if these would overflow.
@@ -83,12 +83,13 @@ class Mean(NamedTuple):
     doubt: float = 0.0
 
     def plus(self, bound: float, doubt: float = 0.0) -> Mean:
-        """The bound and the doubt, each increased by that much."""
+        """Return the bound and the doubt, each increased by that much."""
         return Mean(self.bound + bound, self.doubt + doubt)
 
 
 def log_sum_exp(exponents: np.ndarray) -> np.ndarray:
-    """ln of the sum of exponentials along the last axis; minus infinity if all exponents are.
+    """Return ln of the sum of exponentials along the last axis; minus infinity if all exponents
+    are.
 
     For up to a thousand exponents this takes 5 microseconds and the more general
     `scipy.special.logsumexp` 45; a saddlepoint needs about a hundred calls.
@@ -102,7 +103,7 @@ def log_sum_exp(exponents: np.ndarray) -> np.ndarray:
 
 
 def saddlepoint(law: Law) -> float:
-    """The theta at which the tilted law has mean zero; the law needs atoms of both signs.
+    """Return the theta at which the tilted law has mean zero; the law needs atoms of both signs.
 
     The difference of the logarithms of the two halves of E[X exp(theta X)] rises with theta.
     """
@@ -129,7 +130,7 @@ def saddlepoint(law: Law) -> float:
 def log_binomial(
     trials: int, log_miss: float, log_hit: float, first: int = 0, last: int | None = None
 ) -> np.ndarray:
-    """ln of the law of the count for first..last (by default all counts), normalized to one.
+    """Return ln of the law of the count for first..last (by default all counts), normalized to one.
 
     Summed outwards from the mode, where accuracy matters; the version in scipy uses ln k! and
     loses as many digits as that has.
@@ -143,21 +144,22 @@ def log_binomial(
 
 
 def at_least(trials: int, chance: float, least: np.ndarray) -> np.ndarray:
-    """P[count >= least] for each integer `least`."""
+    """Return P[count >= least] for each integer `least`."""
     inside = np.clip(least, 1, trials)
     inner = scipy.special.betainc(inside, trials + 1 - inside, chance)
     return np.where(least <= 0, 1.0, np.where(least > trials, 0.0, inner))
 
 
 def ways(values: int, count: int) -> int:
-    """The number of multisets of `count` draws from so many values."""
+    """Return the number of multisets of `count` draws from so many values."""
     return math.comb(count + values - 1, count)
 
 
 def outcomes(
     value: np.ndarray, log_mass: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each multiset of draws: the sum, the sum of absolute values, ln of its probability."""
+    """Return, for each multiset of draws, the sum, the sum of absolute values, and ln of its
+    probability."""
     left, log_chance = np.array([count]), np.array([scipy.special.gammaln(count + 1)])
     total, scale = np.zeros(1), np.zeros(1)
     for place, (v, log_p) in enumerate(zip(value, log_mass, strict=True)):

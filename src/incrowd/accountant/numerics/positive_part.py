@@ -46,7 +46,7 @@ EXPONENTS = np.geomspace(1e-2, 1e3, 40)  # for Chernoff bounds, over the smalles
 
 
 def ordinary_and_rest(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Mean]:
-    """The ordinary values, and a bound of E[max(0, S); some value is decisive]."""
+    """Return the ordinary values, and a bound of E[max(0, S); some value is decisive]."""
     ordinary, decisive = separated(law, count, safe)
     if not len(decisive.value):
         return ordinary, Mean(0.0)
@@ -55,7 +55,7 @@ def ordinary_and_rest(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Me
 
 
 def separated(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Law]:
-    """The ordinary values, which a lattice can hold, and the decisive ones.
+    """Return the ordinary values, which a lattice can hold, and the decisive ones.
 
     A decisive value makes the sum positive for any ordinary values. Values so low that the sum is
     negative for any ordinary values are raised as far as this remains true.
@@ -73,13 +73,13 @@ def separated(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Law]:
 
 
 def sum_limits(law: Law, count: int, safe: float = SAFE) -> tuple[float, float]:
-    """Values below and above which one draw decides the sign of a sum of `count` others."""
+    """Return values below and above which one draw decides the sign of a sum of `count` others."""
     spread, drift = safe * math.sqrt(count * law.second_moment), count * law.mean
     return -spread - max(0.0, drift), spread + max(0.0, -drift)
 
 
 def rest(ordinary: Law, decisive: Law, count: int, raised: float = 0.0) -> Mean:
-    """An upper bound of E[max(0, S); some value is decisive].
+    """Return an upper bound of E[max(0, S); some value is decisive].
 
     There max(0, S) = S + max(0, -S) <= S + max(0, -(R + top)), where R is the sum of the ordinary
     values and top the smallest decisive one; the last term, the doubt, has a Chernoff bound:
@@ -112,7 +112,7 @@ WIDTH = 18.0  # standard deviations of a window: 2 sqrt(2 * 41) by Chernoff, if 
 
 
 def mean_in_two(whole: Discretization, halvings: int = 0) -> Mean | None:
-    """A bound of E[max(0, S)] by two lattices; None if one lattice is as good.
+    """Return a bound of E[max(0, S)] by two lattices; None if one lattice is as good.
 
     It is about as loose as that of one lattice whose step is halved `halvings` times.
     """
@@ -129,18 +129,19 @@ def mean_in_two(whole: Discretization, halvings: int = 0) -> Mean | None:
 
 
 def _discretized_part(part: Law, whole: Discretization, unit: float = 0.0) -> Discretization:
-    """One of two parts on a separate lattice; each may use half of the spare variance."""
+    """Return one of two parts on a separate lattice; each may use half of the spare variance."""
     tilted = TiltedLaw.at(part, whole.tilted.count, whole.tilted.theta)
     return discretize(tilted, whole.spare / 2, _coarsest(whole), unit)
 
 
 def _coarsest(whole: Discretization) -> float:
-    """The largest step to which the sum of the small values may be coarsened at the end."""
+    """Return the largest step to which the sum of the small values may be coarsened at the end."""
     return math.sqrt(whole.tilted.count * whole.spare)
 
 
 def divided(whole: Discretization) -> tuple[Law, Law] | None:
-    """The law of the small values, and that of the large ones minus the mean of a small draw.
+    """Return the law of the small values, and that of the large ones minus the mean of a small
+    draw.
 
     Divided where both lattices together have the fewest points, provided that the spare variance
     covers the extra draws: the probability of a large value times the variance of a small draw.
@@ -166,7 +167,8 @@ def _points(
     largest: np.ndarray | float,
     step: np.ndarray | float,
 ) -> np.ndarray:
-    """The approximate number of points of a lattice on all its levels, given a draw's variance."""
+    """Return the approximate number of points of a lattice on all its levels, given a draw's
+    variance."""
     people = whole.tilted.count
     levels = max(1.0, math.log(people, 4))
     block = np.clip(levels * np.square(step) / whole.spare, 1.0, people)
@@ -205,7 +207,7 @@ class DeltaBounds:
 
 
 def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> DeltaBounds:
-    """Lower, estimate and certified upper bound of E[max(0, X_1 + ... + X_count)].
+    """Return lower, estimate and certified upper bound of E[max(0, X_1 + ... + X_count)].
 
     The lattice step is halved until that lowers the bound by a share of less than `tolerance`, and
     further while the lattice is small. The lattices are nested and the error is of second order, so
@@ -225,7 +227,7 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> DeltaBo
 
 
 def _exact(law: Law, count: int) -> DeltaBounds:
-    """By enumerating all multisets of draws; only sums and logarithms are rounded."""
+    """Return enumerate all multisets of draws; only sums and logarithms are rounded."""
     total, scale, log_chance = outcomes(*law.with_zero(), count)
     chance = np.exp(log_chance)
     value = float(chance @ np.maximum(total, 0.0))
@@ -236,7 +238,8 @@ def _exact(law: Law, count: int) -> DeltaBounds:
 
 
 def _refined(exact: Mean, lattice: Discretization, tolerance: float) -> tuple[Mean, float]:
-    """The bound after the step has been halved often enough, and by how much it fell at last."""
+    """Return the bound after the step has been halved often enough, and by how much it fell at
+    last."""
     fine, drop = exact.plus(*_quickest(lattice, 0)), math.inf
     one_lattice = lattice.block >= lattice.tilted.count
     most = EXACT_POINTS if one_lattice else FEW_POINTS
@@ -250,7 +253,8 @@ def _refined(exact: Mean, lattice: Discretization, tolerance: float) -> tuple[Me
 
 
 def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
-    """A quick certified upper bound of E[max(0, X_1 + ... + X_count)], on the coarsest lattice.
+    """Return a quick certified upper bound of E[max(0, X_1 + ... + X_count)], on the coarsest
+    lattice.
 
     sharp: keep the bound itself within a few thousandths. If False, only the spread of the sum is
     kept, which is faster, and enough if the bound is far out in the tail and hardly matters.
@@ -263,7 +267,8 @@ def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
 
 
 def chernoff_bound(law: Law, count: int) -> float:
-    """A certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, to compare laws.
+    """Return a certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, to compare
+    laws.
 
     The Chernoff bound at the saddlepoint.
     """
@@ -273,7 +278,7 @@ def chernoff_bound(law: Law, count: int) -> float:
 
 
 def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
-    """The part of the mean in closed form, and the tilted law of the rest, if any.
+    """Return the part of the mean in closed form, and the tilted law of the rest, if any.
 
     If the mean of the law is positive, the law is negated: max(0, s) = s + max(0, -s).
     """
@@ -287,7 +292,7 @@ def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
 
 
 def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
-    """The ordinary values, and the contribution of the decisive ones.
+    """Return the ordinary values, and the contribution of the decisive ones.
 
     The threshold is raised until it is nearly certain that one decisive value decides. If that is
     never so, all values are ordinary if they fit on a lattice; otherwise a bound is used.
@@ -301,7 +306,8 @@ def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
 
 
 def _fits(law: Law, count: int) -> bool:
-    """Whether a lattice of moderate size holds even the largest values: then all are ordinary.
+    """Return whether a lattice of moderate size holds even the largest values: then all are
+    ordinary.
 
     Only for small crowds, in which twelve standard deviations are not a safe limit.
     """
@@ -315,7 +321,8 @@ def _fits(law: Law, count: int) -> bool:
 def _prepared(
     law: Law, count: int, sharp: bool = True, beside: float = 0.0
 ) -> tuple[Mean, Discretization | None]:
-    """The part of the mean in closed form, and how to compute the rest, unless it is negligible.
+    """Return the part of the mean in closed form, and how to compute the rest, unless it is
+    negligible.
 
     beside: if the rest is less than this share of that part, a bound of it is enough.
     """
@@ -329,7 +336,7 @@ def _prepared(
 
 
 def _quickest(lattice: Discretization, halvings: int) -> Mean:
-    """E[max(0, S)] from one lattice, or from two if one would be large and they are small.
+    """Return E[max(0, S)] from one lattice, or from two if one would be large and they are small.
 
     If no lattice is fine enough, the bound in closed form is better.
     """
@@ -339,5 +346,5 @@ def _quickest(lattice: Discretization, halvings: int) -> Mean:
 
 
 def _roundoff(law: Law, count: int) -> float:
-    """The relative allowance for rounding; each draw is weighted by its mass off zero."""
+    """Return the relative allowance for rounding; each draw is weighted by its mass off zero."""
     return relative(count * float(law.mass.sum()))

@@ -54,12 +54,12 @@ EXPONENT_TO_MULTIPLY = 600.0  # if exp of it is multiplied by up to e^100
 
 
 def relative(draws: float) -> float:
-    """The allowance for a sum of so many draws, as a share of the result."""
+    """Return the allowance for a sum of so many draws, as a share of the result."""
     return OPERATIONS * (TRANSFORMS + draws)
 
 
 def grown(bound: float, exponent: float) -> float:
-    """An upper bound times e^exponent, at most 1; also 1 if that power is out of range."""
+    """Return an upper bound times e^exponent, at most 1; also 1 if that power is out of range."""
     if exponent >= MOST_EXPONENT:
         return float(bound > 0)
     return min(bound * math.exp(exponent), 1.0)

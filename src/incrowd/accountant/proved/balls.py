@@ -18,7 +18,7 @@ DIGITS = 9  # of a bound as text
 
 
 def unproved(reason: Sentence) -> ProofError:
-    """The error that states why there is no enclosure: a verb and what follows."""
+    """Return the error that states why there is no enclosure: a verb and what follows."""
     return cast(ProofError, ProofError.of("proof", "accountant.unproved", reason=reason))
 
 
@@ -34,24 +34,24 @@ class TimeLimit:
         return time.monotonic() - self.begun
 
     def check(self) -> None:
-        """Raises ProofError when the time is up."""
+        """Raise ProofError when the time is up."""
         if self.elapsed > self.seconds:
             raise unproved(sentence("accountant.proof-takes-longer", seconds=self.seconds))
 
 
 def exact(text: str) -> arb:
-    """The ball of a number as decimal text."""
+    """Return the ball of a number as decimal text."""
     number = Fraction(text)
     return arb(fmpq(number.numerator, number.denominator))
 
 
 def text_above(ball: arb) -> str:
-    """A decimal number that is not below any number of the ball."""
+    """Return a decimal number that is not below any number of the ball."""
     return _text(ball.upper(), ROUND_CEILING)
 
 
 def text_below(ball: arb) -> str:
-    """A decimal number that is not above any number of the ball, and not below 0."""
+    """Return a decimal number that is not above any number of the ball, and not below 0."""
     return _text(ball.lower().nonnegative_part(), ROUND_FLOOR)
 
 
@@ -64,13 +64,13 @@ def _text(end: arb, rounding: str) -> str:
 
 
 def floor(ball: arb) -> int:
-    """The largest integer that is not above any number of the ball."""
+    """Return the largest integer that is not above any number of the ball."""
     mantissa, exponent = (int(part) for part in ball.lower().man_exp())
     return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
 def ceiling(ball: arb) -> int:
-    """The smallest integer that is not below any number of the ball."""
+    """Return the smallest integer that is not below any number of the ball."""
     return -floor(-ball)
 
 
@@ -83,7 +83,7 @@ class EnclosedLaw(NamedTuple):
 
 
 def binomial(number: int, chance: fmpq, cut: float) -> EnclosedLaw:
-    """The binomial law, without tails of about e^-cut.
+    """Return the binomial law, without tails of about e^-cut.
 
     From one probability (through the gamma function) by exact ratios. Beyond the window, the ratios
     of neighbors fall further, so that a geometric series bounds the tail.
@@ -119,17 +119,17 @@ def binomial(number: int, chance: fmpq, cut: float) -> EnclosedLaw:
 
 
 def _geometric(ratio: fmpq) -> arb:
-    """ratio + ratio^2 + ..."""
+    """Return ratio + ratio^2 + ..."""
     return arb(ratio / (1 - ratio)) if ratio < 1 else arb("inf")
 
 
 def convolved(one: EnclosedLaw, other: EnclosedLaw) -> EnclosedLaw:
-    """The law of the sum of independent draws."""
+    """Return the law of the sum of independent draws."""
     masses = product_of(one.masses, other.masses)
     return EnclosedLaw(one.first + other.first, masses, one.missing + other.missing)
 
 
 def product_of(one: list[arb], other: list[arb]) -> list[arb]:
-    """The masses of the sum of independent draws."""
+    """Return the masses of the sum of independent draws."""
     both = arb_poly(one) * arb_poly(other)
     return [both[i] for i in range(len(one) + len(other) - 1)]

@@ -36,7 +36,7 @@ class BitChances(NamedTuple):
         return max(math.log(float(each.direct / each.stray)) for each in self.orders)
 
     def spread(self, people: int) -> float:
-        """The approximate standard deviation of the loss in a crowd."""
+        """Return the approximate standard deviation of the loss in a crowd."""
         direct, stray = float(self.direct), float(self.stray)
         noise = min(direct * (1 - direct), stray * (1 - stray))
         return (direct - stray) / math.sqrt(people * noise)
@@ -66,11 +66,11 @@ class BitCollection:
         self._ratio = np.maximum.accumulate(ratio)
 
     def above(self, alpha: arb) -> arb:
-        """A bound of the sum of max(0, P - alpha Q): what is missing counts in full."""
+        """Return a bound of the sum of max(0, P - alpha Q): what is missing counts in full."""
         return self._excess(alpha) + self.missing
 
     def below(self, alpha: arb) -> arb:
-        """A lower bound: P has no more than in the window, Q all that is missing."""
+        """Return a lower bound: P has no more than in the window, Q all that is missing."""
         return self._excess(alpha) - alpha * self.missing
 
     def _excess(self, alpha: arb) -> arb:
@@ -99,14 +99,14 @@ def _sums_from(masses: Sequence[arb]) -> list[arb]:
 
 
 def pieces(others: int, number: int) -> Iterator[tuple[int, int]]:
-    """Intervals of nearly equal length that cover 0, ..., others."""
+    """Return intervals of nearly equal length that cover 0, ..., others."""
     number = min(number, others + 1)
     edges = [i * (others + 1) // number for i in range(number + 1)]
     return ((edges[i], edges[i + 1] - 1) for i in range(number))
 
 
 def halves(first: int, last: int) -> tuple[tuple[int, int], ...]:
-    """The two halves of an interval; one that cannot be halved is returned as it is."""
+    """Return the two halves of an interval; one that cannot be halved is returned as it is."""
     middle = (first + last) // 2
     return ((first, middle), (middle + 1, last)) if first < last else ((first, last),)
 
@@ -173,7 +173,7 @@ def _floats(heights: Sequence[arb]) -> np.ndarray:
 def one_bit(
     bit: BitChances, people: int, epsilon: arb, cut: float, clock: TimeLimit
 ) -> tuple[arb, arb]:
-    """(low, high) of delta of a collection of one bit, over every crowd and both orders.
+    """Return (low, high) of delta of a collection of one bit, over every crowd and both orders.
 
     Lemma ("Many people"), as in Sweep; the interval with the largest bound is halved until some
     crowd attains it up to a ten-millionth, or half of the time is over.

@@ -42,7 +42,8 @@ class Exposure:
 
 
 def described(sent: AnyContribution, *, named: bool = False) -> tuple[Exposure, ...]:
-    """What is sent, in the terms of this program; one for each way in which answers can change.
+    """Return what is sent, in the terms of this program; one for each way in which answers can
+    change.
 
     named: all reports count as if they carried names, as without a shuffler. Raises ProofError for
     channels or questions that it does not cover.
@@ -69,7 +70,7 @@ def _described(sent: Contribution, named: bool) -> Exposure:
 
 
 def _single_bit(schema: Schema) -> BitChances | None:
-    """The channel of a report of one bit, with a 1 as evidence for a 1; else None."""
+    """Return the channel of a report of one bit, with a 1 as evidence for a 1; else None."""
     [(part, count), *others] = schema.parts
     if others or count > 1 or part.domain != (1, 0, 1) or part.channel.of_answers:
         return None
@@ -81,7 +82,7 @@ def _single_bit(schema: Schema) -> BitChances | None:
 
 
 def _noise(part: Part) -> fmpq:
-    """The noise of a bit flip. Raises ProofError for other channels."""
+    """Return the noise of a bit flip. Raises ProofError for other channels."""
     channel = part.channel
     if channel.of_answers or channel.numerators.shape != (2, 2):
         raise unproved(sentence("accountant.proof-of-channel", channel=channel.description))
@@ -93,7 +94,8 @@ def _noise(part: Part) -> fmpq:
 
 
 def _distance(domain: Domain) -> int:
-    """The largest number of bits in which two allowed records differ, by trying all sizes."""
+    """Return the largest number of bits in which two allowed records differ,
+    by trying all sizes."""
     _, fewest, most = domain
     return max(
         _difference(domain.bits, one, other)
@@ -103,7 +105,7 @@ def _distance(domain: Domain) -> int:
 
 
 def _difference(bits: int, one: int, other: int) -> int:
-    """The largest number of bits in which two sets of these sizes differ."""
+    """Return the largest number of bits in which two sets of these sizes differ."""
     return one + other - 2 * max(0, one + other - bits)
 
 
@@ -143,7 +145,8 @@ def _flips(noise: fmpq, asked: Iterable[tuple[Domain, int]]) -> Flips:
 
 
 def _by_ones(domain: Domain, noise: fmpq) -> list[tuple[int, fmpq]]:
-    """For each number of ones in a report: how far the farthest record is, and the common mass.
+    """Return, for each number of ones in a report, how far the farthest record is, and the common
+    mass.
 
     Lemma (docs/mathematics.md, "The common part of each question"): the smallest probability of a
     report belongs to the allowed record farthest from it.
@@ -157,7 +160,7 @@ def _by_ones(domain: Domain, noise: fmpq) -> list[tuple[int, fmpq]]:
 
 
 def _shared(domain: Domain, noise: fmpq) -> dict[tuple[int, int], fmpq]:
-    """The blanket's masses of one question by the exponents of the odds in A and B.
+    """Return the blanket's masses of one question by the exponents of the odds in A and B.
 
     Lemma (docs/mathematics.md, "The worst pairs"): x and x' hold as many options as they may, and
     none in common; if every record is allowed, they differ everywhere. Where neither case fits,
@@ -182,7 +185,7 @@ def _shared(domain: Domain, noise: fmpq) -> dict[tuple[int, int], fmpq]:
 
 
 def _relations(domain: Domain) -> set[tuple[int, int, int]]:
-    """In how many bits only x, only x', and both differ from z, for all allowed x, x', z."""
+    """Return in how many bits only x, only x', and both differ from z, for all allowed x, x', z."""
     bits, fewest, most = domain
     if (most + 1) ** 7 > 300_000:
         raise unproved(sentence("accountant.proof-of-many-options"))
@@ -197,7 +200,7 @@ def _relations(domain: Domain) -> set[tuple[int, int, int]]:
 
 
 def _largest(classes: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Those that no other exceeds.
+    """Return those that no other exceeds.
 
     Lemma (docs/empty-seat.md, "Which classes"): more bits that differ spread G, and so do two bits
     in which only x and only x' differ, in the place of one in which both do.

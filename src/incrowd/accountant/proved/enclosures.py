@@ -56,7 +56,7 @@ class Enclosure:
     seconds: float
 
     def at_most(self, delta: str) -> bool:
-        """Whether the upper end is at most a number as decimal text."""
+        """Return whether the upper end is at most a number as decimal text."""
         return Decimal(self.delta_high) <= Decimal(delta)
 
 
@@ -111,7 +111,7 @@ class Goal:
     progress: ProofProgress
 
     def of(self, sent: Exposure) -> tuple[arb, arb]:
-        """(low, high) for what is sent.
+        """Return (low, high) for what is sent.
 
         Lemmas (docs/protocol.md, "Slots"; docs/mathematics.md, "Redraws from below"): with the cost
         c = N r of redraws, delta is at most e^c delta(epsilon - c) + e^(epsilon - c) (e^c - 1),
@@ -152,7 +152,8 @@ class Goal:
         return 40 - math.log(max(float(self.delta.mid()), 1e-200))
 
     def _lattice(self, sent: Exposure) -> LossGrid:
-        """Steps a fraction of the spread of a typical report: the added variance is theirs."""
+        """Return steps a fraction of the spread of a typical report:
+        the added variance is theirs."""
         hidden: list[tuple[BitChances | JointFlips, int]] = [*sent.bits, *sent.reports]
         spreads = [(each.spread(self.people), n) for each, n in hidden]
         number = sum(n for _, n in hidden)
@@ -162,7 +163,7 @@ class Goal:
         return LossGrid(step, self._cut(), 1e-4 * float(self.delta.mid()) / number)
 
     def _above(self, sent: Exposure, epsilon: arb, lattice: LossGrid) -> arb:
-        """The composition, with ever shorter intervals of m."""
+        """Return the composition, with ever shorter intervals of m."""
         others = [(named_loss(noise, lattice.step), n) for noise, n in sent.linked]
         for report, n in sent.reports:
             self.progress("reports of several bits")
@@ -185,14 +186,15 @@ class Goal:
         return high
 
     def _sweep(self, bit: BitChances, lattice: LossGrid) -> tuple[list[int], Sweep]:
-        """Places of a curve and its bounds: close together up to three spreads, then rarer."""
+        """Return places of a curve and its bounds: close together up to three spreads,
+        then rarer."""
         spread, last = bit.spread(self.people), self._last(bit, lattice)
         places = spread_out(last, 3 * spread / lattice.step, spread / POINTS / lattice.step)
         alphas = [(place * arb(lattice.step)).exp() for place in places]
         return places, Sweep(bit, self.people, alphas, lattice.cut, self.clock, START)
 
     def _last(self, bit: BitChances, lattice: LossGrid) -> int:
-        """The place beyond which what counts as infinite loss does not matter.
+        """Return the place beyond which what counts as infinite loss does not matter.
 
         By trying three crowds; at the local epsilon, nothing is left.
         """
@@ -212,7 +214,7 @@ class Goal:
         return max(low, 2)
 
     def _report_curve(self, report: JointFlips, lattice: LossGrid) -> DeltaCurve:
-        """Bounds of a report at some epsilons, up to one where they do not matter."""
+        """Return bounds of a report at some epsilons, up to one where they do not matter."""
         end = math.ceil(report.local_epsilon / lattice.step) + 1
         last = min(max(math.ceil(6 * report.spread(self.people) / lattice.step), 4), end)
         while last < end and self._height(report, lattice, last) > lattice.least:
@@ -225,7 +227,7 @@ class Goal:
         return report_bound(report, self.people, place * arb(lattice.step), self.clock, ANYTHING)
 
     def _below(self, sent: Exposure, epsilon: arb, lattice: LossGrid) -> arb:
-        """delta of a crowd in which everybody else holds the same record, from below.
+        """Return delta of a crowd in which everybody else holds the same record, from below.
 
         That of bits with the same noise for zeros and ones alone; otherwise 0. Losses are lowered
         to the lattice, and what is left out only lowers delta.
@@ -250,7 +252,7 @@ class Goal:
 
 
 def named_delta(sent: Exposure, epsilon: arb) -> tuple[arb, arb]:
-    """delta of bits that carry a name: the sum of max(0, P - e^epsilon Q), low and high.
+    """Return delta of bits that carry a name: the sum of max(0, P - e^epsilon Q), low and high.
 
     Lemmas (docs/mathematics.md, "The devices", "Rounds without a shuffler"): the reports are
     independent given the answers, and those in which most bits differ reveal the most.
@@ -275,7 +277,8 @@ def named_delta(sent: Exposure, epsilon: arb) -> tuple[arb, arb]:
 
 
 def spread_out(last: int, dense: float, spacing: float) -> list[int]:
-    """Integers from 0 to last: `spacing` apart up to `dense`, and then farther and farther."""
+    """Return integers from 0 to last: `spacing` apart up to `dense`,
+    and then farther and farther."""
     places, at = [0], 0.0
     while places[-1] < last:
         at += max(spacing, 1.0) + max(at - dense, 0.0) / 16

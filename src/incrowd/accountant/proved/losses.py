@@ -35,7 +35,7 @@ class Loss(NamedTuple):
     infinite: arb
 
     def delta(self, epsilon: arb) -> arb:
-        """The infinite mass, and the masses above epsilon times 1 - e^(epsilon - loss)."""
+        """Return the infinite mass, and the masses above epsilon times 1 - e^(epsilon - loss)."""
         total = self.infinite
         for i, mass in enumerate(self.masses):
             above = (self.first + i) * arb(self.step) - epsilon
@@ -45,7 +45,7 @@ class Loss(NamedTuple):
 
 
 def connected(curve: DeltaCurve) -> Loss:
-    """A loss whose curve is above the given bounds and between them.
+    """Return a loss whose curve is above the given bounds and between them.
 
     Lemmas (docs/mathematics.md, "The curve", "Connect the dots"): below 1, delta(-e) = 1 - e^-e +
     e^-e delta(e) of the other order, and both orders are bounded by this curve. Chords of a convex
@@ -75,7 +75,7 @@ def connected(curve: DeltaCurve) -> Loss:
 
 
 def _lower_hull(alphas: Sequence[arb], heights: Sequence[arb]) -> list[int]:
-    """The corners of the lower convex hull, with slopes that are proved to rise."""
+    """Return the corners of the lower convex hull, with slopes that are proved to rise."""
     corners = [0]
     for k in range(1, len(alphas)):
         while len(corners) > 1:
@@ -90,7 +90,8 @@ def _lower_hull(alphas: Sequence[arb], heights: Sequence[arb]) -> list[int]:
 
 
 def named_loss(noise: fmpq, step: float) -> Loss:
-    """The loss of one flipped bit with a name on it: ln(p/q) with probability p, else minus that.
+    """Return the loss of one flipped bit with a name on it: ln(p/q) with probability p, else minus
+    that.
 
     Lemmas ("Rounds without a shuffler", "Connect the dots"): each value is split between its
     neighbors on the lattice so that P and Q keep their totals, which raises the curve.
@@ -111,7 +112,7 @@ Add = Callable[[Loss, Loss], Loss]
 
 
 def composed(losses: Sequence[tuple[Loss, int]], cut: float, clock: TimeLimit) -> Loss:
-    """A bound of the loss of independent collections; each (loss, how many), on one lattice.
+    """Return a bound of the loss of independent collections; each (loss, how many), on one lattice.
 
     Lemma ("Adding losses"): the losses of independent pairs add up. Low losses may be raised to the
     lowest that remains, and high ones be called infinite: both raise delta.
@@ -133,7 +134,7 @@ def composed(losses: Sequence[tuple[Loss, int]], cut: float, clock: TimeLimit) -
 
 
 def composed_below(losses: Sequence[tuple[Loss, int]], cut: float, clock: TimeLimit) -> Loss:
-    """The same from below: what is left out only lowers delta."""
+    """Return the same from below: what is left out only lowers delta."""
 
     def add(one: Loss, other: Loss) -> Loss:
         clock.check()
@@ -159,7 +160,7 @@ def _power(loss: Loss, number: int, add: Add) -> Loss:
 
 
 def lowered(crowd: BitCollection, step: float) -> Loss:
-    """The loss of one crowd from below: each mass at the next lower point.
+    """Return the loss of one crowd from below: each mass at the next lower point.
 
     Where the window of the law leaves something out, Q counts with all of it.
     """

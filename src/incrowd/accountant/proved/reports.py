@@ -53,7 +53,7 @@ class JointFlips(NamedTuple):
         return sum(group.distance * math.log(float(group.odds)) for group in self.groups)
 
     def spread(self, people: int) -> float:
-        """The approximate standard deviation of the loss in a crowd."""
+        """Return the approximate standard deviation of the loss in a crowd."""
         phi = 1.0
         for group in self.groups:
             odds = float(group.odds)
@@ -68,23 +68,23 @@ class Atoms(NamedTuple):
     masses: list[arb]
 
     def up_to(self, cut: float) -> Atoms:
-        """The values that are not above the cut, or that may not be."""
+        """Return the values that are not above the cut, or that may not be."""
         return self._those([not value > cut for value in self.values])
 
     def above(self, cut: float) -> Atoms:
-        """The values that are above the cut."""
+        """Return the values that are above the cut."""
         return self._those([bool(value > cut) for value in self.values])
 
     def _those(self, chosen: Sequence[bool]) -> Atoms:
         return Atoms(list(compress(self.values, chosen)), list(compress(self.masses, chosen)))
 
     def mean(self, function: Callable[[arb], arb]) -> arb:
-        """E function(G)."""
+        """Return E function(G)."""
         terms = zip(self.values, self.masses, strict=True)
         return sum((mass * function(value) for value, mass in terms), arb(0))
 
     def moment(self, w: acb) -> acb:
-        """E exp(w G)."""
+        """Return E exp(w G)."""
         terms = zip(self.values, self.masses, strict=True)
         return sum((mass * (w * value).exp() for value, mass in terms), acb(0))
 
@@ -97,19 +97,19 @@ class Floats(NamedTuple):
 
     @classmethod
     def of(cls, law: Atoms) -> Floats:
-        """The midpoints."""
+        """Return the midpoints."""
         values, masses = (np.array([float(x.mid()) for x in each]) for each in law)
         return cls(values, masses)
 
     def log_moment(self, w: np.ndarray, rest: float = 0.0) -> np.ndarray:
-        """ln |E exp(w G)|, with a further mass at 0."""
+        """Return ln |E exp(w G)|, with a further mass at 0."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             total = np.exp(np.multiply.outer(w, self.values)) @ self.masses
             logs: np.ndarray = np.nan_to_num(np.log(np.abs(total + rest)), nan=np.inf)
         return logs
 
     def saddle(self, draws: float, rest: float = 0.0) -> float:
-        """The exponent at which the integrand of `draws` draws is smallest."""
+        """Return the exponent at which the integrand of `draws` draws is smallest."""
         largest = np.abs(self.values).max()
         if largest < 1e-30:  # G is 0
             return 1e20
@@ -118,7 +118,7 @@ class Floats(NamedTuple):
         return float(thetas[int(np.argmin(costs))])
 
     def variance(self, theta: float, rest: float = 0.0) -> float:
-        """The variance of a draw, tilted."""
+        """Return the variance of a draw, tilted."""
         top = theta * float(self.values.max())
         weights = self.masses * np.exp(theta * self.values - top)
         weights /= weights.sum() + rest * math.exp(min(-top, 700.0))
@@ -142,7 +142,7 @@ FINER = (Grain(0.3, 200), Grain(0.12, 200), Grain(0.03, 160))  # few bits need m
 def report_bound(
     report: JointFlips, people: int, epsilon: arb, clock: TimeLimit, goal: arb = NOTHING
 ) -> arb:
-    """A bound of delta of one report in a collection, for every crowd and both orders.
+    """Return a bound of delta of one report in a collection, for every crowd and both orders.
 
     goal: as for `seat_bound`. Lemma (docs/mathematics.md, "The smallest of all bounds"): of
     the empty seat, the blanket, and the local delta.
@@ -157,7 +157,7 @@ def report_bound(
 
 
 def local_delta(groups: Sequence[Flips], epsilon: arb) -> arb:
-    """The sum of max(0, P_x - e^epsilon P_x') of two records as far apart as possible.
+    """Return the sum of max(0, P_x - e^epsilon P_x') of two records as far apart as possible.
 
     Lemma (docs/mathematics.md, "The devices"): delta of a report with a name on it.
     """
@@ -202,7 +202,7 @@ class BlanketSum:
         self.step = arb(min(0.5 / spread, 2 * math.pi * theta / (20 + max(fall, 0.0))))
 
     def bound(self, clock: TimeLimit) -> arb:
-        """A bound for every crowd and both orders; 1 where the sum would be too long."""
+        """Return a bound for every crowd and both orders; 1 where the sum would be too long."""
         last = math.ceil(9.0 / float(self.smoothing.mid()) / float(self.step.mid()))
         if last * len(self.law.values) > MOST_TERMS:
             return arb(1)
@@ -222,7 +222,7 @@ class BlanketSum:
 
 
 def _products(laws: Iterable[Values]) -> Values:
-    """A, B, and masses of independent questions together."""
+    """Return A, B, and masses of independent questions together."""
     pairs = [(arb(1), arb(1), arb(1))]
     for here in laws:
         pairs = [(a * c, b * d, m * n) for a, b, m in pairs for c, d, n in here]
@@ -241,11 +241,12 @@ class Cover(NamedTuple):
     local: arb
 
     def unlabeled(self, eta: arb) -> arb:
-        """The probability that nobody has a label of at most eta."""
+        """Return the probability that nobody has a label of at most eta."""
         return (self.others * (-eta * self.common).log1p()).exp()
 
     def labels(self, number: int = 40) -> np.ndarray:
-        """Labels u at which the inner integrals are computed: dense where most people have one."""
+        """Return labels u at which the inner integrals are computed: dense where most people have
+        one."""
         far = min(0.95, 60 / (float(self.common.mid()) * self.others))
         late = np.linspace(0.5, 0.95, 19)
         return np.unique([0.0, *np.geomspace(far / 4000, far, number), *late])
@@ -267,7 +268,7 @@ class IntegrationLine(NamedTuple):
 def seat_bound(
     report: JointFlips, people: int, epsilon: arb, clock: TimeLimit, goal: arb = NOTHING
 ) -> arb:
-    """A bound of delta for every crowd of one report of these questions.
+    """Return a bound of delta for every crowd of one report of these questions.
 
     goal: other ways of smoothing are tried until the bound is at most this.
 
@@ -287,7 +288,7 @@ def seat_bound(
 
 
 def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: TimeLimit, goal: arb) -> arb:
-    """The bound with values above the cut as decisive ones.
+    """Return the bound with values above the cut as decisive ones.
 
     One theta, h, eta, and cut are used for all classes, as the theorem requires: a mixed crowd can
     exceed what each of its classes needs with a contour of its own.
@@ -314,7 +315,7 @@ def _with_cut(laws: Sequence[Atoms], cut: float, cover: Cover, clock: TimeLimit,
 
 
 def _chosen(seats: Sequence[SeatSum], cover: Cover) -> tuple[float, arb]:
-    """The theta and eta with the smallest bound of some classes, by ordinary numbers.
+    """Return the theta and eta with the smallest bound of some classes, by ordinary numbers.
 
     On a grid of theta, and then on a finer one, since the largest class changes at a corner.
     """
@@ -342,7 +343,8 @@ def _chosen(seats: Sequence[SeatSum], cover: Cover) -> tuple[float, arb]:
 def _largest_term(
     seats: Sequence[SeatSum], extra: Sequence[arb], contour: IntegrationLine, clock: TimeLimit
 ) -> tuple[arb, int]:
-    """The largest T_z of a contour, and its place; not computed where a quick bound is less."""
+    """Return the largest T_z of a contour, and its place;
+    not computed where a quick bound is less."""
     quick = [seat.crude(contour) + more for seat, more in zip(seats, extra, strict=True)]
     largest, worst = arb(0), 0
     for place in sorted(range(len(seats)), key=lambda place: -float(quick[place].mid())):
@@ -358,7 +360,7 @@ def _largest_term(
 def _decisive(
     above: Sequence[Atoms], laws: Sequence[Atoms], cut: float, eta: arb, cover: Cover
 ) -> list[arb]:
-    """H_z for each class: what the values above the cut add.
+    """Return H_z for each class: what the values above the cut add.
 
     Lemma ("Decisive values"), for several t, and K = 8/t. The share of the reports that count is at
     least 0.
@@ -375,7 +377,7 @@ def _decisive(
 
 
 def _missing(laws: Sequence[Atoms], cut: arb, rest: int, t: arb) -> arb:
-    """m: what the sum of the others lacks on average where it falls below -v, with K = 8/t."""
+    """Return m: what the sum of the others lacks on average where it is below -v, with K = 8/t."""
     lowest = -8 / t
     raised = (law.mean(lambda g: (lowest - g).nonnegative_part()) for law in laws)
     lowered = (law.mean(lambda g: (-t * g.max(lowest)).exp()) for law in laws)
@@ -393,14 +395,15 @@ def _classes(groups: Sequence[Flips]) -> Iterator[tuple[tuple[int, int, int], ..
 
 
 def _law(groups: Sequence[Flips], classes: Sequence[tuple[int, int, int]], epsilon: arb) -> Atoms:
-    """The law of G for reports of z."""
+    """Return the law of G for reports of z."""
     pairs = _products(_pair_law(group, *each) for group, each in zip(groups, classes, strict=True))
     scale = epsilon.exp()
     return Atoms([a - scale * b for a, b, _ in pairs], [mass for *_, mass in pairs])
 
 
 def _pair_law(group: Flips, only_x: int, only_other: int, both: int) -> Values:
-    """(A, B, mass): the ratios P_x/P_z and P_x'/P_z of bits of three kinds, and their chance.
+    """Return (A, B, mass): the ratios P_x/P_z and P_x'/P_z of bits of three kinds, and their
+    chance.
 
     A bit of z that is flipped multiplies the ratio of each record that differs there by p/q, and
     one that is not by q/p.
@@ -434,7 +437,7 @@ class SeatSum:
         self.guess = float(cover.others * cost - 2 * math.log(self.saddle))
 
     def term(self, theta: float, u: np.ndarray) -> np.ndarray:
-        """The logarithm of the double integral up to each label u, approximately."""
+        """Return the logarithm of the double integral up to each label u, approximately."""
         gamma = float(self.cover.common.mid())
         if float(self._floats.log_moment(np.array([theta]))[0]) > 1.0:  # far too large
             return np.full(len(u), math.inf)
@@ -451,13 +454,14 @@ class SeatSum:
         return logs_of_sums
 
     def crude(self, contour: IntegrationLine) -> arb:
-        """A bound of T_z with |M| at its largest, and the weight without the Gaussian's fall."""
+        """Return a bound of T_z with |M| at its largest, and the weight without the Gaussian's
+        fall."""
         theta, h = arb(contour.theta), contour.smoothing
         weight = (h**2 * theta**2 / 2).exp() * arb.pi() / theta
         return self._up_to(contour.eta, [(self._top(contour), weight)], COARSE.places)
 
     def bound(self, contour: IntegrationLine) -> arb:
-        """A bound of T_z."""
+        """Return a bound of T_z."""
         theta, h, top = arb(contour.theta), contour.smoothing, self._top(contour)
         spread = math.sqrt(self.cover.others * max(self._floats.variance(contour.theta), 1e-300))
         step = arb(min(0.8 / spread, 0.8 * contour.theta))
@@ -482,7 +486,7 @@ class SeatSum:
         return self.law.moment(acb(arb(contour.theta))).real
 
     def _up_to(self, eta: arb, terms: Sequence[tuple[arb, arb]], number: int) -> arb:
-        """The sum over u up to eta by chords, which are above the convex function of u."""
+        """Return the sum over u up to eta by chords, which are above the convex function of u."""
         places = [*(arb(u) for u in self.cover.labels(number) if u < eta), eta]
         heights = [self._at(u, terms) for u in places]
         total = arb(0)

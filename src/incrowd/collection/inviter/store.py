@@ -212,7 +212,7 @@ class InviterStore(Database):
             connection.execute(update(states).values(state=DISPOSED, start=None))
 
     def forget(self) -> None:
-        """After the keys were destroyed, delete the codes, which are unreadable."""
+        """Delete the codes, which are unreadable once the keys are destroyed."""
         self.secrets = self.keys = None
         with self._writing() as connection:
             connection.execute(delete(codes))

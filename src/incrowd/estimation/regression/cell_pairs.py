@@ -56,28 +56,29 @@ class CellPairs(StratumEvidence):
         return self.reading.people
 
     def score(self, beta: np.ndarray) -> np.ndarray:
-        """E[x y] - E[x x'] beta."""
+        """Return E[x y] - E[x x'] beta."""
         outcome = self._sizes[0]
         with_outcome = self._square[:, 1 : 1 + outcome] @ self.scores
         return np.asarray(self._x @ with_outcome - self.information(beta) @ beta)
 
     def information(self, beta: np.ndarray) -> np.ndarray:
-        """E[x x']."""
+        """Return E[x x']."""
         return np.asarray(self._x @ self._square @ self._x.T)
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """Of the mean of x r."""
+        """Return the covariance of the mean of x r."""
         residual = -beta @ self._x
         residual[1 : 1 + self._sizes[0]] += self.scores
         return self._covariance(self._x, np.broadcast_to(residual, self._x.shape))
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """Of the mean of (v'x)^2."""
+        """Return the variances of the mean of (v'x)^2."""
         forms = along @ self._x
         return np.asarray(np.diagonal(self._covariance(forms, forms)))
 
     def _covariance(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Of the means of products of two functions, by noise and sampling or by noise alone.
+        """Return the covariance of the means of products of two functions, by noise and sampling or
+        by noise alone.
 
         left, right: shape (products, columns of z), z = (1, levels of all variables).
         """
@@ -86,7 +87,7 @@ class CellPairs(StratumEvidence):
         return noise + part * self._drawn(left, right) if part else noise
 
     def _noise(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The covariance of the means of products of two functions by noise alone.
+        """Return the covariance of the means of products of two functions by noise alone.
 
         All tables have the same estimate of an effect, and the estimates of different effects have
         independent noise. So the weights of a single question are summed over all tables.
@@ -105,9 +106,9 @@ class CellPairs(StratumEvidence):
         return covariance
 
     def _weights(self, left: np.ndarray, right: np.ndarray) -> dict[VariablePair, np.ndarray]:
-        """The weight of each cell of each pair in the means of products of two functions: shape
-        (products, answers, answers). The terms of a single question are in the first pair that has
-        it."""
+        """Return the weight of each cell of each pair in the means of products of two functions:
+        shape (products, answers, answers). The terms of a single question are in the first pair
+        that has it."""
         ones = left[:, :1], right[:, :1]
         f, h = self._by_variable(left), self._by_variable(right)
         alone = [a * b + ones[0] * b + a * ones[1] for a, b in zip(f, h, strict=True)]
@@ -121,12 +122,13 @@ class CellPairs(StratumEvidence):
         return weights
 
     def _by_variable(self, forms: np.ndarray) -> list[np.ndarray]:
-        """Functions of z on the answers that the cells of each variable have."""
+        """Return functions of z on the answers that the cells of each variable have."""
         parts = np.split(forms[:, 1:], [*accumulate(self._sizes)][:-1], axis=1)
         return [part @ sums for part, sums in zip(parts, self._sums, strict=True)]
 
     def _drawn(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The covariance of products of two functions over people, by the law of these pairs."""
+        """Return the covariance of products of two functions over people, by the law of these
+        pairs."""
         mean, square = np.zeros(len(left)), np.zeros((len(left), len(left)))
         pairs = zip(self._over_states(left), self._over_states(right), strict=True)
         for shares, (x, y) in zip(self._law.reshape(self._heads, -1), pairs, strict=True):
@@ -136,8 +138,8 @@ class CellPairs(StratumEvidence):
         return square - np.outer(mean, mean)
 
     def _over_states(self, forms: np.ndarray) -> Iterator[np.ndarray]:
-        """Functions of z in the order of the law, some of its states at a time: shape (functions,
-        states)."""
+        """Return functions of z in the order of the law, some of its states at a time: shape
+        (functions, states)."""
         parts = np.split(forms, 1 + np.cumsum([0, *self._sizes])[:-1], axis=1)
         states = [reduce(_sums, part) for part in (parts[: self._split], parts[self._split :])]
         return (head[:, None] + states[1] for head in states[0].T)
@@ -219,13 +221,13 @@ def _centered(values: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _sums(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Sums of all entries of rows of two arrays: the second runs fastest."""
+    """Return sums of all entries of rows of two arrays: the second runs fastest."""
     return np.asarray((first[:, :, None] + second[:, None, :]).reshape(len(first), -1))
 
 
 def cell_pairs_of_stratum(
     model: Model, stratum: Levels, reading: CellsReading, sampled: bool
 ) -> CellPairs:
-    """A stratum of a model, from cells of pairs. model: as for `pairs_of_stratum`."""
+    """Return a stratum of a model, from cells of pairs. model: as for `pairs_of_stratum`."""
     scores = np.array(model.scores)
     return CellPairs(model.randomized, reading, scores, lift_of(model, stratum), sampled)

@@ -26,19 +26,20 @@ class StratumEvidence(ABC):
 
     @abstractmethod
     def score(self, beta: np.ndarray) -> np.ndarray:
-        """The mean of x (y - mu), shape (coefficients,)."""
+        """Return the mean of x (y - mu), shape (coefficients,)."""
 
     @abstractmethod
     def information(self, beta: np.ndarray) -> np.ndarray:
-        """The mean of x x' mu': how fast the score falls."""
+        """Return the mean of x x' mu': how fast the score falls."""
 
     @abstractmethod
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """Of the score, by noise and sampling or by noise alone."""
+        """Return the covariance of the score, by noise and sampling or by noise alone."""
 
     @abstractmethod
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """Of the information v' A v in some directions, the rows of `along`."""
+        """Return the variances of the information v' A v in some directions,
+        the rows of `along`."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class JointTable(StratumEvidence):
         return self.table.estimate.ravel()
 
     def _mean(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The expected outcome of each cell, and how fast it rises with x' beta."""
+        """Return the expected outcome of each cell, and how fast it rises with x' beta."""
         height = beta @ self.design.x
         if self.family == "linear":
             return height, np.ones_like(height)
@@ -71,26 +72,26 @@ class JointTable(StratumEvidence):
         return np.asarray(self.design.x * (self.design.y - self._mean(beta)[0]))
 
     def score(self, beta: np.ndarray) -> np.ndarray:
-        """A sum over the cells."""
+        """Return a sum over the cells."""
         return np.asarray(self._scores(beta) @ self.shares)
 
     def information(self, beta: np.ndarray) -> np.ndarray:
-        """A sum over the cells."""
+        """Return a sum over the cells."""
         weights = self._mean(beta)[1] * self.shares
         return np.asarray((self.design.x * weights) @ self.design.x.T)
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """D Sigma D', D the scores of the cells and Sigma the covariance of their shares."""
+        """Return D Sigma D', D the scores of the cells and Sigma the covariance of their shares."""
         scores = self._scores(beta)
         return np.asarray(scores @ self.table.error.joint @ scores.T)
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """Linear in the shares as well."""
+        """Return the variances of the information, which is linear in the shares as well."""
         weights = self._mean(beta)[1] * (along @ self.design.x) ** 2
         return np.asarray(((weights @ self.table.error.joint) * weights).sum(axis=1))
 
     def gain(self, beta: np.ndarray) -> float:
-        """The log-likelihood with the unbiased shares; its gradient is the score."""
+        """Return the log-likelihood with the unbiased shares; its gradient is the score."""
         height = beta @ self.design.x
         loss = height**2 / 2 if self.family == "linear" else np.logaddexp(0, height)
         each = self.design.counted * (self.design.y * height - loss)

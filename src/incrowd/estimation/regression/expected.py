@@ -37,7 +37,7 @@ GuessedShares = Mapping[str, Sequence[float]]
 def expected_counts(
     message: Message, questions: Sequence[AnyQuestion], people: int, shares: GuessedShares
 ) -> np.ndarray:
-    """The expected counts of pairs of a message, as `incrowd.reports.moments.pair_moments`.
+    """Return the expected counts of pairs of a message, as `incrowd.reports.moments.pair_moments`.
 
     shares: of the answers to some of the questions, by id.
     """
@@ -48,8 +48,8 @@ def expected_counts(
 
 
 def guessed_shares(shares: GuessedShares, question: AnyQuestion) -> Sequence[float]:
-    """The stated shares of a question's answers, or equal ones. For a `multi` question half of the
-    permitted number of options is given, each option independently."""
+    """Return the stated shares of a question's answers, or equal ones. For a `multi` question half
+    of the permitted number of options is given, each option independently."""
     if (stated := shares.get(question.id)) is not None:
         return stated
     answers = len(question.recorded)
@@ -59,7 +59,7 @@ def guessed_shares(shares: GuessedShares, question: AnyQuestion) -> Sequence[flo
 def expected_axis(
     question: AnyQuestion, channel: Channel, shares: Sequence[float] | None = None
 ) -> np.ndarray:
-    """E[(1, the report's bits, pairs of them)] of one question.
+    """Return E[(1, the report's bits, pairs of them)] of one question.
 
     shares: of the answers; by default as `guessed_shares`.
     """
@@ -91,7 +91,7 @@ class LevelMoments:
 def level_moments(
     variable: ModelVariable, channel: Channel, shares: Sequence[float] | None
 ) -> LevelMoments:
-    """The moments of the levels, from those of the report's bits."""
+    """Return the moments of the levels, from those of the report's bits."""
     bits = variable.question.domain.bits
     axis = expected_axis(variable.question, channel, shares)
     moments = np.diag(axis[: 1 + bits])
@@ -114,7 +114,8 @@ class ExpectedMessage:
 def expected_message(
     model: Model, message: Message, weight: float, shares: GuessedShares
 ) -> ExpectedMessage:
-    """The expected reports of a message. weight: positive; messages count in proportion to it."""
+    """Return the expected reports of a message. weight: positive; messages count in proportion to
+    it."""
     moments = [
         level_moments(each, message.channels[each.question.id], shares.get(each.question.id))
         for each in model.randomized
@@ -133,16 +134,16 @@ class ExpectedPairs(StratumEvidence):
     sampled: bool
 
     def score(self, beta: np.ndarray) -> np.ndarray:
-        """E[x] E[y] - E[x x'] beta."""
+        """Return E[x] E[y] - E[x x'] beta."""
         with_outcome = self.lift @ self._mean * float(self._levels @ self.scores)
         return np.asarray(with_outcome - self.information(beta) @ beta)
 
     def information(self, beta: np.ndarray) -> np.ndarray:
-        """E[x x']."""
+        """Return E[x x']."""
         return np.asarray(self.lift @ self._people @ self.lift.T)
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """Of the score, at its root."""
+        """Return the covariance of the score, at its root."""
         variance = self._levels @ self.scores**2 - (self._levels @ self.scores) ** 2
         person = self._people * variance
         total = person * float(self.sampled)
@@ -154,7 +155,7 @@ class ExpectedPairs(StratumEvidence):
         return np.asarray(self.lift @ total @ self.lift.T / self.people)
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """Upper bounds, as in `Pairs`."""
+        """Return upper bounds, as in `Pairs`."""
         weights = along @ self.lift
         value = ((weights @ self._people) * weights).sum(axis=1)
         most = np.maximum(value, 0) * self._columns.most(weights)
@@ -166,8 +167,8 @@ class ExpectedPairs(StratumEvidence):
         return total / self.people
 
     def _form_variance(self, covariances: Sequence[np.ndarray], weights: np.ndarray) -> float:
-        """The variance over reports of the debiased (w'x)^2: the sum of products t_i t_j of the
-        terms of different variables, and of w^2 for the person's level.
+        """Return the variance over reports of the debiased (w'x)^2: the sum of products t_i t_j of
+        the terms of different variables, and of w^2 for the person's level.
 
         With t = E[t] + e, the part that is linear in e, 2 e_j times the means of the other t, and
         the products e_i e_j are uncorrelated.
@@ -199,7 +200,8 @@ class ExpectedPairs(StratumEvidence):
         return self._square([np.diag(each.mean) for each in self.messages[0].moments[1:]])
 
     def _square(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
-        """The mean of u u': of different variables a product. blocks: of the levels of each."""
+        """Return the mean of u u': of different variables a product. blocks:
+        of the levels of each."""
         same = self._columns.variable[:, None] == self._columns.variable
         return np.where(
             same, scipy.linalg.block_diag(1.0, *blocks), np.outer(self._mean, self._mean)

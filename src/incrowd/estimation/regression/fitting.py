@@ -104,7 +104,7 @@ def _with_design_effects(
 def _group_sizes(
     model: Model, parts: Sequence[StrataTable], cells: StackedCells
 ) -> Iterator[GroupSize]:
-    """The people on each level of each predictor without a slope.
+    """Yield the people on each level of each predictor without a slope.
 
     The variance of a mean is that of a ratio of sums over cells.
     """
@@ -142,13 +142,13 @@ def _fit_if_seen(model: Model, parts: Sequence[StrataTable]) -> ModelFit:
 
 
 def _strata(model: Model, parts: Sequence[StrataTable]) -> Strata:
-    """The joint tables as evidence; their axes are those of `Model.randomized`."""
+    """Return the joint tables as evidence; their axes are those of `Model.randomized`."""
     tables = [JointTable(joint, design(model, *levels), model.family) for levels, joint in parts]
     return Strata(tables, not parts[0][1].error.noise_only)
 
 
 def fit(model: Model, strata: Strata) -> ModelFit:
-    """The root of the score, with the sandwich for its covariance."""
+    """Return the root of the score, with the sandwich for its covariance."""
     names = [term.name for term in model.terms]
     root = linear_root if model.family == "linear" else logistic_root
     beta = root(strata, len(names))
@@ -161,7 +161,7 @@ def fit(model: Model, strata: Strata) -> ModelFit:
 
 
 def _too_little(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
-    """The coefficient with too little information, as a reason; "" if all have enough."""
+    """Return the coefficient with too little information, as a reason; "" if all have enough."""
     least = weakest(strata, beta)
     if least.enough:
         return ""
@@ -173,7 +173,7 @@ def _too_little(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
 
 
 def _penalized(model: Model, strata: Strata) -> ModelFit:
-    """The root of the penalized score, with the intervals of the score test.
+    """Return the root of the penalized score, with the intervals of the score test.
 
     Groups may be separated, but each must be known to have people.
     """
@@ -195,7 +195,7 @@ def _penalized(model: Model, strata: Strata) -> ModelFit:
 
 
 def silent_share(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> float:
-    """The share of the people of these strata who did not answer."""
+    """Return the share of the people of these strata who did not answer."""
     if not model.optional:
         return 0.0
     people, counted = 0.0, 0.0
@@ -209,13 +209,13 @@ def silent_share(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -
 def counted_shares(
     model: Model, strata: Sequence[Levels], joint: TableEstimate
 ) -> tuple[float, float]:
-    """The shares of all people who are in a table of strata, and who are in the model."""
+    """Return the shares of all people who are in a table of strata, and who are in the model."""
     shares, counted = joint.estimate.ravel(), design(model, *strata).counted * 1.0
     return float(np.ones_like(counted) @ shares), float(counted @ shares)
 
 
 def no_fit(reason: str) -> ModelFit:
-    """A fit without coefficients, with the reason."""
+    """Return a fit without coefficients, with the reason."""
     return ModelFit((), np.zeros((0, 0)), reason)
 
 
@@ -239,7 +239,7 @@ class _Seen(NamedTuple):
     noise: float
 
     def limit(self, cells: StackedCells) -> float:
-        """What the share has to exceed."""
+        """Return what the share has to exceed."""
         return max(BEYOND_NOISE * self.noise, LEAST_PEOPLE / cells.people)
 
     @property
@@ -256,7 +256,7 @@ def _groups_of(model: Model, parts: Sequence[StrataTable]) -> list[_Group]:
 
 
 def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
-    """The groups of a model: each combination of levels that it distinguishes, including the
+    """Yield the groups of a model: each combination of levels that it distinguishes, including the
     reference levels; and for a slope, the people on both sides of each answer."""
     counted = design(model, *strata)
     yes, no = counted.counted & (counted.y == 1), counted.counted & (counted.y == 0)
@@ -291,7 +291,7 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
 
 
 def _seen(groups: Iterable[_Group], cells: StackedCells) -> list[_Seen]:
-    """The estimated shares of both sides of all groups."""
+    """Return the estimated shares of both sides of all groups."""
     return [
         _Seen(
             group.levels,
@@ -313,7 +313,8 @@ class Risk(NamedTuple):
 
 
 def refusal_risk(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> Risk:
-    """The chance that a model will be refused, from tables with the expected shares and errors.
+    """Return the chance that a model will be refused, from tables with the expected shares and
+    errors.
 
     All conditions (on the sides of groups, and on the information about the coefficients where
     they are zero) are linear in the shares, which are about normal: 4,000 draws, always the same.
@@ -346,8 +347,8 @@ def _refusal_risk(model: Model, parts: Sequence[StrataTable]) -> Risk:
 
 
 def linear_risk(strata: Strata, terms: int) -> Risk:
-    """The same for a linear model, whose information has to be above zero in every direction: from
-    the direction in which it is the fewest standard errors above."""
+    """Return the same for a linear model, whose information has to be above zero in every
+    direction: from the direction in which it is the fewest standard errors above."""
     least = weakest(strata, linear_root(strata, terms))
     if least.information <= 0:
         return Risk(1.0)
@@ -357,7 +358,7 @@ def linear_risk(strata: Strata, terms: int) -> Risk:
 
 
 def _information_rows(cells: StackedCells) -> np.ndarray:
-    """The information about each coefficient, and in each principal direction, where all
+    """Return the information about each coefficient, and in each principal direction, where all
     coefficients are zero, as sums over the shares."""
     information = (cells.x * cells.shares) @ cells.x.T
     diagonal = np.diagonal(information)

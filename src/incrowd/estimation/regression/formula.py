@@ -55,7 +55,7 @@ def formula_of(
     merge: Merge | None = None,
     penalty: str | None = None,
 ) -> Formula:
-    """The requested formula. The other arguments override what the survey says.
+    """Return the requested formula. The other arguments override what the survey says.
 
     outcome may be a whole formula, such as "smokes ~ age + sex"; then there is no `on`. Without
     `on`, the formula is the survey's only regression, or its only one with that outcome. Raises
@@ -87,8 +87,8 @@ def formula_of(
 def _parsed(
     survey: Survey, outcome: str | None, on: Sequence[str] | None
 ) -> tuple[str | None, Sequence[str] | None]:
-    """The outcome and predictors of a formula such as "smokes ~ age + sex:age"; anything else is
-    returned as it is."""
+    """Return the outcome and predictors of a formula such as "smokes ~ age + sex:age"; anything
+    else is returned as it is."""
     questions = {question.id: question for question in survey.questions}
     if outcome is None or TILDE not in outcome or named(outcome, questions):
         return outcome, on
@@ -102,7 +102,7 @@ def _parsed(
 
 
 def model_of(survey: Survey, formula: Formula) -> Model:
-    """The model of a formula. Raises UsageError for an impossible formula."""
+    """Return the model of a formula. Raises UsageError for an impossible formula."""
     questions = {question.id: question for question in survey.questions}
     if problems := tuple(formula_problems(formula, questions)):
         raise UsageError(*problems)
@@ -126,7 +126,7 @@ def _variable(name: NamedAnswers) -> ModelVariable:
 
 
 def _predictor(name: NamedAnswers, formula: Formula) -> ModelVariable:
-    """A predictor with its scores, or with its reference level."""
+    """Return a predictor with its scores, or with its reference level."""
     question = name.question
     if name.scored:
         stated = formula.predictor_scores.get(question.id)
@@ -136,7 +136,7 @@ def _predictor(name: NamedAnswers, formula: Formula) -> ModelVariable:
 
 
 def _scores(formula: Formula, parts: Meant, levels: int) -> tuple[float, ...]:
-    """The score of each level of the outcome; arbitrary for levels that are left out.
+    """Return the score of each level of the outcome; arbitrary for levels that are left out.
 
     Of two levels the second has 1: yes, or the answer that was named.
     """
@@ -159,7 +159,7 @@ class WayOut(NamedTuple):
 def ways_out(
     survey: Survey, formula: Formula, refused: ModelFit, fitted: Callable[[Formula], ModelFit]
 ) -> Iterator[WayOut]:
-    """The ways out of separation that work: merged answers, one slope. Firth's penalty, which
+    """Yield the ways out of separation that work: merged answers, one slope. Firth's penalty, which
     needs no other model, is not among them.
 
     refused: the fit of the formula. fitted: fits another formula.
@@ -176,7 +176,7 @@ def ways_out(
 def _merged(
     survey: Survey, formula: Formula, refused: ModelFit, fitted: Callable[[Formula], ModelFit]
 ) -> WayOut | None:
-    """The formula with each unseen answer merged with its neighbor, until all are seen."""
+    """Return the formula with each unseen answer merged with its neighbor, until all are seen."""
     groups: MergedGroups = {id: dict(merged_answers(each)) for id, each in formula.merge.items()}
     before, changed = groups, formula
     while refused.separated:
@@ -201,7 +201,7 @@ def _merged(
 def _merged_further(
     survey: Survey, formula: Formula, groups: MergedGroups, refused: ModelFit
 ) -> Iterator[MergedGroups]:
-    """For each question with an unseen answer, its groups with one more merge."""
+    """Yield, for each question with an unseen answer, its groups with one more merge."""
     questions = merged_questions(survey.questions, groups)
     for id, level in refused.separated:
         levels = questions[id].substantive
@@ -217,7 +217,7 @@ def _merged_further(
 
 
 def _scored(survey: Survey, formula: Formula, id: str) -> WayOut | None:
-    """The formula with one slope in place of the levels of a predictor."""
+    """Return the formula with one slope in place of the levels of a predictor."""
     question = merged_questions(survey.questions, formula.merge)[id]
     if id not in formula.on or question.rounded or not question.exclusive:
         return None

@@ -40,7 +40,7 @@ class LevelDecoder(Decoder):
 
 
 def level_decoder(variable: ModelVariable, channel: Channel) -> LevelDecoder:
-    """The decoder of the levels of a variable.
+    """Return the decoder of the levels of a variable.
 
     Each person is on one level, and merged answers exclude each other: the mean of g^2 is that of
     the sum of their squares, plus the terms with "any answer".
@@ -59,7 +59,7 @@ def level_decoder(variable: ModelVariable, channel: Channel) -> LevelDecoder:
 
 
 def level_rows(variable: ModelVariable, channel: Channel) -> np.ndarray:
-    """Shape (levels, 1 + bits): from (1, the report's bits) to the debiased levels."""
+    """Return shape (levels, 1 + bits): from (1, the report's bits) to the debiased levels."""
     mean = question_decoder(variable.question, channel).mean
     return np.asarray(variable.matrix @ np.vstack([mean, np.eye(1, mean.shape[1])]))
 
@@ -70,7 +70,8 @@ _NOBODY = FalseReports(lambda _: 0, shared=True)  # levels state no influence
 def level_table(
     variables: Sequence[ModelVariable], readings: Readings, noise_only: bool = False
 ) -> TableEstimate:
-    """The shares of people in all combinations of levels, from every message that holds them.
+    """Return the shares of people in all combinations of levels, from every message that holds
+    them.
 
     readings: counts of pairs. Raises TableError if there are more than 2,000 combinations.
     """
@@ -94,12 +95,12 @@ def level_table(
 
 
 def level_sums(variable: ModelVariable) -> np.ndarray:
-    """Shape (levels, answers of the cells): which answers belong to which level."""
+    """Return shape (levels, answers of the cells): which answers belong to which level."""
     return np.asarray(variable.matrix @ answer_sums(variable.question, margin=True))
 
 
 def levels_of(table: TableEstimate, variables: Sequence[ModelVariable]) -> TableEstimate:
-    """The shares of people in all combinations of levels, from a table of whole questions.
+    """Return the shares of people in all combinations of levels, from a table of whole questions.
 
     table: with margins; its last axes are the questions of the variables. Axes before them lose
     only their margins.

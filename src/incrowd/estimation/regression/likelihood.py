@@ -30,7 +30,7 @@ CLOSE = 1e-8  # of the gradient of the mean log-likelihood
 
 
 def pattern_channel(variable: ModelVariable, channel: Channel) -> np.ndarray:
-    """P(report pattern | level) of a whole question, shape (2^bits, levels)."""
+    """Return P(report pattern | level) of a whole question, shape (2^bits, levels)."""
     question = variable.question
     if not channel.of_answers:
         return channel_matrix(question, channel.matrix)
@@ -58,8 +58,8 @@ class StratumCounts:
         return int(self.law.shape[1] // 2)
 
     def gradients(self, beta: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """P of each pattern, and its gradient in the coefficients and in `free`, the logarithms of
-        the shares of the predictors' cells up to a constant."""
+        """Return P of each pattern, and its gradient in the coefficients and in `free`, the
+        logarithms of the shares of the predictors' cells up to a constant."""
         x, y, people = self.design.x, self.design.y, scipy.special.softmax(free)
         height = beta @ x
         cells = np.tile(people, 2) * scipy.special.expit((2 * y - 1) * height)
@@ -72,7 +72,7 @@ class StratumCounts:
 def strata_of(
     model: Model, histograms: Sequence[tuple[Levels, np.ndarray]], channels: dict[str, Channel]
 ) -> list[StratumCounts]:
-    """Strata of histograms of reports. Raises TableError if there are too many patterns."""
+    """Return strata of histograms of reports. Raises TableError if there are too many patterns."""
     laws = [pattern_channel(each, channels[each.question.id]) for each in model.randomized]
     entries = np.prod([float(law.size) for law in laws])
     if entries > MOST_ENTRIES:
@@ -93,7 +93,8 @@ def strata_of(
 
 
 def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndarray) -> ModelFit:
-    """The coefficients under which the histograms are likeliest, with errors from the information.
+    """Return the coefficients under which the histograms are likeliest, with errors from the
+    information.
 
     start: initial coefficients.
     """

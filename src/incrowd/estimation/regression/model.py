@@ -143,14 +143,15 @@ class Model:
         return tuple(v.term(level) for v in each for level in v.absent)
 
     def without(self, absent: Mapping[str, tuple[str, ...]]) -> Model:
-        """The model without some levels of some predictors, by name, also in interactions."""
+        """Return the model without some levels of some predictors, by name,
+        also in interactions."""
         left = {v.name: v.without(absent.get(v.name, ())) for v in self.predictors}
         crossed = tuple(tuple(left[v.name] for v in among) for among in self.interactions)
         return replace(self, predictors=tuple(left.values()), interactions=crossed)
 
 
 def too_large(model: Model) -> IncrowdError:
-    """The error for a table that does not fit into memory."""
+    """Return the error for a table that does not fit into memory."""
     return TableError.of("on", "estimation.large-model", cells=model.cells, counts=model.counts)
 
 
@@ -165,8 +166,8 @@ class Design:
 
 
 def design(model: Model, *strata: Levels) -> Design:
-    """The predictors and the outcome in each cell of the tables of some strata, one table after
-    the other, each in C order."""
+    """Return the predictors and the outcome in each cell of the tables of some strata, one table
+    after the other, each in C order."""
     places, x, y, counted = _places(model), [], [], []
     for stratum in strata:
         part = np.ones(len(next(iter(places.values()))), bool)
@@ -180,8 +181,8 @@ def design(model: Model, *strata: Levels) -> Design:
 
 
 def term_values(model: Model, term: ModelTerm, *strata: Levels) -> np.ndarray:
-    """The factor of a term's coefficient in each cell of the tables: 1 if people are on its levels,
-    else 0; for a slope, their score."""
+    """Return the factor of a term's coefficient in each cell of the tables: 1 if people are on its
+    levels, else 0; for a slope, their score."""
     places = _places(model)
     values = np.ones((len(strata), len(next(iter(places.values())))))
     for row, stratum in zip(values, strata, strict=True):
@@ -191,7 +192,7 @@ def term_values(model: Model, term: ModelTerm, *strata: Levels) -> np.ndarray:
 
 
 def _places(model: Model) -> dict[str, np.ndarray]:
-    """For each axis of the table, the place of the level in all cells."""
+    """Return, for each axis of the table, the place of the level in all cells."""
     shape = [len(each.levels) for each in model.randomized]
     return dict(zip(model.ids, np.indices(shape).reshape(len(shape), -1), strict=True))
 
@@ -199,7 +200,7 @@ def _places(model: Model) -> dict[str, np.ndarray]:
 def _level(
     variable: ModelVariable, places: Mapping[str, np.ndarray], stratum: Levels
 ) -> np.ndarray:
-    """The place of a variable's level in all cells; for an open question, the stratum's."""
+    """Return the place of a variable's level in all cells; for an open question, the stratum's."""
     if variable.question.id in places:
         return places[variable.question.id]
     level = variable.level_of(stratum[variable.question.id])

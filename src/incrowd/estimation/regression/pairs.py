@@ -48,35 +48,36 @@ class Columns:
         return np.flatnonzero(np.diff(self.variable, prepend=-1))
 
     def by_variable(self, columns: np.ndarray) -> np.ndarray:
-        """Sums over the levels of each variable."""
+        """Return sums over the levels of each variable."""
         return np.asarray(np.add.reduceat(columns, self.first, axis=-1))
 
     def square(self, alone: np.ndarray, products: np.ndarray) -> np.ndarray:
-        """Products of all columns; within a variable, the single levels on the diagonal."""
+        """Return products of all columns; within a variable, the single levels on the diagonal."""
         same = self.variable[:, None] == self.variable
         return np.where(same, np.diag(alone), products)
 
     def pairs(self, u: np.ndarray) -> np.ndarray:
-        """The sum over reports of u u'."""
+        """Return the sum over reports of u u'."""
         return self.square(u.sum(axis=0), u.T @ u)
 
     def forms(self, u: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """(w'u)^2 of each report, for each row w of the weights."""
+        """Return (w'u)^2 of each report, for each row w of the weights."""
         form = (u @ weights.T) ** 2 + u @ (weights**2).T
         for start, end in zip(self.first, [*self.first[1:], u.shape[1]], strict=True):
             form -= (u[:, start:end] @ weights[:, start:end].T) ** 2
         return np.asarray(form)
 
     def most(self, weights: np.ndarray) -> np.ndarray:
-        """An upper bound on (w'u)^2 of a person: for each variable the level with most weight."""
+        """Return an upper bound on (w'u)^2 of a person: for each variable the level with most
+        weight."""
         largest = np.maximum.reduceat(np.abs(weights), self.first, axis=1)
         return np.asarray(largest.sum(axis=1) ** 2)
 
     def score_squares(
         self, u: np.ndarray, outcome: np.ndarray, scores: np.ndarray, beta: np.ndarray
     ) -> Sequence[np.ndarray]:
-        """The sums over reports of s s', s = u (y - u' beta), and of what estimates E[t t'], t the
-        score of the person.
+        """Return the sums over reports of s s', s = u (y - u' beta), and of what estimates E[t t'],
+        t the score of the person.
 
         The residual r is a sum over variables of h, a value for each level. In the score of a
         level, its variable has that level for certain: r becomes r + d, d = h(level) - h. The
@@ -141,18 +142,18 @@ class Pairs(StratumEvidence):
         return min(moments.people for moments in self._moments)
 
     def score(self, beta: np.ndarray) -> np.ndarray:
-        """E[x y] - E[x x'] beta."""
+        """Return E[x y] - E[x x'] beta."""
         with_outcome = self._weighted([moments.with_outcome for moments in self._moments])
         return np.asarray(self.lift @ with_outcome - self.information(beta) @ beta)
 
     def information(self, beta: np.ndarray) -> np.ndarray:
-        """E[x x']."""
+        """Return E[x x']."""
         square = self._weighted([moments.square for moments in self._moments])
         return np.asarray(self.lift @ square @ self.lift.T)
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """The sum over messages of (V - B) / (k N), times the squared weight, plus (B - t t') / N
-        times the weight if the people are a sample.
+        """Return the sum over messages of (V - B) / (k N), times the squared weight, plus (B - t
+        t') / N times the weight if the people are a sample.
 
         V: the mean of s s' over the reports; B: the estimate of E[t t']; t: the mean score.
         """
@@ -168,7 +169,8 @@ class Pairs(StratumEvidence):
         return total
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """Upper bounds: the covariance of a person's k reports is at most that of the sampling.
+        """Return upper bounds: the covariance of a person's k reports is at most that of the
+        sampling.
 
         The variance of (v'x)^2 over people is at most its mean times its largest value.
         """
@@ -207,7 +209,7 @@ class Pairs(StratumEvidence):
         return moments
 
     def _score_squares(self, message: MessageRows, beta: np.ndarray) -> Arrays:
-        """The means of s s' over reports, and of t t' over people."""
+        """Return the means of s s' over reports, and of t t' over people."""
 
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
             return np.array(len(u)), *self._columns.score_squares(u, outcome, self.scores, beta)
@@ -216,7 +218,7 @@ class Pairs(StratumEvidence):
         return per_report / reports, per_person / reports
 
     def _forms(self, message: MessageRows, weights: np.ndarray) -> Arrays:
-        """The means over reports of (w'u)^2, and of its square, for each w."""
+        """Return the means over reports of (w'u)^2, and of its square, for each w."""
 
         def sums(u: np.ndarray, outcome: np.ndarray) -> Arrays:
             form = self._columns.forms(u, weights)
@@ -228,7 +230,8 @@ class Pairs(StratumEvidence):
     def _summed(
         self, message: MessageRows, of: Callable[[np.ndarray, np.ndarray], Arrays]
     ) -> Arrays:
-        """Sums over all reports; of: computes them for a chunk, from u and the outcome's levels."""
+        """Return sums over all reports; of: computes them for a chunk, from u and the outcome's
+        levels."""
         totals: Arrays = ()
         levels = self.sizes[0]
         for rows in message.rows():
@@ -242,7 +245,7 @@ class Pairs(StratumEvidence):
 def pairs_of_stratum(
     model: Model, stratum: Levels, messages: Sequence[MessageRows], sampled: bool
 ) -> Pairs:
-    """A stratum of a model, from pairs of questions.
+    """Return a stratum of a model, from pairs of questions.
 
     model: linear, with nobody left out, and with interactions of at most one noisy question.
     """
@@ -251,13 +254,13 @@ def pairs_of_stratum(
 
 
 def lift_of(model: Model, stratum: Levels) -> np.ndarray:
-    """Shape (coefficients, columns of u): x = lift u for the people of a stratum."""
+    """Return shape (coefficients, columns of u): x = lift u for the people of a stratum."""
     return np.array([_lifted(model, term, stratum) for term in model.terms])
 
 
 def _lifted(model: Model, term: ModelTerm, stratum: Levels) -> np.ndarray:
-    """The row of a term: its values on the levels of its noisy question, times its values at the
-    stratum's answers to open questions."""
+    """Return the row of a term: its values on the levels of its noisy question, times its values at
+    the stratum's answers to open questions."""
     factor, noisy = 1.0, {}
     for variable, level in term.levels:
         values, id = variable.values(level), variable.question.id

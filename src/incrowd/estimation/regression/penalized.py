@@ -51,12 +51,13 @@ class StackedCells:
         return self.noise if self.sampling is None else self.noise + self.sampling
 
     def without(self, place: int) -> StackedCells:
-        """Without one coefficient."""
+        """Return the cells without one coefficient."""
         return replace(self, x=np.delete(self.x, place, axis=0))
 
 
 def cells_of(strata: Strata) -> StackedCells:
-    """All tables together. If people are a sample, so is how many of them are in each stratum."""
+    """Return all tables together. If people are a sample, so is how many of them are in each
+    stratum."""
     weighted = [(w, part) for w, part in strata.weighted() if isinstance(part, JointTable)]
     parts = [w * part.shares for w, part in weighted]
     tables = [(w, part.table) for w, part in weighted]
@@ -76,12 +77,12 @@ def cells_of(strata: Strata) -> StackedCells:
 
 
 def penalized_root(cells: StackedCells) -> np.ndarray | None:
-    """The coefficients at which the penalized score is zero; None if there are none."""
+    """Return the coefficients at which the penalized score is zero; None if there are none."""
     return _root(cells, np.zeros(len(cells.x)), np.zeros(len(cells.y)))
 
 
 def penalized_score(cells: StackedCells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """The score, corrected for the first term of the bias.
+    """Return the score, corrected for the first term of the bias.
 
     With D the scores of the cells, A the information, N people and Sigma the covariance by noise,
     the coefficients have about the covariance C = A^-1 (A / N + D Sigma D') A^-1 if the model is
@@ -105,7 +106,7 @@ def penalized_score(cells: StackedCells, beta: np.ndarray, offset: np.ndarray) -
 def _pieces(
     cells: StackedCells, beta: np.ndarray, offset: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The mean of each cell, its slope, the scores of the cells, and the information."""
+    """Return the mean of each cell, its slope, the scores of the cells, and the information."""
     height = beta @ cells.x + offset
     mean = scipy.special.expit(height)
     slope = mean * scipy.special.expit(-height)
@@ -113,7 +114,7 @@ def _pieces(
 
 
 def _root(cells: StackedCells, beta: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
-    """Newton steps, each shortened until the score shrinks, as measured by the information.
+    """Return Newton steps, each shortened until the score shrinks, as measured by the information.
 
     The slopes of the score are at first those without the penalty, and then change after each step
     as Broyden (1965) proposed: each of them would take a product with the covariance of all cells.
@@ -156,7 +157,7 @@ def _root(cells: StackedCells, beta: np.ndarray, offset: np.ndarray) -> np.ndarr
 
 
 def _step(slopes: np.ndarray, value: np.ndarray, information: np.ndarray) -> np.ndarray:
-    """Newton's step; that of the information where the score has the wrong curvature."""
+    """Return Newton's step; that of the information where the score has the wrong curvature."""
     step = np.asarray(-np.linalg.solve(slopes, value))
     return step if step @ value >= 0 else np.asarray(np.linalg.solve(information, value))
 
@@ -168,7 +169,7 @@ def _shortened(
     value: np.ndarray,
     step: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The coefficients after a step, halved until the score shrinks, and the score there."""
+    """Return the coefficients after a step, halved until the score shrinks, and the score there."""
     start = size(beta, value)
     for _ in range(MOST_CUTS):
         after = score(beta + step)
@@ -182,7 +183,7 @@ def _shortened(
 
 
 def score_interval(cells: StackedCells, beta: np.ndarray, place: int) -> tuple[float, float]:
-    """The values of one coefficient that a score test does not reject, and its estimate.
+    """Return the values of one coefficient that a score test does not reject, and its estimate.
 
     An end is infinite if no value on that side is rejected.
     """
@@ -195,14 +196,14 @@ def score_interval(cells: StackedCells, beta: np.ndarray, place: int) -> tuple[f
 
 
 def score_p_value(cells: StackedCells, beta: np.ndarray, place: int) -> float | None:
-    """The p-value of the score test that one coefficient is zero; None if the others have no root
-    there."""
+    """Return the p-value of the score test that one coefficient is zero; None if the others have no
+    root there."""
     ratio = score_ratio(cells, place, 0.0, np.delete(beta, place))
     return None if ratio is None else float(2 * scipy.special.ndtr(-abs(ratio[0])))
 
 
 def _end(cells: StackedCells, beta: np.ndarray, place: int, side: float, unit: float) -> float:
-    """The end on one side. unit: a step of the coefficient, at most 1 in log odds."""
+    """Return the end on one side. unit: a step of the coefficient, at most 1 in log odds."""
     others = np.delete(beta, place)
     near, ratio = float(beta[place]), score_ratio(cells, place, float(beta[place]), others)
     if ratio is None or side * ratio[0] <= -HALF_WIDTH:
@@ -226,8 +227,8 @@ def _end(cells: StackedCells, beta: np.ndarray, place: int, side: float, unit: f
 def score_ratio(
     cells: StackedCells, place: int, value: float, others: np.ndarray
 ) -> tuple[float, np.ndarray] | None:
-    """The score of one coefficient at a value over its standard error, and the other coefficients
-    there.
+    """Return the score of one coefficient at a value over its standard error, and the other
+    coefficients there.
 
     The other coefficients are penalized; the score is not, so that its mean is zero at the truth.
     Its projection on their scores is subtracted. Its variance by sampling is that of the model or

@@ -205,7 +205,7 @@ def regress(
 def _ways_out(
     plan: Plan, formula: Formula, refused: ModelFit, fitted: Callable[[Formula], FitToPeople]
 ) -> tuple[str, ...]:
-    """The changes of a model with which these reports support it, without a penalty."""
+    """Return the changes of a model with which these reports support it, without a penalty."""
 
     def supported(formula: Formula) -> ModelFit:
         try:
@@ -223,8 +223,8 @@ def _penalized(
     ways: Sequence[str],
     fitted: Callable[[Formula], FitToPeople],
 ) -> FitToPeople:
-    """Firth's fit in place of another, which is refused too often; a refusal that names what works
-    if Firth's fit sets no limit to any coefficient."""
+    """Return Firth's fit in place of another, which is refused too often; a refusal that names what
+    works if Firth's fit sets no limit to any coefficient."""
     instead = fitted(formula.model_copy(update={"penalty": "firth"}))
     ends = [(each.low, each.high) for each in instead.fit.coefficients[1:]]
     fit = replace(instead.fit, refusal=refused.refusal, risk=refused.risk)
@@ -242,7 +242,7 @@ def _penalized(
 def chosen_method(
     plan: Outline, model: Model, method: RegressionMethod | None, noise_only: bool
 ) -> RegressionMethod:
-    """The requested method, or a possible one.
+    """Return the requested method, or a possible one.
 
     Raises UsageError for an impossible method, TableError for a table that is too large for memory.
     """
@@ -264,8 +264,8 @@ def chosen_method(
 
 
 def _possible_method(plan: Outline, model: Model) -> RegressionMethod:
-    """The table if cells hold it, then pairs of cells, which have less noise than joint reports;
-    of joint reports the table, unless it is too large."""
+    """Return the table if cells hold it, then pairs of cells, which have less noise than joint
+    reports; of joint reports the table, unless it is too large."""
     if in_cell_pairs(plan, model):
         whole = any(m.cells and m.holds(model.ids) for m in plan.messages)
         return "table" if whole and model.fits_a_table else "pairs"
@@ -274,7 +274,7 @@ def _possible_method(plan: Outline, model: Model) -> RegressionMethod:
 
 
 def _check_pairs(plan: Outline, model: Model, noise_only: bool) -> None:
-    """Raises an error for a model that cannot be fitted to pairs of questions."""
+    """Raise an error for a model that cannot be fitted to pairs of questions."""
     if not model.fits_pairs:
         raise UsageError.of(
             "method",
@@ -296,7 +296,7 @@ def _check_pairs(plan: Outline, model: Model, noise_only: bool) -> None:
 
 
 def _check_likelihood(plan: Outline, model: Model, noise_only: bool) -> None:
-    """Raises UsageError for a model that the likelihood is not implemented for."""
+    """Raise UsageError for a model that the likelihood is not implemented for."""
     holding = sources(plan, model.ids)
     fits = model.family == "logistic" and not model.optional and not noise_only
     whole = all(v.name == v.question.id and not v.question.merged for v in model.randomized)
@@ -306,13 +306,13 @@ def _check_likelihood(plan: Outline, model: Model, noise_only: bool) -> None:
 
 
 def in_cell_pairs(plan: Outline, model: Model) -> bool:
-    """Whether pairs are enough for a model, and cells hold all pairs of its questions."""
+    """Return whether pairs are enough for a model, and cells hold all pairs of its questions."""
     several = any(variable.question.many for variable in model.randomized)
     return model.fits_pairs and not several and plan.pairs_in_cells(model.ids)
 
 
 def assumption_of(plan: Plan, model: Model, method: RegressionMethod, noise_only: bool) -> str:
-    """What the standard errors assume besides the plan; "" if nothing."""
+    """Return what the standard errors assume besides the plan; "" if nothing."""
     by_law = method == "pairs" and not noise_only and in_cell_pairs(plan, model)
     return ASSUMPTION if by_law else ""
 
@@ -329,7 +329,7 @@ class StratumShares(NamedTuple):
 
 
 def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[StratumShares]:
-    """The people, by their answers to the open questions among a model's predictors.
+    """Return the people, by their answers to the open questions among a model's predictors.
 
     Strata that were released as one although they differ in these answers are left out. Raises
     ReportsError if all are.
@@ -357,7 +357,7 @@ def strata_by_answers(plan: Plan, model: Model, counted: Tally) -> list[StratumS
 
 
 def of_the_released(plan: Plan, model: Model, counted: Tally) -> Model:
-    """A model without the levels of open questions that no released person is known to have.
+    """Return a model without the levels of open questions that no released person is known to have.
 
     Raises ReportsError if a predictor has fewer than two levels left, and so explains nothing, or
     if no one has some combination of levels of an interaction.
@@ -386,7 +386,7 @@ def of_the_released(plan: Plan, model: Model, counted: Tally) -> Model:
 
 
 def present(plan: Plan, strata: Sequence[StratumShares], counted: Tally) -> float:
-    """The share of the people who are in some strata."""
+    """Return the share of the people who are in some strata."""
     people = sum(smallest(plan, each.counted.messages) for each in strata)
     return min(people / smallest(plan, counted.messages), 1.0)
 
@@ -415,7 +415,7 @@ def weighted_fit(
     noise_only: bool = False,
     plain: ModelFit | None = None,
 ) -> FitToPeople:
-    """A fit to people with known margins: pseudo-maximum likelihood (Binder 1983).
+    """Return a fit to people with known margins: pseudo-maximum likelihood (Binder 1983).
 
     The score is linear in the shares of the cells. So weighted shares give the score of the
     weighted people, and their covariance, which includes the errors of the weights, goes into the
@@ -464,7 +464,7 @@ def _weighted_by_table(
     margins: Sequence[KnownMargin],
     noise_only: bool,
 ) -> FitToPeople:
-    """The fit to people with known margins, if there are any, compared with that without."""
+    """Return the fit to people with known margins, if there are any, compared with that without."""
     plain = _by_table(plan, model, (), counted, noise_only)
     if not margins:
         return plain
@@ -491,7 +491,7 @@ def _by_pairs(
 def _by_likelihood(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> FitToPeople:
-    """The fit that starts from that of the table, which also shows whether there are enough
+    """Return the fit that starts from that of the table, which also shows whether there are enough
     reports."""
     start = _by_table(plan, model, parts, counted, noise_only)
     if start.fit.reason:
@@ -519,7 +519,8 @@ _FITS: Mapping[RegressionMethod, Callable[..., FitToPeople]] = {
 def _rows_of(
     plan: Plan, model: Model, source: MessageSource, parts: Sequence[Collection]
 ) -> MessageRows:
-    """The reports of a message, with its weight for the pairs of the outcome and each predictor."""
+    """Return the reports of a message, with its weight for the pairs of the outcome and each
+    predictor."""
     message, weight = source.message, pair_weight(plan.survey, source.message, model.ids)
     packed = [accepted(message, part.packed) for part in parts if part.message == source.number]
     rows = partial(_debiased, message, model, packed)
@@ -527,7 +528,7 @@ def _rows_of(
 
 
 def _debiased(message: Message, model: Model, packed: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    """The debiased levels of each variable, a chunk of reports at a time."""
+    """Yield the debiased levels of each variable, a chunk of reports at a time."""
     layout, channels = message.layout, message.channels
     decoders = [level_rows(each, channels[each.question.id]) for each in model.randomized]
     size = max(1, CHUNK_NUMBERS // sum(map(len, decoders)))

@@ -320,7 +320,8 @@ class Regression(views.Result):
         }
 
     def _expectation(self) -> dict[str, Any]:
-        """The assumptions, how often reports will not support the model, and what would work."""
+        """Return the assumptions, how often reports will not support the model, and what would
+        work."""
         return {
             "shares": self.shares,
             "refusal": self.refusal,
@@ -330,7 +331,8 @@ class Regression(views.Result):
         }
 
     def expected_facts(self) -> dict[str, Any]:
-        """A plan's forecast of a regression as JSON-ready data: expected errors and assumptions."""
+        """Return a plan's forecast of a regression as JSON-ready data: expected errors and
+        assumptions."""
         sizes = zip(self.coefficients, self.detectable(), strict=True)
         every = self.facts()
         names = ("outcome", "family", "people", "references", "method", "penalty", "estimable")
@@ -344,7 +346,7 @@ class Regression(views.Result):
         return {name: every[name] for name in names} | more
 
     def _merged(self) -> dict[str, dict[str, list[str]]]:
-        """The merged answers, by question and by the name they are merged under."""
+        """Return the merged answers, by question and by the name they are merged under."""
         ids = dict.fromkeys(id for term in self.terms for id, _ in term)
         ids |= {self.outcome_level[0]: None}
         merged = {id: self.plan.survey.question(id).merged for id in ids}
@@ -399,7 +401,7 @@ class Regression(views.Result):
         )
 
     def often_refused(self) -> bool:
-        """Whether a forecast is first of all that reports will not support the model."""
+        """Return whether a forecast is first of all that reports will not support the model."""
         return self.expected and (self.refusal or 0.0) > OFTEN
 
     def first_lines(self) -> Iterator[str]:
@@ -422,14 +424,14 @@ class Regression(views.Result):
         return PENALTIES[self.penalty] if self.penalty else WAYS[self.method]
 
     def headings(self) -> tuple[str, ...]:
-        """The headings of the table of coefficients."""
+        """Return the headings of the table of coefficients."""
         if self.expected:
             return ("term", "error", f"detectable {EFFECT[self.family]}")
         odds = ("odds ratio", "95% interval") if self.family == "logistic" else ()
         return ("term", "estimate", "error", "95% interval", *odds, "p")
 
     def rows(self) -> list[tuple[str, ...]]:
-        """A row for each coefficient."""
+        """Return a row for each coefficient."""
         if self.expected:
             sizes = ("" if size is None else f"{size:.3g}" for size in self.detectable())
             return [
@@ -467,7 +469,7 @@ class Regression(views.Result):
         ]
 
     def notes(self) -> list[str]:
-        """The notes below the table at a terminal: comparisons first, the method last."""
+        """Return the notes below the table at a terminal: comparisons first, the method last."""
         if not self.estimable:
             return self.table_notes()
         method = [] if self.expected else [self.way]
@@ -475,7 +477,7 @@ class Regression(views.Result):
         return [*compared, *self.table_notes(), *self.people_notes(), *method]
 
     def table_notes(self) -> list[str]:
-        """The notes below a table that names the reference answers itself."""
+        """Return the notes below a table that names the reference answers itself."""
         if not self.estimable:
             return [f"cannot be estimated: {self.reason}", *self._refusals(), *self._assumed()]
         texts = [f"standard errors: {self.errors}", *filter(None, [self.assumption])]
@@ -617,7 +619,7 @@ INTERVALS = {
 
 
 def p_text(p: float | None) -> str:
-    """A p-value with three decimals, or "<0.001"; "" if there is none."""
+    """Return a p-value with three decimals, or "<0.001"; "" if there is none."""
     if p is None:
         return ""
     return "<0.001" if p < LEAST_P else f"{p:.3f}"
@@ -628,24 +630,24 @@ def _text(value: float) -> str:
 
 
 def odds_between(low: float, high: float) -> str:
-    """An interval of odds ratios; its lower end may be 0 and its upper end infinite."""
+    """Return an interval of odds ratios; its lower end may be 0 and its upper end infinite."""
     return _interval(low, high, 0.0, times)
 
 
 def _interval(low: float, high: float, least: float, text: Callable[[float], str]) -> str:
-    """ "1.4 to 3.3"; "above 1.4", "below 3.3" or "anything" where an end is open."""
+    """Return "1.4 to 3.3"; "above 1.4", "below 3.3" or "anything" where an end is open."""
     if high == math.inf:
         return "anything" if low <= least else f"above {text(low)}"
     return f"below {text(high)}" if low <= least else f"{text(low)} to {text(high)}"
 
 
 def is_open(low: float, high: float) -> bool:
-    """Whether the interval of a coefficient lacks an end."""
+    """Return whether the interval of a coefficient lacks an end."""
     return math.isinf(low) or math.isinf(high)
 
 
 def _of_surveys(chance: float) -> str:
-    """How many surveys, in words; never all of them, as some others are described."""
+    """Return how many surveys, in words; never all of them, as some others are described."""
     return f"about {chance:.0%} of surveys" if chance < 0.995 else "nearly all surveys"
 
 
@@ -666,7 +668,7 @@ def _exp(value: float) -> float:
 def coefficients(
     names: list[str], beta: np.ndarray, covariance: np.ndarray
 ) -> tuple[Coefficient, ...]:
-    """Coefficients with normal 95% intervals, and the p-values of Wald's test."""
+    """Return coefficients with normal 95% intervals, and the p-values of Wald's test."""
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
     reach = float(scipy.special.ndtri((1 + LEVEL) / 2)) * errors
     ratios = np.abs(beta) / np.maximum(errors, 1e-300)
@@ -676,7 +678,7 @@ def coefficients(
 
 
 def of_fit(plan: Plan, model: Model, fit: ModelFit) -> Callable[..., Regression]:
-    """A regression with the fields of its model and fit; the caller adds the others."""
+    """Return a regression with the fields of its model and fit; the caller adds the others."""
     return partial(
         Regression,
         plan=plan,

@@ -34,24 +34,26 @@ class Strata:
         return float(sum(part.people for part in self.parts))
 
     def weighted(self) -> list[tuple[float, StratumEvidence]]:
-        """Each stratum with its share of the people."""
+        """Return each stratum with its share of the people."""
         return [(part.people / self.people, part) for part in self.parts]
 
     def reach(self, beta: np.ndarray) -> float:
-        """The largest absolute log odds of a cell, for coefficients or for a step of them."""
+        """Return the largest absolute log odds of a cell,
+        for coefficients or for a step of them."""
         tables = (part for part in self.parts if isinstance(part, JointTable))
         return max(float(np.abs(beta @ part.design.x).max()) for part in tables)
 
     def score(self, beta: np.ndarray) -> np.ndarray:
-        """The mean over all people."""
+        """Return the mean over all people."""
         return np.asarray(sum(w * part.score(beta) for w, part in self.weighted()))
 
     def information(self, beta: np.ndarray) -> np.ndarray:
-        """The mean over all people."""
+        """Return the mean over all people."""
         return np.asarray(sum(w * part.information(beta) for w, part in self.weighted()))
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """Of the score. If the people are a sample, the sizes of the strata are random as well."""
+        """Return the covariance of the score. If the people are a sample, the sizes of the strata
+        are random as well."""
         within = np.asarray(sum(w**2 * part.covariance(beta) for w, part in self.weighted()))
         if not self.sampled:
             return within
@@ -60,21 +62,21 @@ class Strata:
         return np.asarray(within + between / self.people)
 
     def information_errors(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """The standard errors of the information in some directions."""
+        """Return the standard errors of the information in some directions."""
         pairs = self.weighted()
         variances = sum(w**2 * part.information_variances(beta, along) for w, part in pairs)
         return np.asarray(np.sqrt(np.maximum(variances, 0)))
 
 
 def linear_root(strata: Strata, size: int) -> np.ndarray:
-    """Least squares: the score is linear. Meaningless if the information is singular."""
+    """Return least squares: the score is linear. Meaningless if the information is singular."""
     start = np.zeros(size)
     solution = np.linalg.lstsq(strata.information(start), strata.score(start), rcond=None)
     return np.asarray(solution[0])
 
 
 def logistic_root(strata: Strata, size: int) -> np.ndarray | None:
-    """The coefficients at which the score is zero; None if they diverge."""
+    """Return the coefficients at which the score is zero; None if they diverge."""
     beta = np.zeros(size)
     for _ in range(MOST_STEPS):
         curvatures, directions = np.linalg.eigh(strata.information(beta))
@@ -89,7 +91,8 @@ def logistic_root(strata: Strata, size: int) -> np.ndarray | None:
 
 
 def _shortened(strata: Strata, beta: np.ndarray, step: np.ndarray) -> np.ndarray | None:
-    """The step, halved until the log-likelihood rises; rounding may hide a last small rise."""
+    """Return the step, halved until the log-likelihood rises;
+    rounding may hide a last small rise."""
     start = gain(strata, beta)
     step = step / max(1.0, strata.reach(step) / 5)
     for _ in range(MOST_CUTS):
@@ -100,13 +103,13 @@ def _shortened(strata: Strata, beta: np.ndarray, step: np.ndarray) -> np.ndarray
 
 
 def gain(strata: Strata, beta: np.ndarray) -> float:
-    """The mean log-likelihood of tables."""
+    """Return the mean log-likelihood of tables."""
     pairs = strata.weighted()
     return float(sum(w * part.gain(beta) for w, part in pairs if isinstance(part, JointTable)))
 
 
 def sandwich(strata: Strata, beta: np.ndarray) -> np.ndarray:
-    """A^-1 Cov(score) A^-T, the covariance of the coefficients."""
+    """Return A^-1 Cov(score) A^-T, the covariance of the coefficients."""
     inverse = np.linalg.inv(strata.information(beta))
     return np.asarray(inverse @ strata.covariance(beta) @ inverse.T)
 
@@ -127,7 +130,7 @@ class Weakest:
 
 
 def weakest(strata: Strata, beta: np.ndarray) -> Weakest:
-    """The weakest coefficient, or if all have enough, the weakest principal direction."""
+    """Return the weakest coefficient, or if all have enough, the weakest principal direction."""
     information = strata.information(beta)
     single = _weakest_of(strata, beta, information, np.eye(len(information)))
     if not single.enough:

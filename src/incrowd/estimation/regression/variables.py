@@ -59,30 +59,31 @@ class ModelVariable:
         )
 
     def without(self, absent: tuple[str, ...]) -> ModelVariable:
-        """The variable without some levels; the first other level replaces a missing reference."""
+        """Return the variable without some levels; the first other level replaces a missing
+        reference."""
         left = replace(self, absent=absent)
         if self.levels[self.reference] not in absent:
             return left
         return replace(left, reference=int(np.argmax(left.counted)))
 
     def level_of(self, answer: str) -> str:
-        """The level of somebody who gave that answer."""
+        """Return the level of somebody who gave that answer."""
         answer = self.question.read_as(answer)
         return answer if answer in self.levels else OTHERS
 
     def term(self, level: str) -> str:
-        """The name of a level's coefficient."""
+        """Return the name of a level's coefficient."""
         return self.name if level == SLOPE else f"{self.question.id}={level}"
 
     def values(self, level: str) -> np.ndarray:
-        """For each level, the factor of the coefficient of one level, or of the slope."""
+        """Return, for each level, the factor of the coefficient of one level, or of the slope."""
         if level == SLOPE:
             return np.array(self.slope)
         return np.array([each == level for each in self.levels], float)
 
 
 def whole(question: AnyQuestion) -> ModelVariable:
-    """A question with all its answers as levels.
+    """Return a question with all its answers as levels.
 
     What noise adds to the sum of all answers is subtracted from them in equal parts (from a merged
     answer, a part for each of its answers), so that the levels of each report sum to exactly one:
@@ -95,21 +96,23 @@ def whole(question: AnyQuestion) -> ModelVariable:
 
 
 def sloped(question: AnyQuestion, scores: Sequence[float]) -> ModelVariable:
-    """A question with one slope over all its answers. scores: of each except "no answer"."""
+    """Return a question with one slope over all its answers. scores: of each except "no answer"."""
     variable = whole(question)
     unscored = [0.0] * (len(variable.levels) - len(scores))
     return replace(variable, name=scored(question.id), slope=(*scores, *unscored))
 
 
 def predictor_scores(question: AnyQuestion) -> tuple[float, ...]:
-    """The scores of answers if none are stated: the middle of a bin, or 1, 2, 3 and so on."""
+    """Return the scores of answers if none are stated: the middle of a bin, or 1, 2,
+    3 and so on."""
     if question.of_numbers and question.values:
         return question.values
     return tuple(float(place) for place, _ in enumerate(question.substantive, 1))
 
 
 def against_others(question: AnyQuestion, answer: str) -> ModelVariable:
-    """One answer of a question against all others; for a `multi` question, whether it was given."""
+    """Return one answer of a question against all others; for a `multi` question, whether it was
+    given."""
     one = np.eye(len(question.answers) + 1)
     named = [answer]
     if question.optional and answer != NO_ANSWER:

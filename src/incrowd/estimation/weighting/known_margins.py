@@ -43,7 +43,7 @@ class KnownMargin(NamedTuple):
 
 
 def known_margins(survey: Survey, given: GivenMargins) -> tuple[KnownMargin, ...]:
-    """The margins that a user stated.
+    """Return the margins that a user stated.
 
     given: for each question (or several, such as "faculty | sex") the share, percentage or number
     of people with each answer ("law | f"). Shares of merged answers are added up. Raises UsageError
@@ -122,7 +122,7 @@ def _wrong_answers(
 
 
 def _people(totals: Mapping[str, float]) -> dict[str, float]:
-    """The totals of the margins that are stated in people.
+    """Return the totals of the margins that are stated in people.
 
     Raises UsageError unless shares sum to 1, percentages to 100, and numbers of people to the same
     total in all margins.

@@ -54,12 +54,12 @@ class MarginCells:
         return np.outer(self.shares, self.cells.sum(axis=0)) * self.answered
 
     def targets(self, shares: np.ndarray) -> np.ndarray:
-        """The share of all people that each category should have. shares: of the cells."""
+        """Return the share of all people that each category should have. shares: of the cells."""
         return self.slopes @ shares if self.answered else self.shares
 
 
 def with_everybody(margins: Sequence[MarginCells]) -> list[MarginCells]:
-    """The margins, and if all are of those who answered, the margin of all people: 1."""
+    """Return the margins, and if all are of those who answered, the margin of all people: 1."""
     cells = margins[0].cells.shape[1]
     everybody = MarginCells("everybody", ("all",), np.ones(1), np.ones((1, cells)))
     return [*margins, *([everybody] if all(each.answered for each in margins) else [])]
@@ -82,7 +82,7 @@ class CellSums:
 def weighted(
     table: TableEstimate, layout: CellSums, margins: Sequence[MarginCells]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cells of a table, and their Jacobian in the entries of the joint estimate.
+    """Return the cells of a table, and their Jacobian in the entries of the joint estimate.
 
     With V = p g the weighted entries, w those of all people and D the categories of each cell,
     dg = g D dl and D' (g dw + w D dl) = T dp, so that the weights depend on the estimates through
@@ -109,7 +109,7 @@ def weighted(
 
 
 def raked(shares: np.ndarray, margins: Sequence[MarginCells]) -> np.ndarray:
-    """The weight of each cell, by iterative proportional fitting (Deming and Stephan 1940).
+    """Return the weight of each cell, by iterative proportional fitting (Deming and Stephan 1940).
 
     shares: of the cells, unbiased; some may be negative. Raises TableError if not all margins can
     be met.
@@ -131,7 +131,8 @@ def raked(shares: np.ndarray, margins: Sequence[MarginCells]) -> np.ndarray:
 
 
 def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
-    """The margins to which figures are weighted, and the effect on their errors; "" for none."""
+    """Return the margins to which figures are weighted, and the effect on their errors; "" for
+    none."""
     if not names:
         return ""
     effects = {None: "", 0.0: "; without errors, since these shares are the margins themselves"}
@@ -140,14 +141,14 @@ def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
 
 
 def weights_facts(names: Sequence[str], error_ratio: float | None) -> dict[str, str | float | None]:
-    """The same for programs; empty if figures are not weighted."""
+    """Return the same for programs; empty if figures are not weighted."""
     return {"weighted_to": with_and(names), "error_ratio": error_ratio} if names else {}
 
 
 def _check_categories(
     table: TableEstimate, everybody: np.ndarray, margins: Sequence[MarginCells]
 ) -> None:
-    """Raises TableError for a category whose share is not clearly above its error: weights divide
+    """Raise TableError for a category whose share is not clearly above its error: weights divide
     by it, and the error of a quotient is known only if the divisor is far from zero."""
     shares = table.estimate.ravel()[everybody]
     covariance = table.error.joint[np.ix_(everybody, everybody)]
@@ -161,7 +162,7 @@ def _check_categories(
 def check_clear(
     field: str, name: str | Sentence, share: float, error: float, way_out: Sentence
 ) -> None:
-    """Raises TableError if a share is fewer than five standard errors above zero. way_out: what
+    """Raise TableError if a share is fewer than five standard errors above zero. way_out: what
     would work, other than more reports."""
     if share <= 0 or share < CLEAR * error:
         raise TableError.of(
@@ -176,7 +177,7 @@ def check_clear(
 
 
 def additive(table: TableEstimate, questions: Collection[str]) -> np.ndarray:
-    """A matrix for the cells that makes the answers to some questions sum to "any answer".
+    """Return a matrix for the cells that makes the answers to some questions sum to "any answer".
 
     "Any answer" is read directly, and a sum of noisy cells is far from it. The difference is
     divided evenly among the answers. This has no bias, as its mean is zero; for bits with equal
@@ -195,7 +196,7 @@ def additive(table: TableEstimate, questions: Collection[str]) -> np.ndarray:
 
 
 def _evened(answers: int) -> np.ndarray:
-    """The matrix of one axis, "any answer" last."""
+    """Return the matrix of one axis, "any answer" last."""
     matrix = np.eye(answers + 1)
     matrix[:-1, :-1] -= 1 / answers
     matrix[:-1, -1] = 1 / answers

@@ -49,7 +49,7 @@ class PeopleCells:
     def table(
         self, ids: QuestionIds, margins: Sequence[KnownMargin], groups: ReleaseGroups | None = None
     ) -> tuple[TableEstimate, np.ndarray]:
-        """A weighted table with margins, and its Jacobian in the cells of all people.
+        """Return a weighted table with margins, and its Jacobian in the cells of all people.
 
         Its open questions are one axis. groups: the answers of a first axis of releases, if one is
         wanted; then ids are randomized questions only.
@@ -88,8 +88,8 @@ class PeopleCells:
         ), rows
 
     def _entries(self, front: int) -> np.ndarray:
-        """Places in the joint estimate: a row for each cell of the first questions, "any" last; a
-        column for each release and answers to the other questions."""
+        """Return places in the joint estimate: a row for each cell of the first questions, "any"
+        last; a column for each release and answers to the other questions."""
         places = np.arange(self.joint.estimate.size).reshape(self.joint.estimate.shape)
         for axis in range(1 + front, places.ndim):
             places = places.take(range(places.shape[axis] - 1), axis)
@@ -97,7 +97,7 @@ class PeopleCells:
         return turned.reshape(prod(turned.shape[:front]), -1)
 
     def influence(self, places: ReportPlaces) -> float:
-        """How far one malicious sender can move one cell."""
+        """Return how far one malicious sender can move one cell."""
         if not self.ids:
             people = sum(smallest(self.plan, part) for part in self.counted.crowds)
             return self.plan.survey.rows_per_person / people
@@ -107,11 +107,12 @@ class PeopleCells:
         ).provenance.influence
 
     def reach(self, jacobian: np.ndarray) -> float:
-        """How far cells of the table move at most if each cell of one release moves by one."""
+        """Return how far cells of the table move at most if each cell of one release
+        moves by one."""
         return float(np.abs(self.by_release(jacobian)).sum(axis=2).max())
 
     def by_release(self, jacobian: np.ndarray) -> np.ndarray:
-        """Shape (releases, cells of the table, cells of the release)."""
+        """Return shape (releases, cells of the table, cells of the release)."""
         return jacobian.reshape(len(jacobian), len(self.releases), -1).swapaxes(0, 1)
 
 
@@ -124,25 +125,26 @@ class WeightCells:
         self.shape = (len(self.releases), *(len(self.survey.question(id).answers) for id in inner))
 
     def of(self, id: str) -> Indicators:
-        """Which cells give each answer to a question of the margins."""
+        """Return which cells give each answer to a question of the margins."""
         axis, answers = 1 + self.inner.index(id), self.survey.question(id).answers
         places = np.indices(self.shape)[axis].ravel()
         return answers, (places == np.arange(len(answers))[:, None]) * 1.0
 
     def by_release(self, groups: ReleaseGroups) -> Indicators:
-        """Which cells belong to the releases of each group."""
+        """Return which cells belong to the releases of each group."""
         places = np.indices(self.shape)[0].ravel()
         numbers = [[self.releases.index(names) for names in each] for each in groups.values()]
         return tuple(groups), np.array([np.isin(places, each) * 1.0 for each in numbers])
 
     def sums(self, axes: Sequence[Indicators]) -> np.ndarray:
-        """Which cells are in each cell of some axes crossed, each with "any answer" at its end."""
+        """Return which cells are in each cell of some axes crossed, each with "any answer" at its
+        end."""
         ends = [np.vstack([rows, np.ones(rows.shape[1])]) for _, rows in axes]
         return _crossed(ends, prod(self.shape))
 
     def margin(self, stated: KnownMargin) -> MarginCells:
-        """A known margin in terms of these cells. Raises TableError for a missing answer, and for
-        an answer of strata that were not released."""
+        """Return a known margin in terms of these cells. Raises TableError for a missing answer,
+        and for an answer of strata that were not released."""
         survey, clear = self.survey, open_of(self.survey, stated.ids)
         closed = [id for id in stated.ids if id not in clear]
         groups = releases_by_answer(survey, clear, self.releases) if clear else {}
@@ -180,7 +182,7 @@ class WeightCells:
 
 
 def _crossed(axes: Sequence[np.ndarray], cells: int) -> np.ndarray:
-    """Which cells are in each combination of rows of some axes."""
+    """Return which cells are in each combination of rows of some axes."""
     return reduce(
         lambda first, second: (first[:, None] * second[None]).reshape(-1, cells),
         axes,

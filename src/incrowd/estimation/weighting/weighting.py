@@ -47,12 +47,13 @@ class TableChange(NamedTuple):
         return tuple(margin.words for margin in self.margins)
 
     def population(self, people: float) -> float:
-        """The number of people whom the tables describe: those whom margins state, if these are no
-        fewer than those who took part (otherwise they are ratios), else those who took part."""
+        """Return the number of people whom the tables describe: those whom margins state, if these
+        are no fewer than those who took part (otherwise they are ratios), else those who took part.
+        """
         return max(people, *(each.people or 0.0 for each in self.margins), 0.0)
 
     def closed(self, survey: Survey) -> QuestionIds:
-        """The randomized questions of the margins."""
+        """Return the randomized questions of the margins."""
         ids = (id for margin in self.margins for id in survey.closed(margin.ids))
         return tuple(dict.fromkeys(ids))
 
@@ -73,7 +74,8 @@ class Derived(NamedTuple):
 def what_can_be_made(
     wanted: Sequence[QuestionIds], make: Callable[[QuestionIds], T]
 ) -> tuple[dict[QuestionIds, T], tuple[NotMade, ...]]:
-    """The results of a function for some tables, and the tables for which it raised TableError."""
+    """Return the results of a function for some tables, and the tables for which it raised
+    TableError."""
     results: dict[QuestionIds, T] = {}
     not_made = []
     for ids in wanted:
@@ -85,7 +87,7 @@ def what_can_be_made(
 
 
 def counted_for(plan: Plan, ids: QuestionIds, change: TableChange) -> QuestionIds:
-    """The randomized questions that have to be counted together for a table.
+    """Return the randomized questions that have to be counted together for a table.
 
     First those of the table, then those of the margins, whose answers have the weights. Raises
     TableError if they do not travel together, if there are too many, and for a change that needs
@@ -119,12 +121,12 @@ def counted_for(plan: Plan, ids: QuestionIds, change: TableChange) -> QuestionId
 
 
 def wide_alone(survey: Survey, ids: QuestionIds) -> bool:
-    """Whether a table is of one question with too many options for a covariance."""
+    """Return whether a table is of one question with too many options for a covariance."""
     return len(ids) == 1 and survey.question(ids[0]).wide
 
 
 def derived(plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange) -> Derived:
-    """A changed table. counted: counts of pairs, of the questions of `counted_for`.
+    """Return a changed table. counted: counts of pairs, of the questions of `counted_for`.
 
     Raises TableError if a share that weights divide by is not clearly above the noise, and for
     margins that do not fit the releases.
@@ -138,7 +140,7 @@ def derived(plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange) -
 def derived_strata(
     plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange
 ) -> Iterator[Derived]:
-    """The same table for each release: of the weighted people, those who are in it.
+    """Yield the same table for each release: of the weighted people, those who are in it.
 
     ids: randomized questions. Raises TableError as `derived` does.
     """
@@ -160,8 +162,11 @@ def _derived(
     before: TableEstimate,
     change: TableChange,
 ) -> Derived:
-    """shifts: how far one sender can move each cell of the table through each cell of the people.
-    before: the table without weights."""
+    """Return the figures that follow from a weighted table.
+
+    shifts: how far one sender can move each cell of the table through each cell of the people.
+    before: the table without weights.
+    """
     last, swing = weighted, people.by_release(shifts)
     if change.answered:
         last, jacobian = of_those_who_answered(weighted)
@@ -173,7 +178,7 @@ def _derived(
 
 
 def _unweighted(plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange) -> TableEstimate:
-    """The table without weights; of those who answered, if the weighted one is."""
+    """Return the table without weights; of those who answered, if the weighted one is."""
     if change.margins and change.answered:
         return derived(plan, counted, ids, change._replace(margins=())).table
     return table(plan, counted, ids, change.noise_only, change.places)
@@ -186,7 +191,7 @@ def weighted_levels(
     margins: tuple[KnownMargin, ...],
     groups: ReleaseGroups,
 ) -> TableEstimate:
-    """The weighted shares of all combinations of a model's levels, with errors of noise and
+    """Return the weighted shares of all combinations of a model's levels, with errors of noise and
     sampling.
 
     groups: of releases, which become the first axis; if empty, there is no such axis. Raises
@@ -201,7 +206,7 @@ def weighted_levels(
 
 
 def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarray]:
-    """The table t = p / a, and its Jacobian in the cells of `table`.
+    """Return the table t = p / a, and its Jacobian in the cells of `table`.
 
     p: the cells without "no answer"; a: the share of those who answered all questions;
     dt = (dp - t da) / a. The table is of these people alone: N a of them. table: with margins. A
@@ -219,8 +224,8 @@ def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarr
 
 
 def substantive(table: TableEstimate) -> TableEstimate:
-    """The same table without "no answer": its shares are of all people, and "any answer" is the
-    share of those who answered. table: with margins."""
+    """Return the same table without "no answer": its shares are of all people, and "any answer" is
+    the share of those who answered. table: with margins."""
     cells = _of_substantive(table)
     answers = tuple(tuple(a for a in each if a != NO_ANSWER) for each in table.answers)
     shares = (cells @ table.estimate.ravel()).reshape([1 + len(each) for each in answers])
@@ -228,7 +233,7 @@ def substantive(table: TableEstimate) -> TableEstimate:
 
 
 def _of_substantive(table: TableEstimate) -> np.ndarray:
-    """Which cells are summed for those of people who answered, with margins.
+    """Return which cells are summed for those of people who answered, with margins.
 
     Those who answered are "any answer" minus "no answer", which has less noise than a sum of
     answers, and is right where answers overlap.
@@ -241,7 +246,7 @@ def _of_substantive(table: TableEstimate) -> np.ndarray:
 
 
 def _within(table: TableEstimate, place: int, name: str) -> tuple[TableEstimate, np.ndarray]:
-    """The table of only those who gave one answer to the first question, and its Jacobian.
+    """Return the table of only those who gave one answer to the first question, and its Jacobian.
 
     table: with margins. Raises TableError if their share is not clearly above the noise.
     """
@@ -262,7 +267,7 @@ def _shares_among(
     name: str | Sentence,
     way_out: Sentence = LEAVE_OUT,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of cells as shares of another sum, and their Jacobian: dt = (dp - t da) / a.
+    """Return sums of cells as shares of another sum, and their Jacobian: dt = (dp - t da) / a.
 
     cells, whole: which cells are summed, a row for each sum. name: of the people who are the
     whole, for the TableError if their share is not clearly above the noise; way_out: what would
@@ -285,7 +290,8 @@ def _shares_among(
 def release_shares(
     plan: Plan, counted: Tally, margins: Sequence[KnownMargin]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The weighted share of the people who are in each release, and the covariance of the shares.
+    """Return the weighted share of the people who are in each release, and the covariance of the
+    shares.
 
     margins: of open questions. If the margins determine the shares, they have no error. Raises
     TableError for margins that do not fit the releases.
@@ -299,7 +305,7 @@ def release_shares(
 def weighted_options(
     plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange
 ) -> TableEstimate:
-    """The table of one question with too many options for a covariance. Raises TableError as
+    """Return the table of one question with too many options for a covariance. Raises TableError as
     `release_shares` does."""
     weights, drift = release_shares(plan, counted, change.margins)
 
@@ -321,7 +327,7 @@ def weighted_words(
     places: np.ndarray,
     margins: Sequence[KnownMargin],
 ) -> WordEstimates:
-    """The share of each candidate among the answers to a text question. places: as for
+    """Return the share of each candidate among the answers to a text question. places: as for
     `estimate_words`. Raises TableError as `estimate_words` and `release_shares` do."""
     weights, drift = release_shares(plan, counted, margins)
     strata = [sharpest(plan, counted.only([names]), (id,)) for names in counted.strata]

@@ -70,11 +70,11 @@ class Amount(WithEdges):
         return self.edges
 
     def described(self, named: tuple[str, ...]) -> str:
-        """The edges."""
+        """Return the edges."""
         return f"a number, rounded at random to one of the two edges around it: {listed(named)}"
 
     def read(self, column: AnswerColumn[Read]) -> Read:
-        """The edges around a number."""
+        """Return the edges around a number."""
         return column.between(self.edges, self.bits < len(self.answers))
 
     @property

@@ -42,7 +42,7 @@ class WithOptions(AnyQuestion):
 
     @classmethod
     def listed_answers(cls, raw: Mapping[str, Any]) -> tuple[str, ...]:
-        """The options, also if there are too few, or some are named twice."""
+        """Return the options, also if there are too few, or some are named twice."""
         options = raw.get("options")
         return tuple(map(str, options)) if isinstance(options, list) else ()
 

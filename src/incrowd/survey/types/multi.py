@@ -104,11 +104,11 @@ class Multi(WithOptions):
         return tuple(2.0 ** -(1 + place) for place, _ in enumerate(self.substantive))
 
     def described(self, named: tuple[str, ...]) -> str:
-        """How many of the options."""
+        """Return how many of the options."""
         return f"at most {self.at_most:,} of {listed(named)}"
 
     def read(self, column: AnswerColumn[Read]) -> Read:
-        """Some options."""
+        """Return some options."""
         return column.some_of(self.options, self.at_most)
 
     @property
@@ -117,5 +117,5 @@ class Multi(WithOptions):
         return PageField("several", most=self.at_most)
 
     def client_answer(self, text: str) -> list[str]:
-        """The chosen options."""
+        """Return the chosen options."""
         return [] if text == NONE else text.split(SEPARATOR)

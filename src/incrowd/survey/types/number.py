@@ -31,12 +31,12 @@ class WithEdges(AnyQuestion):
         return edges
 
     def client_answer(self, text: str) -> float:
-        """The number."""
+        """Return the number."""
         return float(text)
 
 
 def takes_numbers(question: AnyQuestion) -> TypeGuard[WithEdges]:
-    """Whether people answer by a number."""
+    """Return whether people answer by a number."""
     return question.of_numbers
 
 
@@ -70,11 +70,11 @@ class Number(WithEdges):
         return (*closed, self.edges[-1] + (self.edges[-1] - self.edges[-2]) / 2)
 
     def described(self, named: tuple[str, ...]) -> str:
-        """The ranges."""
+        """Return the ranges."""
         return f"a number, of which only its range is sent: {listed(named)}"
 
     def read(self, column: AnswerColumn[Read]) -> Read:
-        """The bin of a number."""
+        """Return the bin of a number."""
         return column.bins(self.edges)
 
     @property

@@ -105,7 +105,7 @@ class Text(AnyQuestion):
         )
 
     def read(self, column: AnswerColumn[Read]) -> Read:
-        """A word."""
+        """Return a word."""
         return column.words()
 
     @property
@@ -115,5 +115,5 @@ class Text(AnyQuestion):
 
 
 def takes_words(question: AnyQuestion) -> TypeGuard[Text]:
-    """Whether it is a text question."""
+    """Return whether it is a text question."""
     return question.hashed

@@ -45,11 +45,11 @@ class YesNo(AnyQuestion):
         return (1 - RARE, RARE)
 
     def described(self, named: tuple[str, ...]) -> str:
-        """Both answers."""
+        """Return both answers."""
         return " or ".join(named)
 
     def read(self, column: AnswerColumn[Read]) -> Read:
-        """Yes or no."""
+        """Read yes or no."""
         return column.yes_or_no(self.optional)
 
     @property

@@ -196,7 +196,7 @@ class Store(Database):
             self._delete(connection, numbers)
 
     def forget(self) -> None:
-        """After the key was destroyed, delete the rest, which is unreadable."""
+        """Delete the rest, which is unreadable once the key is destroyed."""
         self.secrets = None
         with self._writing() as connection:
             connection.execute(delete(tables.reports))
