@@ -1,5 +1,6 @@
 """The tables of keys in docs/protocol.md are those of the classes that read and write plans."""
 
+import dataclasses
 import re
 
 import pytest
@@ -31,12 +32,14 @@ def rows(name):
 
 def fields(*kinds):
     """Key -> whether it is always written, of all these classes together."""
-    found = [
-        (field.alias or name, field.exclude_if is None)
-        for kind in kinds
-        for name, field in kind.model_fields.items()
-    ]
-    return dict(found)
+    return {name: always for kind in kinds for name, always in _fields_of(kind)}
+
+
+def _fields_of(kind):
+    if dataclasses.is_dataclass(kind):
+        return [(field.name, True) for field in dataclasses.fields(kind)]
+    fields = kind.model_fields.items()
+    return [(field.alias or name, field.exclude_if is None) for name, field in fields]
 
 
 TABLES = {
