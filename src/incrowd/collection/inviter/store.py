@@ -119,7 +119,7 @@ class InviterStore(Database):
     were destroyed.
     """
 
-    kind = "an inviter"
+    kind, other_kind = "an inviter", "collection.database-not-of-inviter"
     metadata = metadata
     bundle: MixersBundle
     keys: Sequence[PrivateTokenKey] | None = None

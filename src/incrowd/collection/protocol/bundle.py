@@ -135,7 +135,7 @@ class Bundle(FileModel, ABC):
     @model_validator(mode="after")
     def _consistent(self) -> Bundle:
         checks = self._of_the_plan(), self._unlike_the_plan(), self._of_itself()
-        for problem in chain.from_iterable(checks):
+        if problem := next(chain.from_iterable(checks), None):
             raise ProtocolError(problem.within("bundle"))
         return self
 

@@ -199,6 +199,7 @@ class Database:
     """
 
     kind: ClassVar[str]
+    other_kind: ClassVar[str]  # the code of the message about a database of another kind
     metadata: ClassVar[MetaData]
 
     engine: Engine
@@ -274,9 +275,7 @@ class Database:
                 "database", "collection.database-version", version=row.version, right=VERSION
             )
         if row.kind != cls.kind:
-            raise StoreError.of(
-                "database", "collection.database-kind", kind=row.kind, right=cls.kind
-            )
+            raise StoreError.of("database", cls.other_kind)
         if bytes(row.bundle) != bundle.digest:
             digest = bundle.digest.hex()
             raise StoreError.of("database", "collection.database-of-bundle", digest=digest)

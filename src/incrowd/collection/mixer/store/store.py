@@ -46,7 +46,7 @@ ClosingDecision = tuple[Sequence[StratumGroup], StratumGroup]
 class Store(Database):
     """The store of a shuffler or of the first of two mixers."""
 
-    kind = "a mixer"
+    kind, other_kind = "a mixer", "collection.database-not-of-mixer"
     metadata = tables.metadata
 
     @classmethod
